@@ -174,7 +174,7 @@ fn signed_reasoning_behind_a_change_is_named_with_its_models() {
             "{blocks} of reasoning after a changed message, by {model}: Claude Fable 5.1, Opus 5.5 and newer refuse such a session, and GPT-6.2 drops the reasoning"
         )
     };
-    let unknown = "a model that is not recorded";
+    let unknown = "an unrecorded model";
     let sealed = json!({"type": "redacted_thinking", "data": "EqQBCk"});
     let two = anthropic(&[thinking("", "EqQBCk"), sealed]);
     let compact = COMPACT.replace("-q ", "").replace("--keep-messages 4", "--keep-turns 4");

@@ -1,6 +1,6 @@
 //! Finds signed reasoning that a change to the session invalidates. Newer models bind each block of
-//! reasoning to all messages before it. If one of these messages changes, the API refuses or drops
-//! the block.
+//! reasoning to all messages before the block. If one of these messages changes, the API rejects or
+//! drops the block.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,9 @@ use ctx_format::{Dialect, Record, counted};
 
 use crate::Notes;
 
-/// For each model family, the first version that binds its reasoning. Claude refuses a block after
-/// a
-/// change (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops it
-/// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
+/// For each model family, the first version that binds its reasoning. After a change, Claude
+/// rejects the block (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops
+/// the block (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
 const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
     ("fable-", [5, 1]),
     ("mythos-", [5, 1]),
@@ -28,14 +27,14 @@ pub(crate) struct BoundReasoning {
     pub(crate) changed: bool,
     blocks: usize,
     first_line: u64,
-    /// The current model, if the session names it.
+    /// The current model, if it is known from the session.
     model: Option<String>,
     models: BTreeSet<Option<String>>,
 }
 
 impl BoundReasoning {
-    /// Adds the next record, with its new bytes if it changes. `changes` tells whether anything but
-    /// the record's own reasoning changes.
+    /// Adds the next record. `new` holds the record's new bytes if it changes. `changes` is true if
+    /// anything other than the record's own reasoning changes.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
@@ -75,7 +74,7 @@ impl BoundReasoning {
         }
         let blocks = counted(self.blocks, "signed block");
         let name = |model: &Option<String>| {
-            model.clone().unwrap_or_else(|| "a model that is not recorded".to_owned())
+            model.clone().unwrap_or_else(|| "an unrecorded model".to_owned())
         };
         let models = self.models.iter().map(name).collect::<Vec<_>>().join(", ");
         let text = format_args!(
@@ -91,7 +90,7 @@ fn binds(model: &str) -> bool {
         let Some((_, version)) = model.split_once(family) else { return false };
         let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
         let numbers = numbers.map_while(|number| number.parse().ok());
-        // A number this large is a release date and not part of a version.
+        // A number this large is a release date rather than part of a version.
         let mut numbers = numbers.filter(|number: &u64| *number < 1000);
         let mut next = || numbers.next().unwrap_or(0);
         [next(), next()] >= *since

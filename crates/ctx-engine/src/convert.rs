@@ -1,5 +1,5 @@
-//! Converts a session into another dialect. The converted records wait until the whole session has
-//! been read, so that all losses are known before anything is written.
+//! Converts a session into another dialect. No converted record is written until the whole session
+//! has been read, so that all losses are known beforehand.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,8 +19,7 @@ pub struct Conversion {
     records: Spool,
 }
 
-/// The JSON report on a conversion. The keys are a contract: keys may be added, but none is
-/// removed.
+/// The JSON report on a conversion. The keys are stable: keys may be added but never removed.
 #[derive(Serialize)]
 pub struct ConversionJson<'a> {
     name: Option<&'a str>,
@@ -40,7 +39,8 @@ struct LossJson<'a> {
 }
 
 impl Conversion {
-    /// Converts all of `session`, which must not be a batch. Temporary files are created in `temp`.
+    /// Converts `session`, which must not be a batch. Temporary files are created in the folder
+    /// `temp`.
     pub fn of(session: &mut Session, converter: Converter<'_>, temp: &Path) -> Result<Self> {
         let to = converter.to;
         let from = session.dialect().ok_or(ErrorKind::UnknownFormat("converted"))?;
@@ -75,7 +75,7 @@ impl Conversion {
         }
     }
 
-    /// Refuses a conversion that lost part of the context.
+    /// Returns an error if the conversion has lost part of the context.
     pub fn refuse_losses(&self) -> Result<()> {
         if self.report.lost_something() {
             return Err(ErrorKind::NotCarried.into());

@@ -234,7 +234,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
         .args(["--preset", "openclaw", "--if-due"])
         .stdin(session.as_str())
         .stdout(session.as_str())
-        .stderr_has("nothing is pruned, because the time of the last call is unknown")
+        .stderr_has("nothing was pruned, because the time of the last call is unknown")
         .run();
 }
 

@@ -1,10 +1,10 @@
-//! Divides one token budget for the whole context between the system messages, the summary and the
-//! latest messages, and so decides which records stay.
+//! Decides which records stay when the whole context must fit into a token budget. The budget is
+//! shared by the system messages, the summary and the latest messages.
 //!
-//! The decision uses only facts about the records. The latest messages stay as long as they take no
-//! more than their share of the tokens that the system messages leave; long tool results count with
-//! their shortened length. The last exchange stays if at all possible, with its results shortened
-//! as far as needed. The remaining tokens are for the summary.
+//! The decision uses only facts about the records. As many of the latest messages stay as fit into
+//! their share of the tokens left by the system messages. Long tool results are counted at their
+//! shortened length. The last exchange stays whenever possible, even if its tool results have to be
+//! shortened. The summary gets the remaining tokens.
 
 mod tail;
 #[cfg(test)]
@@ -16,22 +16,23 @@ use ctx_policy::share::Share;
 use crate::message_counter::saturating_u32;
 use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
-/// The facts about a record that the allocation needs.
+/// What the allocation needs to know about a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The tokens of the record including overhead; 0 for a line without a message.
+    /// The record's token count including overhead; 0 for a line without a message.
     pub(crate) tokens: u64,
     /// The tokens of each tool result in the record.
     pub(crate) results: Vec<u64>,
     /// The tokens of the arguments of all calls in the record.
     pub(crate) arguments: u64,
-    /// The exchange of the record, identified by the number of its first record, from 1.
+    /// The exchange that the record is in, identified by the number (from 1) of the exchange's
+    /// first record.
     pub(crate) exchange: Option<u64>,
     /// The kind of record.
     pub(crate) kind: RecordKind,
     /// Whether a selector or a minimum requires the record to stay.
     pub(crate) pinned: bool,
-    /// Whether the record begins a message; false for a later fragment of one.
+    /// Whether the record begins a message; false for a later fragment of the message.
     pub(crate) begins_message: bool,
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum RecordKind {
     System,
     /// A user message that begins a turn.
     User,
-    /// An earlier summary, which becomes old as soon as any other message does.
+    /// An earlier summary. It is the first message to be summarized again.
     Summary,
     /// A message that is not a system message, a summary or the beginning of a turn.
     Other,
@@ -56,34 +57,33 @@ pub(crate) enum RecordKind {
 /// The limits for an allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// The tokens that the whole context may have.
+    /// The maximum number of tokens in the whole context.
     pub(crate) tokens: u64,
-    /// The tokens that a conversation costs in addition to its messages.
+    /// The tokens charged per conversation on top of its messages.
     pub(crate) frame: u64,
-    /// The share that the latest messages may take of the tokens that the system messages leave.
+    /// The latest messages' share of the tokens left by the system messages.
     pub(crate) tail: Share,
-    /// Tokens that the latest messages may take in addition to `tail`, because nothing else uses
-    /// them.
+    /// Unused tokens that the latest messages may take on top of their share, `tail`.
     pub(crate) spare: u64,
-    /// Whether the oldest of the latest messages may be shortened further if they would not fit
-    /// otherwise.
+    /// Whether one more exchange may be kept at the beginning of the tail by shortening it further
+    /// than the others.
     pub(crate) cuts_oldest: bool,
 }
 
-/// The verdict on one record. The type is compact because there is one verdict for each record.
+/// The verdict on one record. The type is small because there is one verdict per record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The record stays unchanged.
     Keep,
-    /// The record stays, with its tool results shortened to this many tokens each and, if
-    /// `arguments` is set, long strings in its calls shortened as well.
+    /// The record stays, but each of its tool results is shortened to `tokens` tokens. If
+    /// `arguments` is set, long strings in its call arguments are shortened as well.
     Shorten {
-        /// The maximum tokens of each result.
+        /// The maximum number of tokens per tool result.
         tokens: u16,
-        /// Whether long strings in the arguments of calls are shortened, too.
+        /// Whether long strings in call arguments are also shortened.
         arguments: bool,
     },
-    /// The record leaves the session and is summarized.
+    /// The record is removed from the session and summarized.
     Old,
 }
 
@@ -92,7 +92,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Decision {
     /// One verdict for each record, in order.
     pub(crate) verdicts: Vec<Verdict>,
-    /// Whether the latest user message was too long to stay.
+    /// Whether the latest user message was too long to keep.
     pub(crate) latest_request_is_old: bool,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{needed} tokens must stay, but the budget is {budget}")]
 pub struct TooSmall {
-    /// The tokens that must stay.
+    /// The minimum number of tokens that the context needs.
     pub needed: u64,
     /// The requested budget.
     pub budget: u64,
@@ -113,7 +113,7 @@ impl Budget {
     /// Returns true if all records fit into the budget unchanged.
     pub(crate) fn holds(&self, entries: &Entries) -> bool {
         let all: u64 = entries.list.iter().map(Packed::tokens).sum();
-        // Without a message, there is nothing to summarize.
+        // If there are no messages, there is nothing to summarize.
         all == 0 || self.frame + all <= self.tokens
     }
 }
@@ -129,11 +129,11 @@ pub(crate) fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, Too
     tail::Choice::new(entries, budget)?.decide()
 }
 
-/// The entries of a session in order, stored compactly.
+/// The entries of all records of a session, in order and in compact form.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     list: Vec<Packed>,
-    /// The tokens of every tool result in the session, in order.
+    /// The token count of every tool result in the session, in order.
     results: Vec<u32>,
 }
 
@@ -142,9 +142,9 @@ pub(crate) struct Entries {
 struct Packed {
     tokens: u32,
     arguments: u32,
-    /// The number of the record's exchange, or 0 outside any exchange.
+    /// The number of the record's exchange, or 0 if the record is in no exchange.
     exchange: u32,
-    /// The index in `Entries::results` after the last result of the record.
+    /// The index in `Entries::results` just past the record's last tool result.
     results_end: u32,
     kind: RecordKind,
     /// Whether a selector or a minimum requires the record to stay.
@@ -199,7 +199,7 @@ impl Entries {
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// Gives the same number to exchanges that turned out to be a single exchange.
+    /// Renumbers exchanges that turned out to be a single exchange, so that they share one number.
     pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));
@@ -213,7 +213,7 @@ impl Entries {
         });
         for (number, entry) in (1..).zip(&mut self.list) {
             let verdict = zones.next(number, &entry.facts());
-            // The latest user message is not pinned, because it may be too long to stay.
+            // The latest user message is not pinned, because it may be too long to keep.
             let stays = [Reason::Window, Reason::Pinned, Reason::Exchange];
             entry.pinned = stays.contains(&verdict.reason);
         }

@@ -1,4 +1,4 @@
-//! Chooses which records stay: those that must, and as many of the latest ones as fit.
+//! Chooses which records stay: those that must stay, and as many of the latest records as fit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,32 +7,32 @@ use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSma
 use crate::message_counter::saturating_u32;
 use ctx_policy::share::Share;
 
-/// The share of the available tokens that one tool result in the tail may take.
+/// The maximum share of the available tokens for one tool result in the tail.
 const RESULT_SHARE: Share = Share::of_percent(12);
-/// The lower and upper bound of the limit for one tool result in the tail, in tokens. The limit is
-/// doubled in the last two exchanges if there is room.
+/// The smallest and largest limit for one tool result in the tail, in tokens. In the last two
+/// exchanges, the limit is doubled if there is room.
 const RESULT_TOKENS: (u16, u16) = (60, 800);
 /// The smallest limit for tool results in records that must stay, in tokens.
 const LEAST_RESULT: u16 = 36;
-/// The share of the available tokens that the messages that must stay may take. If they need more,
-/// some of them go into the summary, or the allocation fails.
+/// The maximum share of the available tokens for messages that must stay. If these messages need
+/// more, some of them are summarized after all, or the allocation fails.
 const MUST_SHARE: Share = Share::of_percent(75);
-/// A user message that takes more than this share of the available tokens cannot stay whole.
+/// The latest user message is summarized if it takes more than this share of the available tokens.
 const REQUEST_SHARE: Share = Share::of_percent(45);
-/// The approximate tokens that call arguments have after shortening.
+/// The approximate number of tokens in call arguments that have been shortened.
 pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
 /// Chooses where the tail begins and how much its records are shortened.
 pub(super) struct Choice<'e> {
     entries: &'e Entries,
     budget: &'e Budget,
-    /// The tokens available for everything except the system messages.
+    /// The tokens that are left after the system messages.
     room: u64,
-    /// The indices at which the tail may begin without cutting an exchange, from last to first;
-    /// empty if not even the last exchange stays.
+    /// The indices at which the tail can begin without splitting an exchange, from last to first.
+    /// Empty if not even the last exchange can be kept.
     begins: Vec<u32>,
     must: Vec<bool>,
-    /// The index of the latest user message, if that message is too long to stay.
+    /// The index of the latest user message, if that message is too long to keep.
     too_long: Option<usize>,
 }
 
@@ -79,7 +79,7 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// Returns an index at which the tail may begin; number 0 is the last such index.
+    /// Returns one of the indices at which the tail can begin. Number 0 is the last such index.
     fn begin(&self, number: usize) -> Option<usize> {
         self.begins.get(number).map(|begin| *begin as usize)
     }
@@ -134,8 +134,8 @@ impl<'e> Choice<'e> {
         })
     }
 
-    /// Finds a way to shorten the records of a range to at most `left` tokens in total, if that is
-    /// allowed and possible. The limit for tool results does not exceed that of `usual`.
+    /// Shortens the records of a range to at most `left` tokens in total, if the budget allows this
+    /// and it is possible. Tool results are not kept longer than with `usual`.
     fn cut(
         &self,
         range: Range<usize>,
@@ -156,9 +156,9 @@ impl<'e> Choice<'e> {
         Some((range, verdict))
     }
 
-    /// If the records that must stay do not fit, moves the latest user message into the summary, or
-    /// else the last exchange. No flag requires these to stay. Returns false if neither can be
-    /// moved.
+    /// Called if the records that must stay do not fit. Moves the latest user message into the
+    /// summary or, failing that, the last exchange, unless a flag requires them to stay. Returns
+    /// false if neither can be moved.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();
@@ -181,7 +181,7 @@ impl<'e> Choice<'e> {
         true
     }
 
-    /// Returns a limit for each tool result with which the records that must stay fit, and whether
+    /// Returns a limit per tool result that makes the records that must stay fit, and whether call
     /// arguments must be shortened as well.
     fn limits(&self, whole: u16) -> Result<(u16, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;
@@ -190,7 +190,7 @@ impl<'e> Choice<'e> {
             self.musts().map(|at| self.cost(at, verdict)).sum()
         };
         // If space is tight, results are shortened until half of the space is left for the summary,
-        // which has to cover all other records.
+        // because it has to cover all other records.
         if needed(2 * whole, false) <= room / 2 {
             return Ok((whole, false));
         }
@@ -210,7 +210,7 @@ impl<'e> Choice<'e> {
         (0..self.entries.len()).filter(|at| self.must[*at])
     }
 
-    /// Returns the approximate tokens of a record to which the verdict has been applied.
+    /// Returns the approximate token count of a record after `verdict` has been applied to it.
     fn cost(&self, at: usize, verdict: Verdict) -> u64 {
         let entry = &self.entries.list[at];
         let Verdict::Shorten { tokens, arguments } = verdict else { return entry.tokens() };
@@ -241,8 +241,8 @@ impl<'e> Choice<'e> {
     }
 }
 
-/// Returns the indices at which a tail may begin, from last to first: those of all messages that
-/// are not in the middle of an exchange.
+/// Returns the indices at which a tail can begin, from last to first: those of all messages at
+/// which no exchange is in progress.
 fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
     // The number, from 1, of the earliest record in any exchange that includes this record or a

@@ -1,6 +1,6 @@
 //! Finds the call that a result answers, and gives calls short names such as `Read
-//! src/importer.py`. Handles contain these names so that a reader knows which result was replaced.
-//! A result usually follows its call closely, so only the latest calls are remembered.
+//! src/importer.py`. Handles contain these names to show which result was replaced. A result
+//! usually follows its call closely, so only the latest calls are remembered.
 
 #[cfg(test)]
 mod tests;
@@ -13,16 +13,16 @@ use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 use ctx_text::{first_chars, hash, last_chars, plain_line};
 
-/// The maximum lengths of a tool's name, a command and a path in a handle, in characters. These
+/// The maximum length, in characters, of a tool's name, a command and a path in a handle. These
 /// limits are low because a handle costs tokens each time the session is sent.
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
-/// The maximum length of a path, in bytes. A longer text is not a path, and its end is not used as
-/// a name because the text may have been shortened.
+/// The maximum length of a path, in bytes. A longer string is not treated as a path. Its end cannot
+/// serve as a name because the string may have been shortened.
 const LONGEST_PATH: usize = 200;
 
-/// The names of arguments that contain the command to run.
+/// The names of arguments that hold the command to run.
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
 
 /// The arguments that best describe a call without a command, best first.
@@ -30,15 +30,15 @@ const MAIN: &str = "\
     pattern query q search url file_path path file filename title subject description question \
     prompt name id";
 
-/// Returns a name such as `Read src/importer.py`: the tool, and its file or command, on one line,
-/// shortened and without secrets.
+/// Returns a one-line name for a call, such as `Read src/importer.py`. The name consists of the
+/// tool and its file or command, shortened and with secrets removed.
 pub fn called(call: &Call<'_>) -> String {
     let object = Object::parse(&call.arguments).ok();
     let file = object.as_ref().and_then(|object| FileUse::of_object(&call.name, object));
     called_on(&call.name, &call.arguments, object.as_ref(), file.as_ref())
 }
 
-/// Returns the name of a call whose arguments have already been read.
+/// Returns the name of a call whose arguments have already been parsed.
 pub(crate) fn called_on(
     tool: &str,
     arguments: &str,
@@ -50,7 +50,7 @@ pub(crate) fn called_on(
         (_, Some(file)) if file.path.len() > LONGEST_PATH => String::new(),
         (_, Some(file)) => end_of_path(&clean(&file.path), PATH_CHARS),
         (Some(object), None) => of_members(object),
-        // Arguments that are not JSON are the tool's input as free text.
+        // Arguments that are not JSON are free text that is passed to the tool.
         (None, None) => command(arguments),
     };
     let name = if what.is_empty() { tool.clone() } else { format!("{tool} {what}") };
@@ -76,8 +76,8 @@ fn of_members(object: &Object<'_>) -> String {
     run.or_else(main).unwrap_or_else(|| plain_values(object))
 }
 
-/// Returns the command in the argument `key`: a text, or a list of words such as `["bash", "-lc",
-/// "ls"]`.
+/// Returns the command in the argument `key`, which is a string or a list of words such as
+/// `["bash", "-lc", "ls"]`.
 fn words_of<'a>(object: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
     if let Some(text) = object.text_of(key) {
         return Some(text);
@@ -94,7 +94,7 @@ fn words_of<'a>(object: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
 }
 
 /// Returns the beginning of a command, with long paths reduced to their ends. A leading `cd` is
-/// skipped, because the command after it says more.
+/// skipped, because the command after it is more informative.
 fn command(text: &str) -> String {
     let line = plain_line(&clean(text));
     let rest = line.strip_prefix("cd ").and_then(|rest| {
@@ -108,7 +108,7 @@ fn command(text: &str) -> String {
     beginning(&shown.collect::<Vec<_>>().join(" "), WHAT_CHARS)
 }
 
-/// Describes a call whose arguments have no known names by its first texts and numbers.
+/// Describes a call by its first strings and numbers, for calls without any known argument.
 fn plain_values(object: &Object<'_>) -> String {
     let mut line = String::new();
     for member in object.members() {
@@ -130,12 +130,14 @@ fn plain_values(object: &Object<'_>) -> String {
     beginning(&line, WHAT_CHARS)
 }
 
-/// Removes secrets. Do this before cutting a text, because half a key is not recognized.
+/// Removes secrets. Must be called before a text is cut, because half of a key is not recognized as
+/// a secret.
 fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
 
-/// Remembers the latest call with each id. Ids are only compared, so their hashes are enough.
+/// Remembers the latest call with each id. Only hashes of the ids are stored, because ids are only
+/// compared.
 #[derive(Debug, Default)]
 pub struct Latest<T> {
     recent: HashMap<u64, T>,
@@ -155,7 +157,7 @@ pub enum FoundCall<'a, T> {
     Call(&'a T),
     /// No call has this id.
     None,
-    /// No remembered call has this id, but the call may have been forgotten.
+    /// No remembered call has this id, but a forgotten call may have had it.
     Forgotten,
 }
 
@@ -185,10 +187,10 @@ fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// The maximum number of bytes of a text to search for secrets. A name shows a much shorter part,
-/// so any secret in that part has been seen whole.
+/// The maximum number of bytes of a text to search for secrets. A name contains a much shorter
+/// excerpt, so a secret in the excerpt always lies entirely within these bytes.
 const PIECE: usize = 2_000;
-/// The maximum number of bytes to drop so that a shortened text ends with a whole word.
+/// The maximum number of bytes to drop to make a shortened text end with a whole word.
 const WORD: usize = 12;
 
 /// Returns the text, or only its beginning if it is very long.
@@ -200,7 +202,7 @@ fn piece(text: &str) -> &str {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    // The text ends with a whole word, because a secret that is cut in two is not recognized.
+    // The text is cut between words, because a secret that is cut in two is not recognized.
     let whole = text[..end].rfind(char::is_whitespace);
     &text[..whole.unwrap_or(0)]
 }
@@ -216,20 +218,21 @@ fn beginning(line: &str, most: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// Returns the end of a path, with at most `most` characters, because the end tells paths apart.
+/// Returns the last `most` characters of a path at most, because paths differ mainly at their ends.
 fn end_of_path(path: &str, most: usize) -> String {
     let path = plain_line(path);
     if path.char_indices().nth(most).is_none() {
         return path;
     }
     let path = path.trim_end_matches(['/', '\\']);
-    // One character less than `most`, to leave space for the `…`.
+    // One less than `most`, to leave space for the `…`.
     let start = path.char_indices().nth_back(most - 2);
     let end = start.map_or("", |(start, _)| &path[start..]);
     if let Some(folder) = end.find(['/', '\\']) {
         return format!("…{}", &end[folder..]);
     }
-    // There is no room for a folder. The file name is shown alone, because it says more.
+    // There is no room for both. The file name is kept because it is more informative than the
+    // folder.
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.chars().count() < most {
         return format!("…{name}");
@@ -248,7 +251,8 @@ impl CallNames {
         self.0.insert(call.id.as_deref(), called(call));
     }
 
-    /// Returns the name of the call that a result answers, or an empty text if it is unknown.
+    /// Returns the name of the call that a result answers, or an empty string if the call is
+    /// unknown.
     pub fn of(&self, result: &ToolResult<'_>) -> String {
         match self.0.find(result.id.as_deref()) {
             FoundCall::Call(name) => name.clone(),

@@ -26,18 +26,17 @@ pub use report::{CheckJson, DueJson, Fault, Finding, Remark, Report};
 pub struct Plan {
     /// The limits on the size of the session.
     pub limits: Limits,
-    /// Whether calls at the end that wait for their results are problems, and an incomplete last
-    /// line, too.
+    /// Whether unanswered calls at the end and an incomplete last line count as problems.
     pub strict: bool,
     /// The rules whose violations are allowed.
     pub allow: Vec<&'static NamedRule>,
-    /// Whether to return every problem, not only the first of each rule.
+    /// Whether to return every problem instead of only the first one for each rule.
     pub all: bool,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
     /// The number of threads that check the conversations of a batch.
     pub threads: usize,
-    /// Counts tokens and bytes of tool results; `None` if no check needs them.
+    /// Counts tokens and the bytes of tool results; `None` if no check needs these counts.
     pub counter: Option<MessageCounter>,
     /// Whether to take the size of an agent's session from its recorded usage.
     pub calibrate: bool,
@@ -51,13 +50,13 @@ pub struct CheckPass<'p> {
     conversation: Option<ConversationCheck>,
     /// The checks of the conversations in a batch, which run on several threads.
     batch: Option<InTurn<Checking>>,
-    /// Set if the size is based on recorded usage.
+    /// Estimates the size from recorded usage; `None` if the size is counted.
     calibration: Option<CalibrationPass>,
     understood: Understood<'p>,
     report: Report,
 }
 
-/// The state of checking a conversation.
+/// The state of the check of one conversation.
 struct ConversationCheck {
     validator: Validator,
     size: Size,
@@ -68,7 +67,7 @@ impl ConversationCheck {
         Self { validator: Validator::new(dialect.rules()), size: Size::default() }
     }
 
-    /// Adds a message, and returns the tokens of the message if they are needed.
+    /// Adds a message, and returns its token count if one is needed.
     fn push<'m>(
         &mut self,
         line: u64,
@@ -90,8 +89,8 @@ impl ConversationCheck {
         None
     }
 
-    /// Ends a conversation, and adds its problems to the report. `line` is the conversation's line
-    /// in a batch.
+    /// Ends the check of a conversation, and adds its problems to the report. In a batch, `line` is
+    /// the line of the conversation.
     fn close(self, line: Option<u64>, plan: &Plan, report: &mut Report) {
         let Self { validator, size } = self;
         let (mut problems, open) = validator.finish_with_open();
@@ -109,7 +108,7 @@ impl ConversationCheck {
 }
 
 impl<'p> CheckPass<'p> {
-    /// Creates a check of a session in this dialect; `None` if the dialect is unknown.
+    /// Creates a check of a session. `dialect` is `None` if it is unknown.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
         let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
@@ -157,7 +156,7 @@ impl<'p> CheckPass<'p> {
         }
     }
 
-    /// Returns the report on `session`, after all its records were pushed.
+    /// Returns the report on `session`. Must be called after all records have been pushed.
     pub fn finish(mut self, session: &Session) -> Report {
         let (plan, mut report) = (self.plan, self.report);
         if let Some(mut conversation) = self.conversation.take() {
@@ -186,7 +185,7 @@ struct Checking {
 }
 
 impl Work for Checking {
-    /// The line number of a conversation, and the text of its JSON object.
+    /// A conversation's line number and the text of its JSON object.
     type Item = (u64, String);
     type Done = Report;
     type State = Report;
@@ -255,12 +254,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns true if the limits can only be checked by decoding the content of messages.
+    /// Returns true if message content must be decoded to check these limits.
     pub fn need_content(&self) -> bool {
         self.tokens.is_some() || self.tool_bytes.is_some()
     }
 
-    /// Returns the limits that `size` exceeds. `line` is the line of the conversation in a batch.
+    /// Returns the limits exceeded by `size`. In a batch, `line` is the line of the conversation.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
         let what_tokens = match size.calibrated {
             Some(_) => "tokens (calibrated)",

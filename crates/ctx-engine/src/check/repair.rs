@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::{CheckPass, Finding, Plan};
 use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
-/// Takes all records of a session, and repairs them at the end.
+/// Collects all records of a session, and repairs them at the end.
 pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
     planner: Option<Planner>,
     records: Vec<Vec<u8>>,
-    /// The line number of each record, in the same order.
+    /// The line number of each element of `records`.
     lines: Vec<u64>,
 }
 
@@ -26,9 +26,10 @@ pub struct RepairedSession {
     pub dialect: &'static str,
     /// The complete bytes of the copy.
     pub bytes: Arc<[u8]>,
-    /// The repairs that were made, in order of their lines.
+    /// The repairs that were made, sorted by line.
     pub actions: Vec<Action>,
-    /// The findings that remain after the repair, with their lines in the original session.
+    /// The findings that remain after the repair. Their line numbers are those of the original
+    /// session.
     pub left: Vec<Finding>,
     /// Whether any of the remaining findings is a problem.
     pub has_problem: bool,
@@ -85,8 +86,8 @@ struct ActionJson<'a> {
 }
 
 impl RepairPass {
-    /// Creates a repair of a session in this dialect. A session without a dialect cannot be
-    /// repaired.
+    /// Prepares the repair of a session in this dialect. If the dialect is unknown, the session
+    /// cannot be repaired.
     pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             dialect,
@@ -121,7 +122,8 @@ impl RepairPass {
         Ok(())
     }
 
-    /// Returns the repaired copy. With `strict`, calls at the end of the session need results, too.
+    /// Returns the repaired copy. If `strict` is set, calls at the end of the session must have
+    /// results as well.
     pub fn finish(self, strict: bool) -> Result<RepairedSession> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
@@ -147,12 +149,12 @@ impl RepairPass {
     }
 }
 
-/// The rules that the API enforces for a list of messages.
+/// The rules that an API enforces for a list of messages.
 const OF_API: [Rule; 4] =
     [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
 
-/// Checks a copy, and returns it with the findings, which have the lines of the source. Fails if
-/// the API or the agent would refuse the copy.
+/// Checks a repaired copy, and returns it with the findings. The line numbers in the findings are
+/// those of the original session. Fails if the API or the agent would reject the copy.
 fn checked(
     dialect: &'static dyn Dialect,
     copy: RepairedLog,

@@ -12,15 +12,15 @@ use crate::{BadLines, Level, Notes};
 /// What a check found in a session.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The name of the dialect; `None` if the session is empty or its dialect is unknown.
+    /// The name of the dialect, or `None` if the session is empty or its dialect is unknown.
     pub dialect: Option<&'static str>,
-    /// The problems in order of their lines, followed by the exceeded limits.
+    /// The problems, sorted by line, followed by the exceeded limits.
     pub findings: Vec<Finding>,
-    /// The number of calls at the end that wait for their results.
+    /// The number of unanswered calls at the end of the session.
     pub open: usize,
     /// The size of the session.
     pub size: Size,
-    /// The number of records, whatever they contain.
+    /// The total number of records of any kind.
     pub records: u64,
     /// Lines that are not JSON objects.
     pub bad: BadLines,
@@ -30,12 +30,12 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// The number of problems for each rule whose violations are allowed.
     pub allowed: BTreeMap<&'static str, usize>,
-    /// For a session in an unknown dialect: the line of its first object.
+    /// The line of the first JSON object, if the dialect of the session is unknown.
     pub unknown: Option<u64>,
     /// Whether there are more bad lines than allowed.
     pub(super) has_bad_lines: bool,
-    /// The number of problems of each rule that are missing from `findings`, which has only the
-    /// first of each rule unless all are requested.
+    /// For each rule, the number of problems omitted from `findings`, which lists only the first
+    /// problem of each rule unless all problems are requested.
     pub(super) unlisted: BTreeMap<&'static str, usize>,
 }
 
@@ -60,8 +60,8 @@ impl Report {
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds a problem, or only counts it if its rule is allowed or already listed. Problems are not
-    /// all stored, because a session may have as many as it has lines.
+    /// Adds a problem. The problem is only counted if violations of its rule are allowed or if the
+    /// rule is already listed, because every line of a long session may have a problem.
     pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
         if plan.allow.iter().any(|allowed| allowed.name == rule) {
@@ -101,8 +101,8 @@ impl Report {
         self.size.tool_bytes += other.size.tool_bytes;
     }
 
-    /// Returns the findings to show: the first problem and every exceeded limit, or with `all`
-    /// every finding.
+    /// Returns the findings to show. These are the first problem and every exceeded limit or, if
+    /// `all` is set, every finding.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
         let problems = self.count(Fault::Problem);
         let shown = move |at: usize| all || at == 0 || at >= problems;
@@ -144,7 +144,7 @@ pub struct CheckJson<'a> {
     bad_lines: u64,
     tail: Option<u64>,
     problems: usize,
-    /// The number of problems whose rules are allowed.
+    /// The number of problems that the caller's options allow.
     allowed: usize,
     open: usize,
     findings: Vec<&'a Finding>,
@@ -158,7 +158,7 @@ pub struct DueJson<'a> {
     name: Option<&'a str>,
     due: bool,
     step: &'static str,
-    /// The minimum number of messages for a compaction, if the session has fewer.
+    /// The minimum number of messages for a compaction, if the session does not reach it.
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
@@ -166,8 +166,8 @@ pub struct DueJson<'a> {
 }
 
 impl Report {
-    /// Returns the JSON report on the file `name`. The report lists the first problem, or with
-    /// `all` every problem.
+    /// Returns the JSON report on the file `name`. The report lists only the first problem unless
+    /// `all` is set.
     pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
         let remarks = self.remarks.iter();
         CheckJson {
@@ -209,7 +209,7 @@ pub enum Fault {
     Limit,
 }
 
-/// A finding: one thing that is wrong.
+/// A single problem or exceeded limit that a check has found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
     /// Whether the finding is a problem or an exceeded limit.
@@ -226,7 +226,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Creates the finding that a line violates `rule`.
+    /// Creates a finding about a line that violates `rule`.
     pub(super) fn problem(line: Option<u64>, rule: &'static str, message: String) -> Self {
         Self { fault: Fault::Problem, line, rule, id: None, message }
     }
@@ -237,7 +237,7 @@ impl Finding {
 pub struct Remark {
     /// What is irregular, and where.
     pub finding: Finding,
-    /// Whether the irregularity is shown as a warning.
+    /// Whether to show the irregularity as a warning.
     pub is_warning: bool,
 }
 

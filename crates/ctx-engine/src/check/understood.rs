@@ -1,5 +1,5 @@
-//! Checks whether a session is fully understood: bad lines, parts that claim to be messages but
-//! cannot be read, and sessions without messages.
+//! Checks whether a session is fully understood. Finds bad lines, parts that claim to be messages
+//! but cannot be read, and sessions without messages.
 
 use ctx_format::repair::Salvage;
 use ctx_format::{Class, Dialect, Effect, Flaw, Foreign, Object, Record, Unread};
@@ -11,7 +11,7 @@ use crate::Session;
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The bad lines so far, as long as there are no more than the limit allows.
+    /// The bad lines so far. They are stored only until there are more than the limit allows.
     bad: Vec<Remark>,
     bad_lines: u64,
     /// The line number of the first JSON object.
@@ -24,8 +24,8 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Adds a bad line or an incomplete last line. The dialect of a log knows what effect the line
-    /// has.
+    /// Adds a bad line or an incomplete last line. In an agent's log, the effect of such a line
+    /// depends on the dialect.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
@@ -115,7 +115,7 @@ pub(super) fn unread(
         Some(number) => format!("message {}: {found}", number + 1),
         None => found.why,
     };
-    // It is enough to explain the foreign format once per session.
+    // Explaining the foreign format once per session is enough.
     if !report.has(rule)
         && let Some(foreign) = Foreign::of(object, dialect)
     {
@@ -129,8 +129,8 @@ fn with_remedy(foreign: &Foreign) -> String {
 }
 
 impl Report {
-    /// Adds the flaws that the dialect found, in order of their lines. If the plan is strict, a
-    /// call that waits for its result at the end is a problem.
+    /// Adds the flaws found by the dialect, sorted by line. If the plan is strict, an unanswered
+    /// call at the end of the session is a problem.
     pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], plan: &Plan) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;
@@ -152,7 +152,7 @@ impl Report {
     }
 }
 
-/// Returns the effect of a damaged line, and what the agent does with it.
+/// Returns the effect of a damaged line, and a description of what the agent does with the line.
 pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
     let text = String::from_utf8_lossy(record.bytes);
     let begins_whole = record.class != Class::NotUtf8 && Object::parse(&text).is_ok();
@@ -167,7 +167,7 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
         return (effect, what.to_owned());
     }
     let salvage = Salvage::of(record).filter(|_| record.class.is_bad());
-    // If the agent reads the first of several objects in the line, only the others are lost.
+    // If the agent reads only the first of several objects in a line, the other objects are lost.
     let read = usize::from(said.is_some());
     let lines = salvage.map(|salvage| salvage.lines).unwrap_or_default();
     let is_message = |line: &&String| {

@@ -20,13 +20,13 @@ use crate::{Notes, Result};
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
-    /// The zones of the records. Old records were summarized or left out.
+    /// The zone of each record. The records of the old zone were summarized or left out.
     pub(super) zones: Zones,
     /// The summary; `None` if the old records were only left out.
     pub(super) summary: Option<Summary>,
 }
 
-/// The result of a compaction, or the outcome if there is no result.
+/// The result of a compaction step, or the outcome of the compaction if there is no result.
 pub(super) type Ended<T> = Result<T, Outcome>;
 
 /// The session to shrink, and the attempts made so far.
@@ -40,7 +40,7 @@ pub(super) struct Attempts<'a> {
     pub(super) made: Vec<Attempt>,
 }
 
-/// The session as it was read for certain zones. Attempts that keep the same amount share one
+/// The session as read for one choice of zones. Attempts that keep the same amount share one
 /// reading.
 pub(super) struct Read<'l> {
     keep: Keep,
@@ -55,13 +55,13 @@ pub(super) struct Read<'l> {
 pub(super) struct Built {
     pub(super) draft: Option<Draft>,
     pub(super) size: Size,
-    /// The result in a file, if pruning has already written one.
+    /// The result, if pruning has already written it to a file.
     content: Option<Content>,
 }
 
 impl Attempts<'_> {
-    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize except
-    /// an earlier summary.
+    /// Makes an attempt, and returns its result. Returns `None` if nothing but an earlier summary
+    /// could be summarized.
     pub(super) fn attempt<'l>(
         &self,
         kind: AttemptKind,
@@ -72,7 +72,7 @@ impl Attempts<'_> {
         let keep = self.keep(kind);
         let known = known.filter(|read| read.keep == keep);
         let zones = self.session.survey.zones(keep)?;
-        // Without old records, no model needs to be asked.
+        // If there are no old records, no model needs to be asked.
         if zones.counts.old == 0 && known.is_none() && !kind.prunes() {
             return Ok(None);
         }
@@ -84,7 +84,7 @@ impl Attempts<'_> {
         let summarizes = self.session.plan.summarizes();
         let draft = if summarizes { read.material.draft(&writer, notes)? } else { None };
         let draft = draft.filter(|draft| !draft.summary.is_only_earlier());
-        // Without old records, the kept part may still have long results to prune.
+        // Even if there are no old records, the kept part may have long results to prune.
         let only_prunes = kind.prunes() && read.zones.counts.old == 0;
         if summarizes && draft.is_none() && !only_prunes {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Attempts<'_> {
         Ok(Some((read, built)))
     }
 
-    /// Reads the session with zones that have already been decided.
+    /// Reads the session for zones that have already been decided.
     pub(super) fn read<'l>(
         &self,
         keep: Keep,
@@ -119,7 +119,8 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns the kept part with a summary, and its size. The attempt may prune the kept part.
+    /// Combines the kept part with the summary, and computes the size of the result. Also prunes
+    /// the kept part if the attempt does so.
     pub(super) fn sized(
         &self,
         kind: AttemptKind,
@@ -202,9 +203,9 @@ impl Attempts<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(super) enum AttemptKind {
-    /// Keeps and summarizes what the policy says.
+    /// Keeps the amount that the policy says, and summarizes the other records.
     Policy,
-    /// Keeps half as much as the policy says, after a model's summary failed its check.
+    /// Keeps half as much as the policy says. Used after a model's summary failed its check.
     LessKept,
     /// Writes a summary of half the length without a model.
     #[strum(serialize = "smaller-summary")]
@@ -221,8 +222,8 @@ impl AttemptKind {
 }
 
 impl Candidate {
-    /// Returns true if messages leave the session. A compaction within a budget may instead shorten
-    /// messages that stay.
+    /// Returns true if messages are removed from the session. A compaction within a budget may
+    /// instead only shorten messages.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0
     }

@@ -1,6 +1,6 @@
 //! Compacts a batch, which has one conversation per line. Each conversation is compacted
-//! separately, and a line that cannot be compacted is copied unchanged, so that one bad record does
-//! not stop the others.
+//! separately. A line that cannot be compacted is copied unchanged, so that it does not prevent the
+//! other conversations from being compacted.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -29,9 +29,9 @@ pub struct BatchPass<'p> {
     pub dialect: Option<&'static dyn Dialect>,
     /// The file as the user named it; `None` for stdin.
     pub name: Option<String>,
-    /// The number of conversations to compact at the same time.
+    /// How many conversations to compact at the same time.
     pub jobs: NonZeroUsize,
-    /// Whether a conversation that was not compacted gets a tag with the reason.
+    /// Whether to tag conversations that were not compacted with the reason.
     pub tag_failed: bool,
 }
 
@@ -39,21 +39,21 @@ pub struct BatchPass<'p> {
 pub struct BatchLine {
     /// The bytes of the line.
     pub bytes: Vec<u8>,
-    /// How the compaction of the conversation ended, or why it failed. `None` if the line has no
-    /// conversation.
+    /// The report on the compaction of the conversation, or the reason why it failed. `None` if the
+    /// line is not a conversation.
     pub ended: Option<Result<Report>>,
 }
 
-/// A thread's result for a line.
+/// The result of processing one line on a worker thread.
 struct Done {
     line: BatchLine,
     notes: Notes,
-    /// Whether the line is a JSON object without a conversation.
+    /// Whether the line is a JSON object that is not a conversation.
     is_other: bool,
 }
 
 impl BatchPass<'_> {
-    /// Compacts each conversation of a batch. The batch must be opened as `raw` lines.
+    /// Compacts each conversation of a batch. The batch must have been opened in `raw` mode.
     pub fn compact(
         &self,
         batch: &mut Session,
@@ -81,8 +81,8 @@ impl BatchPass<'_> {
         Ok(())
     }
 
-    /// Compacts the conversation in a line; `bytes` is the line without its tag. A line that is bad
-    /// or too long stays as it is.
+    /// Compacts the conversation in a line. `bytes` is the line without its tag. Lines that are bad
+    /// or too long are not changed.
     fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done> {
         let record = origin.clone().record(&bytes);
         let mut notes = Notes::new();
@@ -97,7 +97,7 @@ impl BatchPass<'_> {
                         (tag(report.outcome.as_str()), Some(Ok(report)))
                     }
                     Ok((report, new)) => (new, Some(Ok(report))),
-                    // On a full disk, all later conversations would fail, too.
+                    // If the disk is full, all later conversations would also fail.
                     Err(error) if matches!(error.kind, ErrorKind::Temporary(_)) => {
                         return Err(error);
                     }
@@ -109,7 +109,8 @@ impl BatchPass<'_> {
         Ok(Done { line: BatchLine { bytes: new.unwrap_or(bytes), ended }, notes, is_other })
     }
 
-    /// Returns the report on the conversation in a line, and the new line if it changed.
+    /// Returns the report on the conversation in a line and, if the conversation changed, the new
+    /// line.
     fn conversation(
         &self,
         record: &Record<'_>,
@@ -131,8 +132,8 @@ impl BatchPass<'_> {
         Ok((report, new))
     }
 
-    /// Returns the report on a conversation and, if its messages changed, the new object with the
-    /// rest of its line.
+    /// Returns the report on a conversation and, if its messages changed, the new object with
+    /// everything that follows it in the line.
     fn messages(
         &self,
         object: &Object<'_>,
@@ -143,8 +144,8 @@ impl BatchPass<'_> {
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
-        // The records of an agent's log depend on its lines, and a list of messages has no such
-        // lines.
+        // The records of an agent's log depend on each other's lines, which a list of messages does
+        // not have.
         rewritable(Some(content.dialect), "compacted in a batch", None)?;
         let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
         let new = content.bytes()?;

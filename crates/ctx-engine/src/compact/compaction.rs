@@ -21,7 +21,8 @@ use crate::{Notes, PassError, Result};
 /// The compaction of one session.
 pub struct Compaction<'c> {
     source: &'c Source<'c>,
-    /// The session, or what is left of it after offloading.
+    /// The session to compact. If tool results were offloaded first, this is the session without
+    /// them.
     content: &'c Content,
     survey: Survey<'c>,
     before: SizeBefore,
@@ -32,10 +33,10 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// The counts of the file's lines, if the file is a plain session that was read in its detected
-    /// dialect and with bad lines kept.
+    /// The line counts of the file. Present only for a plain session that was read in its detected
+    /// dialect with bad lines kept.
     pub tally: Option<Tally>,
-    /// The report on how the compaction ends.
+    /// The report on the compaction.
     pub report: Report,
 }
 
@@ -43,11 +44,11 @@ pub struct Compaction<'c> {
 pub struct Compacted {
     /// The messages of the new session.
     pub content: Content,
-    /// The summary among these messages, if there is one.
+    /// The summary that `content` contains, if there is one.
     pub summary: Option<Summary>,
 }
 
-/// A step before summarizing that made the session smaller: offloading or pruning.
+/// A step before the summary that already made the session smaller: offloading or pruning.
 struct FirstStep {
     what: &'static str,
     size: Size,
@@ -56,9 +57,9 @@ struct FirstStep {
 }
 
 impl<'c> Compaction<'c> {
-    /// Surveys a session. `may_score` allows the compaction to score what survives. If the session
-    /// is above a limit at which its items should already be in the memory, all its messages go to
-    /// `flush`.
+    /// Surveys a session. `may_score` allows the compaction to score how much of the session
+    /// survives. If the session is already large enough that its items should have been flushed to
+    /// the memory files, all its messages are passed to `flush`.
     pub fn survey(
         source: &'c Source<'c>,
         name: Option<&str>,
@@ -72,7 +73,7 @@ impl<'c> Compaction<'c> {
                 Some(scores) => scores,
                 None => content.length()? <= MOST_SCORED_BYTES,
             };
-        // If the session may turn out not to be due, its ledger is built later, and only if needed.
+        // If the session may turn out not to be due, the ledger is built only when it is needed.
         let reads_ledger = scores && !plan.options.only_if_due;
         let questions = source.prune_first.questions(plan);
         let flush = flush.filter(|_| plan.limits.triggers.flush_share.is_some());
@@ -123,15 +124,15 @@ impl<'c> Compaction<'c> {
         &self.before.size
     }
 
-    /// Returns true if the session is above a limit at which its items should already be in the
-    /// memory.
+    /// Returns true if the session is already large enough that its items should have been flushed
+    /// to the memory files.
     pub fn missed_flush(&self) -> bool {
         let limits = &self.source.plan.limits;
         limits.triggers.flush_share.is_some() && limits.is_due(&self.before.size)
     }
 
-    /// Returns the step that is due, and records the triggers in the report. Fails if a session
-    /// that is to be compacted has messages that are not understood.
+    /// Returns the step that is due, and records the triggers in the report. Fails if the session
+    /// is to be compacted but contains messages that are not understood.
     pub fn step(&mut self) -> Result<Step> {
         let step = self.due_step();
         if step == Step::Compact && self.source.plan.policy().enabled {
@@ -164,8 +165,8 @@ impl<'c> Compaction<'c> {
         step
     }
 
-    /// Returns true if the session is above its target. The API's count is used if it is recorded,
-    /// because the target for our own count includes a margin.
+    /// Returns true if the session is above its target. Prefers the API's recorded count, because
+    /// the target for our own count includes a margin.
     fn is_over_target(&self) -> bool {
         let limits = &self.source.plan.limits;
         match &limits.usage {
@@ -174,7 +175,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Continues the compaction with the session that offloading left.
+    /// Continues the compaction with the session from which tool results were offloaded.
     pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<()> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
@@ -198,9 +199,9 @@ impl<'c> Compaction<'c> {
         read
     }
 
-    /// Builds the new content, and describes it in the report. `has_store` tells whether the old
-    /// session will be in a snapshot. If the policy says so, the messages that leave the session go
-    /// to `memory`.
+    /// Builds the new content, and describes it in the report. `has_store` is true if a snapshot of
+    /// the old session will be saved. If the policy extracts items, the messages that are removed
+    /// from the session are passed to `memory`.
     pub fn build(
         &mut self,
         has_store: bool,
@@ -264,8 +265,8 @@ impl<'c> Compaction<'c> {
         Ok(Ok(Compacted { content: candidate.content, summary: candidate.summary }))
     }
 
-    /// Scores what survives in `new`. If it cannot be scored, the compaction continues without a
-    /// score.
+    /// Scores how much of the session survives in `new`. If scoring fails, the compaction continues
+    /// without a score.
     fn score(&mut self, new: &Content) {
         if !new.length().is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES) {
             return;
@@ -344,8 +345,8 @@ impl<'c> Compaction<'c> {
         Ok(Ok(Compacted { content, summary: None }))
     }
 
-    /// Ends the compaction after no model returned a summary. Offloaded results stay in their
-    /// files.
+    /// Ends the compaction if no model returned a summary. Results that were already offloaded stay
+    /// in their files.
     fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>> {
         self.report.no_summary = Some(error);
         let size = self.survey.size;
@@ -358,14 +359,16 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Reports the files of offloaded results that could not be read for the summary.
+    /// Reports the files with offloaded results that should have been summarized but could not be
+    /// read.
     fn report_unreadable(&mut self, notes: &mut Notes) {
         if !self.report.outcome.is_compacted() {
             return;
         }
         let unreadable = self.originals().map(Originals::unreadable);
         for ((line, path), why) in unreadable.into_iter().flatten() {
-            // A preview does not write the files of results that it would offload.
+            // In a preview, the files for newly offloaded results are not written, so they cannot
+            // be read.
             let is_ours = self.offloaded.is_some_and(|it| it.paths.contains(&path));
             if self.source.plan.options.dry_run && is_ours {
                 continue;

@@ -1,4 +1,4 @@
-//! The content of a session, which can be read any number of times.
+//! The content of a session, in a file that can be read any number of times.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
@@ -16,18 +16,19 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 /// A session in a file, whose format is known.
 pub struct Content {
     pub(super) file: FixedFile,
-    /// The dialect of the session, and of the new content.
+    /// The dialect of the session, which is also the dialect of the new content.
     pub dialect: &'static dyn Dialect,
-    /// Whether the dialect was detected instead of named by the user.
+    /// Whether the dialect was detected rather than named by the user.
     pub(super) is_detected: bool,
     pub(super) invalid: Invalid,
     /// Whether the session is one JSON document whose messages are the records.
     pub is_document: bool,
     /// The time at which the file was last changed, if it is known.
     pub last_change: Option<Time>,
-    /// For a session lowered from a log: the line in the log from which each record comes.
+    /// For each record of a session that was lowered from a log, the line of the log that the
+    /// record comes from.
     pub(super) lines: Option<Arc<[u64]>>,
-    /// For a session lowered from a log: the first message in the log that is not understood.
+    /// The first message that is not understood in the log from which the session was lowered.
     pub(super) unread: FirstUnread,
     /// Observes the progress of reading.
     pub(super) watch: Watch,
@@ -48,8 +49,8 @@ impl Content {
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
-            // The whole file can be read, so the first exchange decides the dialect, however late
-            // it comes.
+            // Because the whole file can be read, the first exchange determines the dialect, no
+            // matter where in the file it is.
             known = file.reader().and_then(dialect_of_lines).map_err(ErrorKind::Read)?;
         }
         let is_empty = file.file.metadata().is_ok_and(|meta| meta.len() == 0);
@@ -102,8 +103,8 @@ impl Content {
         }
     }
 
-    /// Returns a copy of the session in which each record is replaced by the bytes that `change`
-    /// returns, or stays if `change` returns `None`.
+    /// Returns a copy of the session in which each record is replaced with the bytes returned by
+    /// `change`, or is unchanged where `change` returns `None`.
     pub fn changed(
         &self,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
@@ -159,8 +160,8 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], for a session that has been read before. The first reading has refused
-    /// any exchange in another dialect.
+    /// Like [`Self::each`], but does not check again for exchanges in another dialect. The session
+    /// must have been read before.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;
@@ -201,8 +202,8 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content from its beginning as plain lines, without finding out which are in the
-    /// context.
+    /// Opens the content from its beginning as plain lines, without determining which of them are
+    /// in the context.
     pub(super) fn lines(&self) -> Result<Session> {
         if self.is_document {
             return self.session();
@@ -213,7 +214,7 @@ impl Content {
     }
 }
 
-/// Returns the dialect if its sessions can be compacted.
+/// Returns the dialect, or an error if its sessions cannot be compacted.
 fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect> {
     match dialect {
         Some(log) if log.is_linked() => Ok(log),
@@ -221,8 +222,8 @@ fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dia
     }
 }
 
-/// Opens the session in a file, with some bytes appended. A log is opened twice, so that its
-/// records need not wait in memory.
+/// Opens the session in a file, followed by the bytes `behind`. The file is opened twice, so that
+/// the records of a log need not be held in memory.
 fn session(
     file: &FixedFile,
     behind: &[u8],

@@ -1,5 +1,6 @@
 //! Stores the facts about each record of a surveyed session. A session can have any number of
-//! records, so all but the last few thousand entries are in a temporary file.
+//! records, so only the latest few thousand entries are held in memory, and all others are in a
+//! temporary file.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -13,9 +14,10 @@ use crate::{PassError, Result};
 #[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(super) struct Entry {
     pub(super) line: u32,
-    /// The tokens of the record before pruning; 0 for a line without a message.
+    /// The record's token count before pruning; 0 for a line without a message.
     pub(super) tokens: u32,
-    /// The number, from 1, of the first record of the exchange; 0 outside any exchange.
+    /// The number, from 1, of the first record in the same exchange; 0 if the record is in no
+    /// exchange.
     pub(super) exchange: u32,
     pub(super) kind: EntryKind,
     pub(super) role: Option<Role>,
@@ -25,7 +27,7 @@ pub(super) struct Entry {
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) pinned: bool,
-    /// Whether the record is the first piece of its line, and whether it is the last.
+    /// Whether the record is the first piece of its line. `ends` is true for the last piece.
     pub(super) begins: bool,
     pub(super) ends: bool,
 }

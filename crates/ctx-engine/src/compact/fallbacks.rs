@@ -1,5 +1,5 @@
-//! Tries one way to compact a session after another, from the one that the policy asks for to the
-//! last resort, until a result is small enough.
+//! Tries several ways to compact a session until a result is small enough, from what the policy
+//! asks for to the last resort.
 
 use ctx_policy::Fallback;
 
@@ -9,11 +9,11 @@ use crate::allocate::LEAST_SUMMARY;
 use crate::{Notes, Result};
 
 impl Attempts<'_> {
-    /// Makes attempts until a result is smaller than the session and not above the target. If no
-    /// result is, keeps as much of what the policy keeps as the target has room for.
+    /// Makes attempts until a result is smaller than the session and within the target. If none
+    /// succeeds, keeps only as much of what the policy keeps as fits into the target.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // Only a session that is due or above its target may keep less than the policy says.
+        // A session may keep less than the policy says only if it is due or above its target.
         let in_need = self.due || !plan.limits.fits(before);
         // Attempts that cannot reach the target even at their minimum sizes are skipped.
         let can_share =
@@ -60,7 +60,7 @@ impl Attempts<'_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // Code would write this summary, but the policy accepts only a model's.
+            // This summary would be written by code, but the policy accepts only a model's summary.
             true if plan.needs_model() => None,
             true if plan.summarizes() => self.share(notes)?,
             true => self.keep_fewer(&summary, notes)?,
@@ -80,8 +80,8 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns false if the trigger for tool results fired and the new content is still above its
-    /// limit.
+    /// Returns false if the trigger on the size of tool results fired and the new content still
+    /// exceeds that trigger's limit.
     fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.session.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
@@ -90,13 +90,14 @@ impl Attempts<'_> {
         Ok(size.tool_bytes <= limit)
     }
 
-    /// Returns the kinds of attempts in the order in which they are made.
+    /// Returns the kinds of attempts to make, in order.
     fn kinds(&self) -> Vec<AttemptKind> {
         let summary = &self.session.plan.policy().summary;
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
-            // These fallbacks change who writes the summary, so they are not further attempts.
+            // These fallbacks only change who writes the summary, so they do not need attempts of
+            // their own.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = summary.safeguard.then_some(AttemptKind::LessKept);

@@ -1,4 +1,4 @@
-//! Previews a compaction: the zones, and the records that would leave the session.
+//! Previews a compaction: shows the zones, and counts the records that would be removed.
 
 use ctx_format::{Role, Zone};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::Result;
 /// A preview of a compaction.
 #[derive(Debug, Serialize)]
 pub struct Forecast {
-    /// The contents of the zones system, old and keep, in this order.
+    /// The contents of the `system`, `old` and `keep` zones, in this order.
     pub zones: Vec<ZoneCount>,
     /// The records that would be removed.
     pub leaving: Leaving,
@@ -23,20 +23,21 @@ pub struct ZoneCount {
     pub zone: &'static str,
     /// The number of records in the zone.
     pub records: u64,
-    /// The number of messages among these records.
+    /// The number of messages in the zone.
     pub messages: u64,
-    /// The total tokens of these messages.
+    /// The total number of tokens in the zone's messages.
     pub tokens: u64,
-    /// The first and the last line of each run of consecutive lines.
+    /// The lines of the zone, as the first and last line of each run of consecutive lines.
     pub lines: Vec<(u64, u64)>,
 }
 
-/// How many records would be removed, by kind. A record of several kinds counts once for each kind.
+/// How many records of each kind would be removed. A record with several tool results counts once
+/// for each of them.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
     /// The number of user messages.
     pub user_messages: u64,
-    /// The number of messages by the model.
+    /// The number of messages from the model.
     pub model_messages: u64,
     /// The number of tool results.
     pub tool_results: u64,
@@ -53,7 +54,7 @@ const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
     /// Returns the preview for these zones. `earlier` is the number of earlier summaries whose text
-    /// goes into the new one, and `saved` tells whether a snapshot would be taken.
+    /// is carried over into the new summary. `saved` is true if a snapshot would be taken.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,
@@ -98,14 +99,14 @@ impl ZoneCount {
         self.messages += u64::from(tokens.is_some());
         self.tokens += tokens.unwrap_or(0);
         match self.lines.last_mut() {
-            // The messages of a log may be in a different order than its lines.
+            // The messages of a log may not be in the order of its lines.
             Some((_, last)) if line == *last || line == *last + 1 => *last = line,
             _ => self.lines.push((line, line)),
         }
     }
 
-    /// Returns the lines as ranges such as `3-9,12`. If there are many ranges, only the first few
-    /// are shown.
+    /// Formats the lines as ranges such as `3-9,12`. If there are many ranges, only the first few
+    /// are included.
     pub fn ranges(&self) -> String {
         const SHOWN: usize = 8;
         let range = |(first, last): &(u64, u64)| match last - first {

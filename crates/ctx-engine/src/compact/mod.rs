@@ -1,8 +1,8 @@
-//! Compacts a session: a summary replaces old messages, and the latest messages stay.
+//! Compacts a session: replaces old messages with a summary, and keeps the latest messages.
 //!
-//! A survey reads the session and gathers the facts for all decisions. Each attempt reads the
-//! session again and applies its decisions. If a result is not small enough, the next attempt
-//! shortens more.
+//! A survey reads the session and gathers the facts on which all decisions are based. Each attempt
+//! then reads the session again and applies its own decisions. If the result of an attempt is not
+//! small enough, the next attempt shortens more.
 
 mod attempts;
 mod batch;
@@ -42,11 +42,11 @@ pub use survey::MessageReader;
 /// A session whose large tool results have been offloaded to files.
 #[derive(Clone, Copy)]
 pub struct Offloaded<'a> {
-    /// The session without these results, and whether it is now small enough. `None` if no result
-    /// was large enough to offload.
+    /// The session with those tool results offloaded, and whether it is now small enough. `None` if
+    /// no result was large enough to offload.
     pub left: Option<(&'a Content, bool)>,
-    /// Restores the results, including those that earlier runs offloaded; `None` unless the policy
-    /// wants offloaded results to be summarized.
+    /// Restores offloaded results, including those from earlier runs. `None` unless the policy
+    /// requires offloaded results to be summarized.
     pub originals: Option<&'a dyn Originals>,
     /// The paths of the files to which results were offloaded.
     pub paths: &'a [String],
@@ -54,13 +54,14 @@ pub struct Offloaded<'a> {
 
 /// Restores offloaded results.
 pub trait Originals {
-    /// Starts reading the session from its beginning. The session may be read several times.
+    /// Called each time that a reading of the session begins.
     fn begin(&self);
 
-    /// Returns a record with its results restored, or `None` if none of them is in a file.
+    /// Returns a record with its offloaded results restored, or `None` if the record has none.
     fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>>;
 
-    /// Returns why files could not be read, by the line of the result and the path of the file.
+    /// Returns the reasons why files could not be read. The keys are the line of the result and the
+    /// path of the file.
     fn unreadable(&self) -> BTreeMap<(u64, String), String>;
 }
 
@@ -69,13 +70,13 @@ pub struct Source<'a> {
     plan: Plan<'a>,
     /// The content to compact.
     content: Content,
-    /// The log that `content` was lowered from; `None` for a plain session.
+    /// The log from which `content` was lowered, or `None` for a plain session.
     log: Option<Content>,
-    /// The rules for pruning before anything is summarized.
+    /// The pruning rules to apply before anything is summarized.
     prune_first: Rules,
 }
 
-/// How a compaction changes the session's file.
+/// How a compaction changes the file of a session.
 pub enum NewFile {
     /// Lines to append to the file.
     Appended(Vec<u8>),
@@ -84,7 +85,8 @@ pub enum NewFile {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a session for compaction. The context of a log is written to a temporary file.
+    /// Opens a session for compaction. If it is a log, its context is first written to a temporary
+    /// file.
     pub fn open(
         options: &'a Options,
         environment: &'a Environment,
@@ -106,25 +108,26 @@ impl<'a> Source<'a> {
         Ok(Self { plan, content, log, prune_first })
     }
 
-    /// Returns the session to compact. For a log, this is its context as a plain session.
+    /// Returns the session to compact. In the case of a log, this is the log's context as a plain
+    /// session.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// Returns true if every line of the file is read in the detected dialect and bad lines are
-    /// kept, as if the user had given no options.
+    /// Returns true if the file is read in the same way as without any options: line by line, in
+    /// the detected dialect, and with bad lines kept.
     fn reads_lines(&self) -> bool {
         let Content { dialect, is_detected, is_document, invalid, .. } = self.content;
         let is_own = self.log.is_none() && is_detected && dialect.is_certain();
         is_own && !is_document && invalid == Invalid::Keep
     }
 
-    /// Returns the target of the compaction, in tokens by our count.
+    /// Returns the target of the compaction, in tokens as we count them.
     pub fn target(&self) -> Option<u64> {
         self.plan.limits.target
     }
 
-    /// Returns the new state of the session's file if a compaction leaves the messages `new`.
+    /// Returns how the session's file changes if a compaction reduces the session to `new`.
     pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
         match &self.log {
             Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
@@ -132,7 +135,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the new content as a JSON document, if the session is such a document.
+    /// Returns the new content, wrapped in a JSON document if the session is such a document.
     pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
         if !original.is_document {
@@ -147,8 +150,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the compacted session, or the unchanged session if nothing needs to be done or nothing
-/// makes it smaller.
+/// Returns the compacted session. If nothing needs to be done or no attempt makes the session
+/// smaller, returns it unchanged.
 pub fn compact_stream(
     options: &Options,
     environment: &Environment,
@@ -174,8 +177,8 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// Withdraws the request for a person's attention. Failed attempts on a stream cannot be counted,
-/// so a frequent job would report the same session each time.
+/// Clears the report's request for attention. Failed attempts on streams are not counted, so a
+/// periodic job would otherwise report the same session every time.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {
         report.attention = Attention::None;
@@ -194,8 +197,8 @@ fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Con
     Ok((compaction.report, None))
 }
 
-/// Prunes the messages to send, while the stored session stays unchanged. Returns `None` if pruning
-/// frees no tokens or does not reach the target.
+/// Prunes the messages to send without changing the stored session. Returns `None` if pruning frees
+/// no tokens or does not reach the target.
 fn prune_sent(
     plan: &Plan<'_>,
     content: &Content,

@@ -1,4 +1,4 @@
-//! The options of a compaction, its resolved limits, and its environment.
+//! A compaction's options, its environment, and the limits that follow from both.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,53 +16,53 @@ use crate::prune::Cache;
 use crate::summarize::{self, TellSizes, Writer, recognizer};
 use crate::{Notes, Pin, Result, Time};
 
-/// What the caller asks of a compaction.
+/// What the caller requests from a compaction.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent switches.
 pub struct Options {
     /// The policy, after flags have been applied.
     pub policy: Policy,
-    /// Whether the model refused the session as too long.
+    /// Whether the model rejected the session as too long.
     pub overflow: bool,
     /// Whether to compact only if the session is due.
     pub only_if_due: bool,
     /// Whether to compact regardless of triggers and earlier attempts.
     pub force: bool,
-    /// Whether this is a preview, which writes nothing and asks no model.
+    /// Whether to make only a preview, which writes nothing and asks no model.
     pub dry_run: bool,
-    /// Whether to score how much of the session survives. If this is `None`, a session is scored
-    /// unless it is very large.
+    /// Whether to score how much of the session survives. By default, sessions are scored unless
+    /// they are very large.
     pub score: Option<bool>,
-    /// The maximum tokens of the whole context, shared by the summary and the latest messages.
+    /// The maximum number of tokens in the whole context, including the summary.
     pub budget: Option<u64>,
     /// Whether to reject a result that is above the target.
     pub strict_target: bool,
-    /// How much to keep, if flags set it. Unlike the policy's own numbers, this is never reduced to
+    /// How much to keep, if set by flags. Unlike the policy's numbers, these are never reduced to
     /// reach the target.
     pub keep: Keep,
     /// The length of the summary in tokens, if set by a flag.
     pub summary_tokens: Option<u64>,
     /// The records that always stay.
     pub pins: Vec<Pin>,
-    /// The time of the last call to the model, for sessions whose records have no times.
+    /// The time of the last call to the model, for sessions whose records have no timestamps.
     pub last_call: Option<Time>,
-    /// Whether to ignore the usage that an agent recorded, and use our own count.
+    /// Whether to use our own count instead of the usage recorded by the agent.
     pub ignore_usage: bool,
 }
 
-/// The environment of a compaction: what it needs in addition to the caller's options.
+/// The environment of a compaction, which comes from the calling tool rather than from its options.
 #[derive(Clone)]
 pub struct Environment {
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// The window of the model, if the user named one.
+    /// The context window of the model that the user named, if any.
     pub model_window: Option<u64>,
-    /// Makes the writer that asks a model. `None` if no model may be asked.
+    /// Creates a writer that asks a model. `None` if no model may be asked.
     pub model: Option<Arc<MakeWriter>>,
     /// The headings that a model's summary must have; empty if the template's headings are not
     /// known.
     pub headings: Vec<String>,
-    /// Whether handles may promise that the original is in the store.
+    /// Whether handles may say that the original is in the store.
     pub saved: Saved,
     /// Returns the current time.
     pub now: fn() -> DateTime<Utc>,
@@ -70,12 +70,12 @@ pub struct Environment {
     pub temp: PathBuf,
 }
 
-/// Makes the writer that asks a model for a summary of this many tokens, or for one that fills the
-/// available space.
+/// Creates a writer that asks a model for a summary. The number is the length of the summary in
+/// tokens; if it is `None`, the summary fills the available space.
 pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer> + Send + Sync;
 
 impl Environment {
-    /// Creates an environment without a model.
+    /// Creates an environment in which no model may be asked.
     pub fn new(counter: MessageCounter, now: fn() -> DateTime<Utc>, temp: PathBuf) -> Self {
         Self {
             counter,
@@ -92,23 +92,23 @@ impl Environment {
 /// The limits that apply to one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
-    /// Determines when the session is due.
+    /// Determine when the session is due for compaction.
     pub(super) triggers: Triggers,
-    /// The maximum tokens of the whole context after the compaction, by our count. Without a
-    /// target, the session only has to get smaller.
+    /// The maximum number of tokens in the whole context after the compaction, as we count them. If
+    /// there is no target, the session only has to become smaller.
     pub(super) target: Option<u64>,
-    /// The size of the session in the API's tokens, if the agent recorded usage.
+    /// The size of the session in tokens of the API, if the agent recorded usage.
     pub(super) usage: Option<KnownUsage>,
-    /// The model's window, if the log records it.
+    /// The model's context window, if it is recorded in the log.
     pub(super) window: Option<u64>,
 }
 
-/// The size and the target of a session in the API's tokens.
+/// The size and target of a session, in tokens as the API counts them.
 #[derive(Clone, Debug)]
 pub(super) struct KnownUsage {
-    /// The likely tokens of the session.
+    /// The estimated size of the session.
     pub(super) tokens: u64,
-    /// The maximum tokens of the whole context after the compaction.
+    /// The maximum size of the whole context after the compaction.
     pub(super) target: Option<u64>,
     /// Estimates the size of the context after the compaction.
     pub(super) after: Calibrator,
@@ -120,8 +120,9 @@ impl Limits {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
     }
 
-    /// Adapts the limits to a log with recorded usage. The limits then refer to the API's tokens,
-    /// and the target is converted to our tokens, in which the kept part is counted.
+    /// Adapts the limits to a log with recorded usage. The limits then apply to the API's token
+    /// count, but the target is converted to tokens as we count them, because the kept part is
+    /// measured in these.
     #[must_use]
     pub(super) fn calibrated(
         mut self,
@@ -152,7 +153,7 @@ impl Limits {
         self
     }
 
-    /// Returns true if a context of this size is within the target.
+    /// Returns true if a context of `tokens` tokens is within the target.
     pub(super) fn fits(&self, tokens: u64) -> bool {
         self.target.is_none_or(|target| tokens <= target)
     }
@@ -171,14 +172,15 @@ impl Limits {
     }
 }
 
-/// The minimum number of tokens for messages. They get this many, or the whole limit if it is
-/// lower, even if the system prompt and the tools leave less, because a session cannot continue
-/// with less.
+/// The minimum number of tokens for messages, because a session cannot continue with less. Messages
+/// may take this many tokens (or the whole limit, if that is lower) even if the system prompt and
+/// the tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Returns how many tokens by our count are certain to stay within `limit` tokens by the API's
-/// count. A compaction shrinks only messages, so it cannot meet a limit that the rest of the
-/// request exceeds. The messages then get [`LEAST_MESSAGES`], unless the limit is strict.
+/// Converts `limit`, a limit in the API's tokens, to a number of our tokens that is certain not to
+/// exceed it. A compaction shrinks only messages, so it cannot meet a limit that is exceeded by the
+/// system prompt and the tools alone. In that case, messages get [`LEAST_MESSAGES`] tokens, unless
+/// the limit is strict.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let sure = after.counted_within(limit, |it| it.high);
@@ -196,9 +198,9 @@ fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Note
     if is_strict { sure } else { least }
 }
 
-/// Returns how many tokens by our count most likely correspond to `limit` tokens by the API's
-/// count, less a small margin. Without the margin, a result that just fills the budget would exceed
-/// it after the next message.
+/// Converts `limit`, a limit in the API's tokens, to the most likely number of our tokens, minus a
+/// small margin. Without the margin, the next message would exceed a budget that the result just
+/// fills.
 fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);
@@ -209,7 +211,7 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     least
 }
 
-/// If the API's count is only estimated, the budget divided by this number of tokens stays free.
+/// One part in this many of the budget stays free if the API's count is only an estimate.
 const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {
@@ -225,7 +227,7 @@ fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {
     );
 }
 
-/// The length of the summary in tokens if the policy does not set one.
+/// The default length of the summary, in tokens.
 const SUMMARY_TOKENS: u64 = 2_000;
 
 /// Everything that determines the result of a compaction.
@@ -255,7 +257,7 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
-    /// Returns a counted size, completed with what the user and the log say about the session.
+    /// Completes a counted size with what is known about the session from the user and the log.
     pub(super) fn measured(&self, counted: Size) -> Size {
         Size {
             overflow: self.options.overflow,
@@ -265,7 +267,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the requested budget, in tokens by our count.
+    /// Returns the requested budget, in tokens as we count them.
     pub(super) fn budget(&self) -> Option<u64> {
         self.options.budget.map(|tokens| self.limits.target.unwrap_or(tokens))
     }
@@ -276,8 +278,8 @@ impl<'a> Plan<'a> {
         Keep { tokens, recent_share: None, ..self.policy().keep }
     }
 
-    /// Returns smaller amounts to keep, largest first, to try if what the policy keeps is too much.
-    /// Amounts set by flags do not shrink.
+    /// Returns amounts to keep, largest first, to try in turn if the amount that the policy keeps
+    /// is too large. Amounts set by flags are not reduced.
     pub(super) fn smaller_keeps(&self, before: &SizeBefore) -> Vec<Keep> {
         if self.options.keep.is_some() {
             return vec![self.options.keep];
@@ -290,8 +292,8 @@ impl<'a> Plan<'a> {
         keeps
     }
 
-    /// Returns the maximum tokens of the latest messages: the policy's number, limited to what the
-    /// target leaves for them.
+    /// Returns the maximum number of tokens for the latest messages: the policy's number, but no
+    /// more than the target leaves for them.
     fn recent_tokens(&self, before: &SizeBefore) -> Option<u64> {
         let system = before.system_tokens;
         let recent = self.policy().recent_tokens(self.environment.model_window, system)?;
@@ -300,19 +302,20 @@ impl<'a> Plan<'a> {
         Some(recent.min(room))
     }
 
-    /// Returns the length of the summary to request, in tokens.
+    /// Returns the requested length of the summary, in tokens.
     pub(super) fn summary_length(&self, before: &SizeBefore) -> u64 {
         let length = self.policy().summary.length(before.size.tokens);
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// Returns the writer of a summary within a budget. The summary gets the tokens that the budget
-    /// leaves, unless a flag sets its length.
+    /// Returns the writer of a summary within a budget. Unless a flag sets the length of the
+    /// summary, it gets all tokens that are left in the budget.
     pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer> {
         let length = self.options.summary_tokens;
         let mut writer = self.by_model(length, notes)?;
         let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
-        // Models cannot count tokens, so the budget and not the policy's factor limits the summary.
+        // Models cannot count tokens, so the summary is limited by the budget rather than by the
+        // policy's factor.
         if let Some(model) = model {
             model.most_percent = model.most_percent.max(USUAL_PERCENT);
         }
@@ -346,7 +349,7 @@ impl<'a> Plan<'a> {
         self.environment.model.is_some() && self.policy().summary.on_failure() == Fallback::Fail
     }
 
-    /// Returns the options for summarizing that do not depend on the writer.
+    /// Returns the summarization options that do not depend on the writer.
     pub(super) fn summary(&self) -> summarize::Plan {
         let summary = &self.policy().summary;
         summarize::Plan {
@@ -354,7 +357,7 @@ impl<'a> Plan<'a> {
             role: summary.role.into(),
             counter: self.environment.counter,
             strict: false,
-            // Bad lines were dropped when the session was read.
+            // Bad lines were already dropped when the session was read.
             drop_bad: false,
             tell_sizes: TellSizes::Never,
             saved: self.environment.saved,
@@ -362,23 +365,23 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns a recognizer of the summaries that earlier compactions wrote.
+    /// Returns a recognizer of the summaries written by earlier compactions.
     pub(super) fn recognizer(&self) -> Recognizer {
         recognizer(self.policy().summary.header.as_deref())
     }
 
-    /// Returns true if old records leave the session.
+    /// Returns true if the policy removes old records from the session.
     pub(super) fn drops_old(&self) -> bool {
         self.policy().mode != Mode::PruneOnly
     }
 
-    /// Returns true if the records that leave are summarized.
+    /// Returns true if the policy summarizes the records that it removes.
     pub(super) fn summarizes(&self) -> bool {
         self.policy().summary.method != Method::None
     }
 
-    /// Returns true if the policy prunes at this time. A policy that only prunes does so before
-    /// anything else, because there is no summary to wait for.
+    /// Returns true if the policy prunes at this stage. A policy that only prunes always does so at
+    /// the first stage, because it never summarizes.
     pub(super) fn prunes(&self, when: When) -> bool {
         match (self.policy().mode, self.policy().prune.when) {
             (Mode::SummaryOnly, _) => false,
@@ -387,8 +390,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the prompt cache that must have expired before anything is pruned. `last_change` is
-    /// used if the time of the last call is unknown.
+    /// Returns the prompt cache that must expire before anything may be pruned. If the time of the
+    /// last call is unknown, `last_change` is used instead.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
             ttl: self.policy().prune.cache_ttl?.0,
@@ -397,13 +400,13 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Returns true if old results are cleared after trimming has left a session of this size.
+    /// Returns true if old results must be cleared, given the size `left` after trimming.
     pub(super) fn clears(&self, left: &Size) -> bool {
         self.policy().prune.clear == Clear::Always || self.limits.is_over(left)
     }
 }
 
-/// Returns `keep` with `scale` applied to each of its numbers.
+/// Applies `scale` to each of the numbers in `keep`.
 pub(super) fn scaled(keep: Keep, scale: impl Fn(u64) -> u64) -> Keep {
     Keep {
         messages: keep.messages.map(&scale),

@@ -1,5 +1,5 @@
-//! Prunes as the policy says: long results are trimmed and, if that is not enough, old results are
-//! cleared.
+//! Prunes according to the policy: trims long tool results and, if that is not enough, clears old
+//! ones.
 
 use crate::message_counter::MessageCounter;
 use crate::prune::{
@@ -22,14 +22,14 @@ pub(super) struct Pruned {
     pub(super) size: Size,
 }
 
-/// The pruning rules of a policy: those that only trim, and those that also clear old results.
+/// A policy's pruning rules, with and without the rule that clears old results.
 pub(super) struct Rules {
     trims: Option<Options>,
     clears: Option<Options>,
 }
 
 impl Rules {
-    /// Returns the rules that the policy applies at this time.
+    /// Returns the rules that the policy applies at this stage.
     pub(super) fn at(plan: &Plan<'_>, when: When, content: &Content) -> Self {
         let rules = |clears, never| {
             let wanted = plan.policy().prune.clear != never && plan.prunes(when);
@@ -41,14 +41,14 @@ impl Rules {
         Self { trims: rules(false, Clear::Always), clears: rules(true, Clear::Never) }
     }
 
-    /// Returns what a survey needs to gather facts for the rules, or `None` without rules.
+    /// Returns what a survey needs to gather facts for the rules, or `None` if there are no rules.
     pub(super) fn questions(&self, plan: &Plan) -> Option<(&Options, MessageCounter)> {
         Some((self.clears.as_ref().or(self.trims.as_ref())?, plan.environment.counter))
     }
 }
 
-/// Decides what to prune in a surveyed session, and returns the size that is left. The survey keeps
-/// the verdicts only if they will be applied.
+/// Decides what to prune in a surveyed session, and returns the size after pruning. The verdicts
+/// are removed from the survey unless they are to be applied.
 pub(super) fn decide<'p>(
     plan: &Plan<'_>,
     content: &Content,
@@ -59,7 +59,7 @@ pub(super) fn decide<'p>(
     let cache = plan.cache(content.last_change);
     let may = prune::is_cold(cache.as_ref(), survey.last_call).unwrap_or_else(|| {
         notes.warn(
-            "nothing is pruned, because the time of the last call is unknown; set it with --last-call TIME",
+            "nothing was pruned, because the time of the last call is unknown; set it with --last-call TIME",
         );
         false
     });
@@ -75,7 +75,8 @@ pub(super) fn decide<'p>(
     if let Some(clears) = &rules.clears
         && plan.clears(&size)
     {
-        // Starts again from the original results, so that each handle describes the original text.
+        // Clearing starts again from the original results, so that each handle describes the
+        // original text.
         verdicts = verdicts.under(clears);
         judged = judge(plan, &verdicts, may, notes);
     }
@@ -83,7 +84,7 @@ pub(super) fn decide<'p>(
     judged
 }
 
-/// Returns the size that is left after pruning, or `None` if too little is freed.
+/// Returns the size of the session after pruning, or `None` if pruning frees too little.
 fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
     if !may {
         return None;
@@ -97,8 +98,8 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
     Some(verdicts.size())
 }
 
-/// Applies the verdicts of a survey, and changes nothing else. Also returns the signed reasoning
-/// that these changes invalidate.
+/// Writes a copy of the session with the verdicts of a survey applied. Also returns the signed
+/// reasoning that is invalidated by the changes.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,
@@ -141,7 +142,7 @@ pub(super) fn carry_out(
     Ok((content.with(file), bound))
 }
 
-/// Prunes the result of an attempt, or the messages to send, if the policy prunes at this time.
+/// Prunes the result of an attempt or the messages to send, if the policy prunes at this stage.
 /// Returns `None` if nothing is pruned.
 pub(super) fn prune(
     plan: &Plan<'_>,
@@ -253,7 +254,7 @@ mod tests {
         plan.policy.prune.cache_ttl = Some(FixedSpan(Duration::from_secs(300)));
         let (new, notes) = first(&plan, &session(2, 200));
         assert_eq!(new, None);
-        assert!(notes[0].starts_with("nothing is pruned, because"), "{notes:?}");
+        assert!(notes[0].starts_with("nothing was pruned, because"), "{notes:?}");
         let said = session(2, 200).replace("\"Fixed", "\"x\",\"ts\":-900,\"y\":\"Fixed");
         assert!(first(&plan, &said).0.is_some());
     }

@@ -1,4 +1,4 @@
-//! Reads the records of a surveyed session again, pruned and with offloaded results restored.
+//! Reads a surveyed session again, applying the pruning verdicts and restoring offloaded results.
 
 use ctx_format::{Record, Zone};
 
@@ -20,8 +20,8 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Passes each record to `handle` with its zone (`None` if pruning drops it) and its content
-    /// after pruning. Offloaded results of old records are restored.
+    /// Passes each record to `handle`, with its zone (`None` if pruning drops the record) and, if
+    /// pruning changes it, its new content. Offloaded results are restored in old records.
     pub(super) fn each(
         &self,
         zones: &Zones,
@@ -51,7 +51,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Passes the messages of the old records to `reader`, after pruning.
+    /// Passes the messages of the old records to `reader`, as pruning leaves them.
     pub(super) fn read_old(&self, zones: &Zones, reader: &mut dyn MessageReader) -> Result<()> {
         let dialect = self.content.dialect;
         let recognizer = self.plan.recognizer();

@@ -1,4 +1,4 @@
-//! Reports how the compaction of a session ended.
+//! The report on the compaction of a session.
 
 use std::collections::BTreeMap;
 
@@ -21,37 +21,39 @@ use crate::summarize::Summing;
 pub enum Outcome {
     /// The session is smaller, and within its target if it has one.
     Compacted,
-    /// The session is smaller, but above the target, because the part that must stay exceeds it.
+    /// The session is smaller but still above its target, because the part that must stay is too
+    /// large.
     OverTarget,
-    /// Nothing was summarized, but the messages sent to the model were pruned.
+    /// Nothing was summarized, but the messages to be sent to the model were pruned.
     Pruned,
     /// Nothing could be removed, so everything was kept.
     #[default]
     NothingToDo,
     /// No trigger fired.
     NotDue,
-    /// Items were written to the memory, but the session is unchanged.
+    /// Items from the session were written to the memory files, but the session is unchanged.
     Flushed,
     /// The policy is switched off.
     Disabled,
     /// No result would be smaller than the session.
     NoGain,
-    /// The part that must stay is above the target, and nothing was written.
+    /// The part that must stay is larger than the target, so nothing was written.
     Unreachable,
-    /// No model gave a usable summary, and the policy accepts no other summary. Results that were
-    /// offloaded stay in their files, so the session may still be smaller.
+    /// No model returned a usable summary, and the policy accepts no other. Tool results that were
+    /// already offloaded stay in their files, so the session may still be smaller.
     SummaryFailed,
-    /// Earlier attempts failed, and the session has not grown since, so it was skipped.
+    /// The session was skipped because earlier attempts failed and it has not grown since.
     GivenUp,
 }
 
 impl Outcome {
-    /// Returns the word for the outcome in reports and in the audit log.
+    /// Returns the outcome as it is written in reports and in the audit log.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns true if a compaction was tried without success. The audit log records such attempts.
+    /// Returns true if a compaction was tried without success. Such attempts are recorded in the
+    /// audit log.
     pub fn is_without_result(self) -> bool {
         matches!(self, Self::NoGain | Self::Unreachable | Self::SummaryFailed)
     }
@@ -61,13 +63,13 @@ impl Outcome {
         matches!(self, Self::Compacted | Self::OverTarget)
     }
 
-    /// Returns true if nobody needs to look at the session.
+    /// Returns true if the session needs no attention.
     pub fn is_good(self) -> bool {
         !self.is_without_result() && self != Self::GivenUp
     }
 }
 
-/// Whether a person should look at a session.
+/// Whether a session needs the attention of a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Attention {
     /// No attention is needed.
@@ -75,7 +77,7 @@ pub enum Attention {
     None,
     /// The session could not be made smaller.
     Needed,
-    /// The session could not be made smaller, and will be skipped until it has grown.
+    /// The session could not be made smaller, and it will be skipped until it has grown.
     LastTime,
 }
 
@@ -84,11 +86,11 @@ pub enum Attention {
 pub struct Attempt {
     /// The name of the attempt.
     pub what: &'static str,
-    /// The tokens of the session that the attempt produced.
+    /// The size of the resulting session, in tokens.
     pub tokens: u64,
 }
 
-/// The name of the first step of a policy that prunes before it summarizes.
+/// The name of the attempt that prunes before anything is summarized.
 pub const PRUNED_FIRST: &str = "pruned-first";
 
 /// How many items of one class of the ledger survived.
@@ -96,21 +98,21 @@ pub const PRUNED_FIRST: &str = "pruned-first";
 pub struct Survivors {
     /// The number of items in the new session.
     pub retained: u64,
-    /// The number of items that the new session only refers to.
+    /// The number of items that the new session refers to without containing them.
     pub recoverable: u64,
-    /// The number of items that only a snapshot of the old session has.
+    /// The number of items that neither the new session nor anything it refers to contains.
     pub lost: u64,
 }
 
-/// The report on one session. The keys are a contract: keys may be added, never removed. The audit
-/// log uses the same names for its figures.
+/// The report on one session. The JSON keys are stable: keys may be added but never removed. The
+/// audit log uses the same keys.
 #[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// The session as the user named it; `None` for stdin.
     #[serialize_always]
     pub name: Option<String>,
-    /// The line of the conversation in a batch; `None` if the session is no batch.
+    /// The line of the conversation in a batch; `None` if the session is not part of a batch.
     pub line: Option<u64>,
     /// The id of the session in the store.
     pub session: Option<String>,
@@ -118,80 +120,86 @@ pub struct Report {
     pub preset: String,
     /// How the compaction ended.
     pub outcome: Outcome,
-    /// Whether the outcome is good, as [`Outcome::is_good`] says.
+    /// Whether the outcome is good, as defined by [`Outcome::is_good`].
     pub success: bool,
     /// Whether the run was only a preview.
     pub dry_run: bool,
-    /// The triggers that fired, or `manual` if none fired and the user requested the compaction.
+    /// The triggers that fired, or `manual` if the user requested the compaction and no trigger
+    /// fired.
     pub triggers: Vec<&'static str>,
-    /// The tokens of the session before the compaction.
+    /// The size of the session before the compaction, in tokens.
     pub tokens_before: u64,
-    /// The tokens of the session after the compaction.
+    /// The size of the session after the compaction, in tokens.
     pub tokens_after: u64,
     /// The number of tokens by which the session shrank.
     pub freed_tokens: u64,
     /// `tokens_after` divided by `tokens_before`; `None` for an empty session.
     #[serialize_always]
     pub ratio: Option<f64>,
-    /// The API's likely count before the compaction, estimated from recorded usage.
+    /// The size of the context before the compaction as the API would count it, estimated from
+    /// recorded usage.
     pub calibrated_tokens: Option<u64>,
-    /// The API's likely count after the compaction, estimated from recorded usage.
+    /// The size of the context after the compaction as the API would count it, estimated from
+    /// recorded usage.
     pub calibrated_after: Option<u64>,
-    /// The maximum tokens of the whole context, by our count.
+    /// The maximum size of the whole context, in tokens as we count them.
     pub target_tokens: Option<u64>,
-    /// The maximum tokens of the whole context by the API's count, if an agent recorded usage.
+    /// The maximum size of the whole context in the API's tokens, if an agent recorded usage.
     pub limit_tokens: Option<u64>,
-    /// The number of messages before the compaction, without system messages.
+    /// The number of messages before the compaction, not counting system messages.
     pub messages_before: u64,
-    /// The number of messages after the compaction, without system messages.
+    /// The number of messages after the compaction, not counting system messages.
     pub messages_after: u64,
-    /// The number of kept records, without system messages.
+    /// The number of kept records, not counting system messages.
     pub kept_records: Option<u64>,
-    /// The number of the first kept record, from 0.
+    /// The index of the first kept record, from 0.
     pub first_kept_index: Option<u64>,
     /// How the summary was made, and what the model cost.
     #[serde(flatten)]
     pub summing: Summing,
-    /// Milliseconds until the new content was ready to be written.
+    /// The time that it took to prepare the new content, in milliseconds.
     pub duration_ms: u64,
-    /// The text of the summary, if the policy wants it in the report.
+    /// The text of the summary, if the policy asks for it in the report.
     pub summary: Option<String>,
-    /// The tokens of the summary.
+    /// The length of the summary in tokens.
     pub summary_tokens: Option<u64>,
-    /// The file in the store with the summaries of the session.
+    /// The file in the store that holds the session's summaries.
     pub summary_file: Option<String>,
-    /// The number of repairs that were made to a model's answer.
+    /// The number of repairs made to the model's answer.
     pub summary_repairs: Option<usize>,
     /// What the compaction would do, if the run was a preview.
     pub plan: Option<Forecast>,
     /// The attempts to make the session smaller, in order.
     pub attempts: Vec<Attempt>,
-    /// The snapshot that has the replaced session.
+    /// The snapshot that holds the session from before the compaction.
     pub snapshot: Option<String>,
-    /// Files of offloaded results that went into the trash because nothing refers to them.
+    /// Files with offloaded results that were moved to the trash because nothing refers to them any
+    /// more.
     pub deleted_files: Option<Vec<String>>,
-    /// Files of offloaded results that could not be read, so that the summary lacks these results.
+    /// Files with offloaded results that are missing from the summary because the files could not
+    /// be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// The share of the ledger's items that survived, as in `ctx-score`.
+    /// The share of the ledger's items that survived, as computed by `ctx-score`.
     pub items_kept: Option<f64>,
     /// How many items of the ledger survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
-    /// The number of bytes that an agent appended during the compaction and that were carried over.
+    /// The number of bytes that an agent appended during the compaction. These bytes were carried
+    /// over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
-    /// Why there is no summary, if a model failed to write one.
+    /// The reason why a model failed to write a summary.
     #[serde(skip)]
     pub no_summary: Option<PassError>,
-    /// Whether a person should look at the session.
+    /// Whether the session needs the attention of a person.
     #[serde(skip)]
     pub attention: Attention,
     /// The time at which the compaction began.
     #[serde(skip)]
     pub begun: DateTime<Utc>,
-    /// The name of the preset, if the policy is a built-in one. The audit log records no other
-    /// names.
+    /// The name of the preset, if the policy is built in. Only such names are recorded in the audit
+    /// log.
     #[serde(skip)]
     pub known_preset: Option<&'static str>,
 }
@@ -209,7 +217,7 @@ impl Report {
         self.attention = if self.success { Attention::None } else { Attention::Needed };
     }
 
-    /// Sets the outcome and the size that is left.
+    /// Sets the outcome, and the size after the compaction.
     pub(super) fn end_at(&mut self, outcome: Outcome, size: &Size) {
         self.end(outcome);
         self.tokens_after = size.tokens;
@@ -218,7 +226,7 @@ impl Report {
         self.messages_after = size.messages;
     }
 
-    /// Adds the figures of another conversation of the same batch.
+    /// Adds the figures of another conversation in the same batch.
     pub fn add(&mut self, next: &Self) {
         self.tokens_before += next.tokens_before;
         self.tokens_after += next.tokens_after;
@@ -235,7 +243,7 @@ impl Report {
         self.duration_ms += next.duration_ms;
     }
 
-    /// Records the cost of models, and the time from the beginning of the compaction until `now`.
+    /// Records what the models cost, and how long the compaction has taken until `now`.
     pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
         self.summing.usage = usage;
         // If the clock was set back, the duration is 0.
@@ -253,14 +261,15 @@ impl Report {
         self.survived = survivors.collect();
     }
 
-    /// Returns the fewest tokens that any attempt reached, or the tokens before without an attempt.
+    /// Returns the smallest size that any attempt reached, in tokens. If there was no attempt,
+    /// returns the original size.
     pub fn best(&self) -> u64 {
         let tokens = self.attempts.iter().map(|attempt| attempt.tokens);
         tokens.min().unwrap_or(self.tokens_before)
     }
 }
 
-/// Returns which share of the tokens is left, or `None` for an empty session.
+/// Returns the share of tokens left by the compaction, or `None` for an empty session.
 pub(super) fn ratio(after: u64, before: u64) -> Option<f64> {
     (before > 0).then(|| rounded(after as f64 / before as f64))
 }

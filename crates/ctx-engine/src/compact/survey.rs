@@ -1,5 +1,5 @@
-//! The first reading of a session, which gathers all facts about its records that the compaction
-//! needs for its decisions.
+//! The first reading of a session. It gathers all facts on which the compaction bases its
+//! decisions.
 
 use std::borrow::Cow;
 
@@ -23,27 +23,27 @@ use crate::summarize::recognizer;
 use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
 use crate::{Result, Time, pins};
 
-/// The facts that a survey gathers about a session.
+/// The facts that a survey has gathered about a session.
 #[derive(Default)]
 pub(super) struct Survey<'p> {
     entries: Entries,
     joined: Joined,
     pub(super) size: Size,
-    /// The tokens of the system messages, including the conversation's overhead if one of them
-    /// comes first.
+    /// The token count of the system messages, including the conversation's overhead if the first
+    /// message is a system message.
     pub(super) system_tokens: u64,
-    /// The pruning verdict on each record; `None` without pruning.
+    /// The pruning verdict on each record; `None` if nothing is pruned.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
     /// The counts of the session's lines.
     pub(super) tally: Tally,
-    /// The first message that is not understood. For a log, see `Content::unread`.
+    /// The first message that is not understood. For logs, see `Content::unread`.
     pub(super) unread: FirstUnread,
 }
 
-/// The zone of each record, and how many records each zone has.
+/// The zone of each record, and the number of records in each zone.
 #[derive(Clone)]
 pub(super) struct Zones {
     pub(super) of: Vec<Zone>,
@@ -51,9 +51,9 @@ pub(super) struct Zones {
 }
 
 impl<'p> Survey<'p> {
-    /// Surveys a session. `pruning` has the rules for pruning and the counter that they use. If
-    /// `scored` is set, the ledger is built as well. The messages also go to `flush`, if there is
-    /// one.
+    /// Surveys a session. `pruning` consists of the pruning rules and the counter that they use. If
+    /// `scored` is set, the ledger is built as well. If `flush` is set, it also receives the
+    /// messages.
     pub(super) fn of(
         plan: &Plan<'_>,
         content: &Content,
@@ -84,8 +84,8 @@ impl<'p> Survey<'p> {
         self.entries.len()
     }
 
-    /// Passes the number of each record, from 0, and the facts about it to `handle`. The tokens are
-    /// those that are left after pruning.
+    /// Passes each record's index, from 0, and the facts about the record to `handle`. The token
+    /// counts are those after pruning.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.entries.each(|record, entry| {
             let left = self.pruned.as_ref().map(|it| saturating_u32(it.tokens(record)));
@@ -99,7 +99,7 @@ impl<'p> Survey<'p> {
         })
     }
 
-    /// Like [`Self::each`], without the records that pruning drops.
+    /// Like [`Self::each`], but skips records that pruning drops.
     fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.each(|record, entry| {
             if !self.is_dropped(record) {
@@ -136,7 +136,7 @@ impl<'p> Survey<'p> {
         Ok(zones)
     }
 
-    /// Counts the tokens and messages of the records that stay, without a summary.
+    /// Counts the tokens and messages in the records that stay, not including a summary.
     pub(super) fn kept(&self, zones: &Zones) -> Result<Size> {
         let mut size = Size::default();
         self.each_left(|record, entry| {
@@ -291,17 +291,17 @@ impl<'p> Surveyor<'_, 'p, '_> {
     }
 }
 
-/// Receives the messages of a session, for example to fill a memory.
+/// Receives the messages of a session, for example to extract items for the memory files.
 pub trait MessageReader {
-    /// Receives the next message of the session, with its line and its date.
+    /// Receives the next message of the session, with its line and date.
     fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>);
 }
 
-/// A message with its line and its date.
+/// A message with its line and date.
 type Dated<'m> = (Message<'m>, u64, Option<NaiveDate>);
 
-/// Returns a message with its line and date, or `None` for an earlier summary. The items of that
-/// summary were read from the original messages when these were summarized.
+/// Returns a message with its line and date, or `None` for an earlier summary. The items in an
+/// earlier summary have already been read from the messages that it replaced.
 pub(super) fn dated<'m>(
     record: &Record<'_>,
     message: Message<'m>,
@@ -316,19 +316,20 @@ pub(super) fn dated<'m>(
     Some((changed.unwrap_or(message), record.line, Time::of(object).map(Time::date)))
 }
 
-/// Passes the messages of a session to a reader while the session is surveyed, so that another
-/// thread can work on them. Only a session that is due is flushed, so messages wait until the
-/// session turns out to be due.
+/// Passes the messages of a session to a reader while the session is still being surveyed, so that
+/// another thread can already work on them. Only due sessions are flushed, so messages are held
+/// back until it is certain that the session is due.
 pub(super) struct Flush<'f> {
     reader: &'f mut dyn MessageReader,
     recognizer: Recognizer,
     is_due: bool,
     waiting: Vec<Dated<'static>>,
-    /// The bytes of all records before the session was due.
+    /// The total length, in bytes, of the records before the session became due.
     bytes: usize,
 }
 
-/// The maximum bytes of records whose messages wait. A session is usually due long before that.
+/// The maximum total length, in bytes, of records whose messages are held back. Usually, a session
+/// is due long before that.
 const MOST_WAITING: usize = 8 << 20;
 
 impl<'f> Flush<'f> {
@@ -336,7 +337,7 @@ impl<'f> Flush<'f> {
         Self { reader, recognizer: plan.recognizer(), is_due: false, waiting: Vec::new(), bytes: 0 }
     }
 
-    /// Adds the next message. `is_due` returns true if the session is due, including this message.
+    /// Adds the next message. `is_due` returns true if this message makes the session due.
     pub(super) fn push(
         &mut self,
         record: &Record<'_>,
@@ -370,12 +371,13 @@ impl<'f> Flush<'f> {
         }
     }
 
-    /// Returns true if too many messages were waiting, so that the session must be read again.
+    /// Returns true if too many messages had to be held back, so that the session must be read
+    /// again.
     fn has_missed(&self) -> bool {
         !self.is_due && self.bytes > MOST_WAITING
     }
 
-    /// Returns the reader if it still has to read the session.
+    /// Returns the reader if it has not received the messages yet.
     pub(super) fn missed(self) -> Option<&'f mut dyn MessageReader> {
         self.has_missed().then_some(self.reader)
     }

@@ -1,6 +1,6 @@
 //! Divides one token budget for the whole context between the latest messages and a summary of the
-//! other messages. The session is read once, and the facts about its records decide the budget and
-//! how many of the latest messages fit.
+//! other messages. The session is read only once. The facts about its records determine the budget
+//! and how many of the latest messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use ctx_format::Zone;
@@ -15,13 +15,13 @@ use crate::split::ZoneCounts;
 use crate::summarize::{self, BudgetPass, BudgetRequest, Needs, Summary, Writer};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// How many times a budget is raised if it turns out to be too small.
+/// How many times to raise a budget that turns out to be too small.
 const RAISES: usize = 3;
 
 impl Attempts<'_> {
-    /// Uses the target as a budget, and keeps as much of what the policy keeps as the budget has
-    /// room for. If the target is too small for the records that must stay, uses the smallest
-    /// budget that is large enough. Returns `None` if the result is not smaller than the session.
+    /// Uses the target as a budget, and keeps as much of what the policy keeps as fits into the
+    /// budget. If the target is too small for the records that must stay, raises the budget until
+    /// they fit. Returns `None` if the session does not become smaller.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let pass = self.read_for_budget(&summary, &writer)?;
@@ -36,8 +36,8 @@ impl Attempts<'_> {
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // A session that is due below its target must become clearly smaller, because the model
-        // refused it.
+        // If a session is due although it is below its target, the model has rejected it, so it
+        // must become clearly smaller.
         let target = plan.limits.target.filter(|target| *target < before);
         let tokens = target.unwrap_or(before / 2);
         let keeps = plan.smaller_keeps(self.before);
@@ -66,7 +66,7 @@ impl Attempts<'_> {
         Ok(None)
     }
 
-    /// Keeps as much of what the policy keeps as the target has room for, without a summary.
+    /// Keeps as much of what the policy keeps as fits into the target, and writes no summary.
     pub(super) fn keep_fewer(
         &mut self,
         summary: &summarize::Plan,
@@ -92,9 +92,9 @@ impl Attempts<'_> {
         self.write(&mut read, built).map(Some)
     }
 
-    /// Returns true if the attempt is a gain: the session is smaller, and messages were summarized
-    /// or the target is reached. Otherwise, an attempt that shortens only the earlier summary could
-    /// be repeated forever.
+    /// Returns true if the session has become smaller and either new messages were summarized or
+    /// the target is reached. Without the second condition, attempts that only shorten the earlier
+    /// summary could be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
@@ -102,8 +102,8 @@ impl Attempts<'_> {
         tokens < self.before.size.tokens && (is_new || self.session.plan.limits.fits(tokens))
     }
 
-    /// Uses one budget for the whole context instead of the policy's attempts. Nothing else is
-    /// tried, unless the records that must stay exceed the budget.
+    /// Compacts the session to a budget for the whole context instead of making the policy's
+    /// attempts. Tries something else only if the records that must stay exceed the budget.
     pub(super) fn budget(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let writer = self.session.plan.writer_within(notes)?;
@@ -146,7 +146,7 @@ impl Attempts<'_> {
         }
     }
 
-    /// Reads the session for a budget that is decided later.
+    /// Reads the session for a compaction within a budget. The budget itself is chosen later.
     fn read_for_budget<'s>(
         &self,
         summary: &'s summarize::Plan,
@@ -170,8 +170,8 @@ impl Attempts<'_> {
         Ok(pass)
     }
 
-    /// Builds the session within the decided budget. The inner error means that the summary does
-    /// not fit.
+    /// Builds the session within the budget that `pass` has chosen. Returns the inner error if the
+    /// summary does not fit.
     fn within(
         &mut self,
         pass: BudgetPass<'_>,
@@ -193,7 +193,7 @@ impl Attempts<'_> {
         }))
     }
 
-    /// Returns the zones of all records, given the zones of those that pruning did not drop.
+    /// Expands `zones`, which lacks the records that pruning drops, to all records.
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();

@@ -1,4 +1,4 @@
-//! Finds the records of a log that stay, and their new texts.
+//! Finds which records of a log stay, and how their text changes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,22 +11,22 @@ use super::super::content::Content;
 use super::{ByRecord, Marked};
 use crate::Result;
 
-/// The records that stay, in the order of the context.
+/// The records of the log that stay, in the order in which they appear in the context.
 pub(super) struct KeptRecords {
     pub(super) groups: Vec<KeptRecord>,
-    /// The number of kept records before the summary.
+    /// The number of kept records that precede the summary.
     pub(super) before_summary: usize,
 }
 
-/// A record of the log that stays, and which of its messages stay.
+/// A kept record of the log, and which of its messages stay.
 pub(super) struct KeptRecord {
     pub(super) record: u64,
     sources: Vec<SourceId>,
 }
 
 impl KeptRecords {
-    /// Returns the records of the log that the messages of the compacted plain session `new` come
-    /// from.
+    /// Returns the records of the log from which the messages of `new`, the compacted plain
+    /// session, come.
     pub(super) fn of(new: &[Marked]) -> Self {
         let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
         let mut seen = HashSet::new();
@@ -56,15 +56,15 @@ impl KeptRecord {
     }
 }
 
-/// The records of a log that are needed to write its compaction, and the writer that has read the
-/// whole log.
+/// What is needed to write the compaction of a log: the text of some of its records, and a writer
+/// that has read the whole log.
 pub(super) struct LogRecords {
     /// Writes the agent's own compaction records. `None` if the agent has none, so that the session
     /// is rewritten.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,
-    /// The latest time that any record of the log has.
+    /// The latest timestamp of any record in the log.
     pub(super) newest: Option<DateTime<Utc>>,
     texts: HashMap<u64, String>,
     last: Option<u64>,
@@ -86,7 +86,7 @@ impl LogRecords {
             if !record.piece.begins() {
                 return Ok(());
             }
-            // If a line has several objects, some agents read the first.
+            // Some agents read the first object of a line that has several.
             let is_read = context.contains(&records.count) || record.class == Class::Object;
             let object = if is_read { record.object() } else { None };
             if let (Some(writer), Some(object)) = (&mut records.writer, object) {
@@ -110,9 +110,9 @@ impl LogRecords {
         last.map_or("", String::as_str)
     }
 
-    /// Returns the new text of a record of the log, and whether it has changed. `before` has the
-    /// records that it was lowered to, and `after` has what the compaction left of these. Returns
-    /// `None` if nothing of the record is left.
+    /// Returns the new text of a record of the log, and whether the text has changed. `before`
+    /// contains the records to which it was lowered, and `after` contains these records after the
+    /// compaction. Returns `None` if nothing is left of the record.
     pub(super) fn text_of(
         &self,
         (log, lowered): (&Content, &Content),
@@ -121,7 +121,7 @@ impl LogRecords {
         after: &ByRecord<'_>,
     ) -> Option<(String, bool)> {
         let text = self.texts.get(&group.record)?;
-        // A record may hold several messages, of which only some were lowered.
+        // A record may contain several messages, of which only some were lowered.
         let lowered_from = before.get(&group.record).into_iter().flatten();
         let lowered_from = lowered_from
             .filter(|marked| !marked.text.is_empty())
@@ -150,7 +150,7 @@ impl LogRecords {
     }
 }
 
-/// Returns the lowered records that come from this record of the log.
+/// Returns the lowered records that come from the given record of the log.
 fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
     let all = all.get(&record).into_iter().flatten();
     all.filter_map(|marked| Object::parse(&marked.text).ok()).collect()

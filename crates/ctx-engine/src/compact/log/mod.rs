@@ -1,10 +1,11 @@
 //! Compacts a session whose lines depend on each other: an agent's own log, or the items of a
 //! reply.
 //!
-//! The context of the log is *lowered*: converted to a plain session in which each message names
-//! the records of the log that it comes from. That session is compacted like any other. The
-//! messages that stay determine which records of the log stay, and the summary replaces the others.
-//! If the agent has a compaction record, lines are appended to its log; any other log is rewritten.
+//! The context of the log is *lowered*, that is, converted to a plain session in which each message
+//! names the records of the log that it comes from. The plain session is compacted like any other.
+//! The messages that stay in the plain session determine which records of the log stay. The summary
+//! replaces the other records. If the agent's format has a compaction record, lines are appended to
+//! the log. Otherwise, the log is rewritten.
 
 mod kept;
 
@@ -32,24 +33,24 @@ use crate::message_counter::MessageCounter;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Result, Session};
 
-/// The records of a log that stay, and the replacement for the others.
+/// The records of a log that stay, and the summary that replaces the other records.
 struct Decision {
     kept: KeptRecords,
-    /// The new text of each kept record, and whether it has changed. `None` if nothing of the
-    /// record is left.
+    /// The new text of each kept record, and whether the text has changed. `None` if nothing is
+    /// left of the record.
     texts: Vec<Option<(String, bool)>>,
     summary: Option<String>,
-    /// The sources of all messages in the context before the compaction.
+    /// Which records of the log the messages of the context came from before the compaction.
     context: Vec<SourceId>,
     records: LogRecords,
 }
 
-/// The summary for the agent if no message was summarized.
+/// The text that the agent gets in place of a summary if no message was summarized.
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-/// Lowers a log to the messages that the agent would send, one per record. If there is a `counter`,
-/// also calibrates the token count with the usage that the log records.
+/// Lowers a log to the messages that the agent would send, one per record. If `counter` is set,
+/// also calibrates the token count with the usage recorded in the log.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
@@ -73,7 +74,7 @@ pub(super) fn lower(
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
-/// Lowers a session of `log`'s dialect. `look` is called with each record of the session.
+/// Lowers a session in the dialect of `log`. Calls `look` with each record of the session.
 fn lower_session(
     log: &Content,
     mut session: Session,
@@ -101,9 +102,8 @@ fn lower_session(
     Ok(Content { dialect: &Lowered, is_detected: false, lines, unread, ..log.with(file) })
 }
 
-/// Returns the new file of a log whose context, `lowered`, has been compacted to `new`. Before
-/// anything is written, the context that the agent would read from the new file is compared with
-/// `new`.
+/// Returns how the file of a log changes after its context, `lowered`, has been compacted to `new`.
+/// First checks that the agent would read the context `new` from the changed file.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),
     new: &Content,
@@ -132,9 +132,9 @@ pub(super) fn write(
     Ok(file)
 }
 
-/// Rewrites a session whose format has no compaction record. The result has the kept records, and
-/// the summary in place of the first removed record. A line without a message stays or leaves with
-/// the record before it.
+/// Rewrites a session whose format has no compaction record. The result consists of the kept
+/// records, with the summary in place of the first removed record. A line without a message is kept
+/// or removed together with the record before it.
 fn rewritten(log: &Content, decision: &Decision) -> Result<Content> {
     let groups = decision.kept.groups.iter().zip(&decision.texts);
     let kept = groups.filter_map(|(group, text)| Some((group.record, text.as_ref()?)));
@@ -174,7 +174,7 @@ fn rewritten(log: &Content, decision: &Decision) -> Result<Content> {
     Ok(log.with(file))
 }
 
-/// Returns the log followed by these lines.
+/// Returns a copy of the log with `lines` appended.
 pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content> {
     let mut old = log.file()?;
     let behind = behind(log, lines)?;
@@ -191,7 +191,7 @@ fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
     Ok([newline, lines].concat())
 }
 
-/// Finds the records of the log that stay if its context is compacted to `new`.
+/// Decides which records of the log stay, given that its context is compacted to `new`.
 fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> {
     let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.sources.clone()).collect();
     let before =
@@ -211,7 +211,7 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
 }
 
 impl Decision {
-    /// Returns the lines that the agent itself would write for this compaction.
+    /// Returns the lines that the agent itself would append for this compaction.
     fn compaction_lines(
         &self,
         mut writer: Box<dyn CompactionWriter>,
@@ -241,19 +241,19 @@ impl Decision {
     }
 }
 
-/// Returns the seed for the ids of new records. The seed differs if the log has grown or the
-/// summary differs.
+/// Returns the seed for the ids of new records. The seed changes with the length of the log, its
+/// last record, and the summary.
 fn seed(records: u64, last: &str, summary: &str) -> Vec<u8> {
     digest(&SHA256, format!("{records}\n{last}\n{summary}").as_bytes()).as_ref().to_vec()
 }
 
-/// The role and the hash of a part of a message, for comparisons.
+/// The role of a message and the hash of one of its parts, for comparing contexts.
 type PartHash = (Role, u64);
 
-/// Refuses a log whose context is not `expected`.
+/// Returns an error unless the context in `read` is the same as in `expected`.
 fn same_context(expected: &Content, read: &Content) -> Result<()> {
     let (expected, read) = (parts_of(expected)?, parts_of(read)?);
-    // Some agents insert a reply of the model after the summary.
+    // Some agents insert a reply from the model after the summary.
     let extra = read.len().saturating_sub(expected.len());
     let is_same = extra <= 1 && {
         let begin = expected.iter().zip(&read).take_while(|(a, b)| a == b).count();
@@ -263,8 +263,8 @@ fn same_context(expected: &Content, read: &Content) -> Result<()> {
     if is_same { Ok(()) } else { Err(ErrorKind::OtherContext.into()) }
 }
 
-/// Returns all parts of a plain session except those of summaries, whose position depends on the
-/// format.
+/// Returns all parts of a plain session except those of summaries. Summaries are left out because
+/// their position depends on the format.
 fn parts_of(content: &Content) -> Result<Vec<PartHash>> {
     let mut parts = Vec::new();
     content.each(|record| {
@@ -298,24 +298,25 @@ fn hash(part: &Part<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The member of a lowered record that names the records of the log that it comes from.
+/// The name of the member in a lowered record that lists the log records it comes from.
 const MARK: &str = "_source";
 
-/// Lowered records, grouped by their record in the log.
+/// Lowered records, grouped by the log record that they come from.
 type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
 
 /// A record of the lowered session.
 #[derive(Clone, Debug)]
 struct Marked {
     sources: Vec<SourceId>,
-    /// The text of the record; empty if the caller of `all` did not want it.
+    /// The text of the record; empty if the caller of [`Self::all`] did not ask for it.
     text: String,
     /// The text of the summary, if this record is the summary of this compaction.
     summary: Option<String>,
 }
 
 impl Marked {
-    /// Reads all records of a lowered session. Only the records that are `wanted` get their texts.
+    /// Reads all records of a lowered session. The text is stored only for records for which
+    /// `wanted` returns true.
     fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         content.each(|record| {
