@@ -249,7 +249,7 @@ fn the_form_of_the_reference_is_a_template() {
     offload(place.dir())
         .args(["-s", "demo", "--reference", "gone"])
         .code(2)
-        .stderr_has("expected {path} once")
+        .stderr_has("{path} must occur exactly once")
         .run();
 }
 

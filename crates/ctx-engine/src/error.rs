@@ -1,4 +1,4 @@
-//! The reasons why a pass fails.
+//! The errors with which a pass can fail.
 
 use std::io;
 
@@ -12,12 +12,12 @@ use crate::allocate::TooSmall;
 /// The result of most functions in this crate.
 pub type Result<T, E = PassError> = std::result::Result<T, E>;
 
-/// Why a pass failed, and the lines that the error is about.
+/// The error with which a pass failed, and the lines that it is about.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
-    /// The lines that the error is about, outermost first: the line of the record and, in a batch,
-    /// of the message within the record; empty if the error is about the whole session.
+    /// Where the error occurred: the line of the record and, in a batch, the line of the message
+    /// inside the record. Empty if the error is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
     #[source]
@@ -36,19 +36,19 @@ pub enum ErrorKind {
     /// A temporary file cannot be used.
     #[error("cannot use a temporary file: {0}")]
     Temporary(io::Error),
-    /// A line is bad, and bad lines are refused.
+    /// A line is bad, and the caller does not accept bad lines.
     #[error("{0}")]
     BadLine(String),
     /// A line of a batch is not a conversation.
     #[error("{0}: not a conversation")]
     NoConversation(String),
-    /// One of the two batches that are compared has fewer lines than the other.
+    /// One of the two batches to compare has fewer lines than the other.
     #[error("there is no line {0}")]
     NoSuchLine(u64),
     /// The dialect of the session is unknown, so the operation is not possible.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
-    /// The session is in a format that we recognize but cannot read.
+    /// The session is in a known format that we cannot read.
     #[error("{foreign}, so it cannot be {done}")]
     Foreign {
         /// The format that was recognized.
@@ -66,10 +66,10 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The session has no message of the dialect that the user named.
+    /// The session has no message in the dialect that the user named.
     #[error("no message of {0}")]
     NoMessageOf(&'static str),
-    /// The lines of the session depend on each other, as in an agent's own file.
+    /// The lines of the session depend on each other, as they do in an agent's own file.
     #[error("a session of {dialect} cannot be {done}, because its lines depend on each other")]
     Linked {
         /// The dialect of the session.
@@ -87,12 +87,12 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// After the operation, the agent would read a different context than intended.
+    /// The agent would read a different context from the result than intended.
     #[error(
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
     ChangedContext,
-    /// A record has an exchange in a dialect other than that of the session.
+    /// A record contains an exchange in another dialect than the session.
     #[error("the exchange has the format {found}, but the session has the format {known}")]
     TwoFormats {
         /// The dialect of the session.
@@ -100,25 +100,28 @@ pub enum ErrorKind {
         /// The dialect of the exchange.
         found: &'static str,
     },
-    /// The record that determines the dialect of the session comes too late.
+    /// The record that determines the session's dialect comes after records that have already been
+    /// processed.
     #[error("the first exchange, of the format {found}, comes too late to detect the format")]
     LateFormat {
         /// The dialect of the exchange.
         found: &'static str,
     },
-    /// The dialect of the session is unknown: a record is neither a message nor a conversation.
+    /// The dialect of the session is unknown, because a record is neither a message nor a
+    /// conversation.
     #[error("no message of a known format")]
     NoMessage {
         /// Whether the input could be a batch.
         batch: bool,
     },
-    /// The records have tags, which the operation would make wrong.
+    /// The records have tags, which would be wrong after the operation.
     #[error("the records are tagged")]
     Tagged,
     /// Sessions of this dialect cannot be repaired.
     #[error("sessions of {0} cannot be repaired")]
     NoRepair(&'static str),
-    /// The session cannot be repaired: its API or its agent would still refuse the copy.
+    /// The session cannot be repaired, because its API or agent would also reject the repaired
+    /// copy.
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
     /// The output would have a problem that the input does not have.
@@ -127,10 +130,10 @@ pub enum ErrorKind {
     /// A changed record would no longer be the same message.
     #[error("the change would break the record; nothing was written")]
     OtherRecord,
-    /// The input already has a problem, and the caller refuses such input.
+    /// The input already has a problem, and the caller does not accept such input.
     #[error("{}", .0.why())]
     OldProblem(Problem),
-    /// Zones are needed, but no record has one.
+    /// Zones are required, but no record has a tag with a zone.
     #[error("no record has a zone")]
     NoZones,
     /// The zones in the tag of a batch record do not match its messages.
@@ -151,10 +154,10 @@ pub enum ErrorKind {
     /// The model's summary failed its check, and no other summary is allowed.
     #[error("{0}")]
     FailedCheck(String),
-    /// The caller failed in a step that it performs for the pass.
+    /// A step failed that the caller performs for the pass.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
-    /// The dialect of the session is unknown, so it cannot be scored.
+    /// The session cannot be scored because its dialect is unknown.
     #[error("the format is not known")]
     NoFormat,
     /// The full session does not begin with the messages of the old session.
@@ -163,11 +166,11 @@ pub enum ErrorKind {
     /// The questions for a score cannot be used.
     #[error(transparent)]
     Exam(#[from] ExamError),
-    /// Part of a session cannot be expressed in another dialect, and the caller refuses such
-    /// losses.
-    #[error("the other format cannot express the whole session")]
+    /// Part of a session cannot be expressed in another dialect, and the caller does not accept
+    /// such losses.
+    #[error("the whole session cannot be expressed in the other format")]
     NotCarried,
-    /// The compaction of an agent's own file cannot be written in the agent's format.
+    /// A compaction of an agent's own file cannot be expressed in the agent's format.
     #[error(transparent)]
     Words(#[from] CompactionError),
     /// The agent would not read the new lines as intended.
@@ -175,7 +178,7 @@ pub enum ErrorKind {
     OtherContext,
 }
 
-/// Why a file of questions cannot be used.
+/// The reason why a file of questions cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamError {
     /// The file does not have the structure of a file of questions.
@@ -184,10 +187,10 @@ pub enum ExamError {
     /// The file has no questions.
     #[error("no questions")]
     Empty,
-    /// A question names no evidence, or an empty group of evidence.
+    /// A question has no evidence, or one of its groups of evidence is empty.
     #[error("question {0}: no evidence, or an empty group of evidence")]
     NoEvidence(String),
-    /// A quote has no word, so it would match everywhere.
+    /// A quote contains no word, so it would match any text.
     #[error("question {id}: no word in the quote {quote:?}")]
     NoWord {
         /// The id of the question.
@@ -197,8 +200,8 @@ pub enum ExamError {
     },
 }
 
-/// Returns the dialect of a session whose records will be changed, removed or added, or an error if
-/// it does not allow that. `line` is the line of the first record that shows no format.
+/// Returns the dialect, or an error if records of its sessions may not be changed, removed or
+/// added. `line` is the line to name in the error if the dialect is unknown.
 pub(crate) fn rewritable(
     dialect: Option<&'static dyn Dialect>,
     done: &'static str,
@@ -215,7 +218,7 @@ pub(crate) fn rewritable(
     Ok(dialect)
 }
 
-/// A conversion writes only to temporary files, so its errors are about those.
+/// A conversion writes only to temporary files, so all its errors are about such files.
 impl From<ConvertError> for ErrorKind {
     fn from(error: ConvertError) -> Self {
         match error {
@@ -225,13 +228,13 @@ impl From<ConvertError> for ErrorKind {
 }
 
 impl ErrorKind {
-    /// Adds the line that the error is about.
+    /// Adds the line that caused the error.
     #[must_use]
     pub fn at(self, line: u64) -> PassError {
         PassError::from(self).at(line)
     }
 
-    /// Returns true if a model did not provide the requested answer.
+    /// Returns true if the error is that a model did not return a usable answer.
     pub(crate) fn is_of_the_model(&self) -> bool {
         matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
     }
@@ -242,14 +245,15 @@ fn seems(foreign: Option<Foreign>) -> String {
 }
 
 impl PassError {
-    /// Adds the line of the record that the error is about.
+    /// Adds the line of the record that caused the error.
     #[must_use]
     pub fn at(mut self, line: u64) -> Self {
         self.lines.insert(0, line);
         self
     }
 
-    /// Adds the recognized format to an error which says that the dialect is unknown.
+    /// If the error is that the dialect is unknown but the format was recognized, replaces it with
+    /// an error that names the format.
     #[must_use]
     pub fn named(self, foreign: Option<Foreign>) -> Self {
         let done = match &self.kind {
@@ -269,7 +273,7 @@ impl PassError {
         ErrorKind::Temporary(error).into()
     }
 
-    /// Creates an error from a step that the caller performs.
+    /// Creates an error from the failure of a step that the caller performs.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }

@@ -1,16 +1,16 @@
-//! Builds the ledger of a session while its messages are read. A long session is processed on
-//! separate threads, because finding the items of a message takes longer than everything else that
-//! is done with its record.
+//! Builds the ledger of a session while its messages are read. Finding the items of a message takes
+//! longer than everything else that is done with its record, so long sessions are processed on
+//! several threads.
 
 use ctx_format::{Message, Zone};
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
 
 use crate::parallel::{InTurn, Work};
 
-/// Builds a ledger from messages that are added in order.
+/// Builds a ledger from messages, which are added in order.
 #[derive(Default)]
 pub struct LedgerReader {
-    /// The ledger, as long as no threads have been started.
+    /// The ledger. Used only until threads have been started.
     ledger: Ledger,
     /// The total length, in bytes, of the records that have been added to `ledger`.
     bytes: usize,
@@ -18,15 +18,15 @@ pub struct LedgerReader {
     calls: OpenCalls,
 }
 
-/// A piece of work for the threads.
+/// A message or earlier summary whose items a thread has to find.
 enum Entry {
-    /// The line of a message in the session, the message, and its zone.
+    /// A message, with its line in the session and its zone.
     Message(u64, Message<'static>, Zone),
     /// The text of an earlier summary.
     Earlier(String),
 }
 
-/// Finds the items in portions of entries, on separate threads.
+/// Finds the items in portions of messages, on worker threads.
 struct Reader;
 
 impl Work for Reader {
@@ -49,7 +49,7 @@ impl Work for Reader {
     }
 }
 
-/// Below this many bytes of records, threads would cost more than they save.
+/// The number of bytes of records above which threads save more time than they cost.
 const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {
@@ -76,7 +76,7 @@ impl LedgerReader {
         }
     }
 
-    /// Returns the ledger after all messages have been pushed.
+    /// Returns the ledger. Must be called after all messages have been pushed.
     pub fn finish(self) -> Ledger {
         self.threads.map_or(self.ledger, InTurn::finish)
     }
@@ -89,8 +89,7 @@ mod tests {
 
     use super::{LedgerReader, MANY_BYTES};
 
-    /// Returns the items of requests, and whether the ledger found an earlier summary before the
-    /// last one.
+    /// Returns the items found in this many requests, and whether threads were used.
     fn items(requests: usize, filler: usize) -> (Vec<String>, bool) {
         let mut reader = LedgerReader::default();
         for number in 0..requests {

@@ -1,10 +1,10 @@
 //! Operations on sessions, such as counting, pruning and compacting.
 //!
-//! An operation reads the records one by one, makes its decisions, and returns either a complete,
-//! checked new session or an error. Until then it writes nothing. Everything else that it has to
-//! report is returned in [`Notes`]. This crate does not print, reads neither the environment nor
-//! the clock, and knows nothing about the tools, which only wrap its operations. A compaction is a
-//! sequence of several operations.
+//! An operation reads the records one by one, makes its decisions, and returns either a complete
+//! and checked new session or an error. It writes nothing before that. Everything else that an
+//! operation has to report is returned in [`Notes`]. This crate does not print anything, and it
+//! reads neither the environment nor the clock. It does not depend on the tools, which only wrap
+//! its operations. A compaction combines several operations.
 
 mod allocate;
 mod bound_reasoning;

@@ -1,31 +1,33 @@
 //! Counts the tokens that a model charges for messages.
 //!
-//! The overhead of a message follows the rule in OpenAI's cookbook, "How to count tokens with
-//! tiktoken" (`num_tokens_from_messages`): 3 tokens per message and the tokens of its role, 1 per
-//! name and the tokens of the name, and 3 per conversation, which prime the reply. That rule does
-//! not cover the following cases, so these rules are ours:
+//! Overhead is counted according to OpenAI's cookbook, "How to count tokens with tiktoken"
+//! (`num_tokens_from_messages`). There are 3 tokens per message plus those of its role, 1 token per
+//! name plus those of the name, and 3 tokens per conversation, which prime the reply. The cookbook
+//! does not cover the following cases, for which we use our own rules:
 //!
-//! - a call counts as the tokens of its name and of its arguments as written; ids of calls and the
-//!   JSON around them do not count;
-//! - a result counts as the tokens of its content;
-//! - reasoning counts as text, because it is sent back if the record keeps it; or by its signature,
-//!   one token for [`SEALED`] characters, if that gives more, because the signature holds the text
-//!   that is charged for, and the visible text may be a summary;
-//! - an image counts by its size, as the API charges for it; an image of unknown size, a sound or a
-//!   document counts 1,000 tokens; base64 never counts as text;
-//! - a part of an unknown kind counts as its JSON text; long base64 in it counts like a signature,
-//!   because APIs encrypt reasoning in this way.
+//! - a call is counted by its name and by its arguments as written; its id and the surrounding JSON
+//!   are not counted;
+//! - a result is counted by its content;
+//! - reasoning is counted as text, because reasoning in a record is sent back to the API; it is
+//!   counted by its signature (one token per [`SEALED`] characters) if that results in more tokens,
+//!   because the visible text may be only a summary of the reasoning that is charged for;
+//! - an image is counted by its size, as the API charges for it; an image of unknown size, audio or
+//!   a document is counted as 1,000 tokens; base64 is never counted as text;
+//! - a part of an unknown kind is counted by its JSON text; long base64 in that text is counted
+//!   like a signature, because APIs return encrypted reasoning in this form.
 //!
-//! A record does not say where an image will be sent, so the rule is that of the API whose form the
-//! image has:
+//! A record does not say to which API an image will be sent, so the form of the image decides whose
+//! rule applies:
 //! - Anthropic (`image`): 1 token for each patch of 28 by 28 pixels; an image is scaled down if an
 //!   edge exceeds 1,568 pixels or there are more than 1,568 patches
 //!   (platform.claude.com/docs/en/build-with-claude/vision; the newest models take up to 4,784);
-//! - OpenAI (`image_url`, `input_image`): scaled down to fit 2,048 by 2,048 pixels, and then until
-//!   the shorter edge is at most 768; 85 tokens, and 170 for each tile of 512 by 512; with low
-//!   detail only 85 (gpt-4o; developers.openai.com/api/docs/guides/images-vision);
-//! - Gemini (`inlineData`): 258 tokens if no edge exceeds 384 pixels, otherwise 258 for each tile
-//!   of 768 by 768 (ai.google.dev/gemini-api/docs/tokens).
+//! - OpenAI (`image_url`, `input_image`): an image is scaled down to fit into 2,048 by 2,048
+//!   pixels, and then until its shorter edge is at most 768; it costs 85 tokens, plus 170 for each
+//!   tile of 512 by 512 pixels; with low detail, it costs only 85 tokens (gpt-4o;
+//!   developers.openai.com/api/docs/guides/images-vision);
+//! - Gemini (`inlineData`): an image costs 258 tokens if neither edge exceeds 384 pixels, and
+//!   otherwise 258 tokens for each tile of 768 by 768 pixels
+//!   (ai.google.dev/gemini-api/docs/tokens).
 
 use std::ops::AddAssign;
 
@@ -36,28 +38,27 @@ use ctx_format::{Media, Message, Object, Outline, Part, Tag, ToolResult};
 use ctx_policy::trigger::Size;
 use ctx_tokens::{Encoding, TokenCounter};
 
-/// The overhead of a message: 3, plus 1 for its role, which is a single token in the encodings of
-/// the chat models.
+/// The overhead of a message, in tokens: 3, plus 1 for the role, which is a single token in the
+/// encodings of chat models.
 pub const PER_MESSAGE: u64 = 4;
 
-/// The overhead of a name, in addition to the tokens of the name itself.
+/// The overhead of a name, in tokens, not including the name itself.
 pub const PER_NAME: u64 = 1;
 
-/// The tokens that prime the model's reply, counted once per conversation.
+/// The number of tokens that prime the model's reply. They are counted once per conversation.
 pub const PRIMING: u64 = 3;
 
-/// The estimated tokens of an image of unknown size, a sound or a document.
+/// The estimated number of tokens for an image of unknown size, for audio, or for a document.
 const PER_MEDIA: u64 = 1_000;
 
-/// The number of characters of a signature or of encrypted text per token. Claude charges one token
-/// for 5.0 characters, and about 1.2 of Claude's tokens equal one of ours (docs/tokens.md).
+/// The number of characters per token in signatures and encrypted text. Claude charges one token
+/// for 5.0 characters, and about 1.2 of Claude's tokens correspond to one of ours (docs/tokens.md).
 pub const SEALED: u64 = 6;
 
-/// A string of at least this many characters, all of them base64, is not text.
+/// The minimum length of a string of base64 that is not counted as text, in characters.
 const LEAST_BASE64: usize = 256;
 
-/// A number for each kind of content: the tokens of a message or of many messages, or the number of
-/// parts of each kind.
+/// A number for each kind of content, such as the number of tokens or of parts of this kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByKind {
     /// Text and refusals.
@@ -68,11 +69,11 @@ pub struct ByKind {
     pub calls: u64,
     /// Text of tool results.
     pub results: u64,
-    /// Images, sounds and documents, wherever they are, counted by size or estimated.
+    /// Images, audio and documents anywhere in a message, counted by size or estimated.
     pub media: u64,
     /// Parts of unknown kinds, counted as JSON text.
     pub other: u64,
-    /// The overhead of messages, their names, and the priming of replies.
+    /// The overhead of messages and names, and the tokens that prime replies.
     pub overhead: u64,
 }
 
@@ -117,7 +118,7 @@ impl std::iter::Sum for ByKind {
     }
 }
 
-/// Counts messages with one encoding. A counter is cheap to create and to copy.
+/// Counts the tokens of messages in one encoding. A counter is cheap to create and to copy.
 #[derive(Clone, Copy)]
 pub struct MessageCounter {
     encoding: Encoding,
@@ -130,23 +131,23 @@ impl MessageCounter {
         Self { encoding, texts: encoding.counter() }
     }
 
-    /// Returns the encoding in which this counter counts.
+    /// Returns the encoding that this counter uses.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Returns the tokens of a text without any overhead.
+    /// Returns the number of tokens in a text, without any overhead.
     pub fn text(&self, text: &str) -> u64 {
         self.texts.count(text)
     }
 
-    /// Returns the tokens of a message with its overhead.
+    /// Returns the number of tokens in a message, including overhead.
     pub fn message(&self, message: &Message<'_>) -> ByKind {
         self.message_of(message, |part| self.part(part))
     }
 
-    /// Like [`Self::message`], with the tokens of each part from `count`, which is called once per
-    /// part.
+    /// Like [`Self::message`], but gets the token count of each part from `count`, which is called
+    /// once per part.
     pub fn message_of(
         &self,
         message: &Message<'_>,
@@ -154,7 +155,7 @@ impl MessageCounter {
     ) -> ByKind {
         let mut tokens: ByKind = message.parts.iter().map(count).sum();
         tokens.reasoning += sealed(message, tokens.reasoning);
-        // The continuation of a message has no overhead of its own.
+        // A record that continues a message has no overhead of its own.
         if !message.continues {
             let name = message.name.as_deref();
             tokens.overhead += PER_MESSAGE + name.map_or(0, |name| PER_NAME + self.text(name));
@@ -162,7 +163,7 @@ impl MessageCounter {
         tokens
     }
 
-    /// Returns the tokens of one part of a message.
+    /// Returns the number of tokens in one part of a message.
     pub fn part(&self, part: &Part<'_>) -> ByKind {
         let mut tokens = ByKind::default();
         match part {
@@ -176,7 +177,7 @@ impl MessageCounter {
         tokens
     }
 
-    /// Returns the tokens of a part of an unknown kind.
+    /// Returns the number of tokens in a part of an unknown kind.
     fn opaque(&self, raw: &str) -> u64 {
         let is_base64 = |text: &str| {
             let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
@@ -190,8 +191,8 @@ impl MessageCounter {
         sealed + self.text(&text.join("\""))
     }
 
-    /// Returns the tokens of a tool result. Text in the result counts as a result, not as text of
-    /// the conversation.
+    /// Returns the number of tokens in a tool result. Text in the result is counted under results
+    /// rather than under text.
     pub fn result(&self, result: &ToolResult<'_>) -> ByKind {
         let inner: ByKind = result.parts.iter().map(|part| self.part(part)).sum();
         ByKind {
@@ -202,10 +203,10 @@ impl MessageCounter {
         }
     }
 
-    /// Returns the tokens of a record's message. If the record's tag is still valid, the tokens are
-    /// taken from the tag: it must name the same encoding, and the record must still be `bytes`
-    /// long without tag and line end. Otherwise, `message` is read and counted. A record without a
-    /// message has no tokens.
+    /// Returns the number of tokens in a record's message, or 0 if there is no message. The count
+    /// is taken from the record's tag if that is still valid for this encoding and for a record of
+    /// `bytes` bytes without tag and line end. Otherwise, `message` is called and its result is
+    /// counted.
     pub fn total<'m>(
         &self,
         tag: Option<&Tag>,
@@ -217,20 +218,21 @@ impl MessageCounter {
     }
 }
 
-/// Returns by how many tokens the signatures of a message's reasoning exceed its visible text,
-/// which has `said` tokens.
+/// Returns how many tokens the signatures of a message's reasoning have in excess of its visible
+/// text, which has `said` tokens.
 pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)
 }
 
-/// Converts a count or an index to a type of half the size. No session has more than four billion
-/// of anything.
+/// Converts a count or an index to 32 bits. Four billion are enough for anything that a session
+/// contains.
 pub(crate) fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Adds a message to the size of a session, with its tokens and the bytes of its tool results. The
-/// sum of the tokens equals the count of `ctx-count`. Returns the tokens of the message.
+/// Adds a message, with the number of its tokens and of the bytes in its tool results, to the size
+/// of a session. Token counts add up to the number that `ctx-count` reports. Returns the message's
+/// token count.
 pub fn add_to_size(
     size: &mut Size,
     outline: &Outline<'_>,
@@ -247,13 +249,13 @@ pub fn add_to_size(
     tokens
 }
 
-/// Returns the bytes of the text in the tool results of a message. A part of an unknown kind counts
-/// as JSON text.
+/// Returns the length in bytes of the text in a message's tool results. Parts of unknown kinds are
+/// counted by their JSON text.
 pub fn tool_bytes(message: &Message<'_>) -> u64 {
     message.results().map(result_bytes).sum()
 }
 
-/// Returns the bytes of the text in one tool result.
+/// Returns the length in bytes of the text in one tool result.
 pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     let bytes = |part: &Part<'_>| match part {
         Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => text.len() as u64,
@@ -263,16 +265,17 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     result.parts.iter().map(bytes).sum()
 }
 
-/// The bytes of base64 in which to look for the size of an image. A photo may have a preview before
-/// its size.
+/// How many bytes of base64 to search for the size of an image. In a photo, the size may come after
+/// a preview.
 const LOOK_AT: usize = 128 << 10;
 
-/// The longest edge and the largest number of patches of an image that Claude does not scale down.
+/// The longest edge and the largest number of patches that an image can have without being scaled
+/// down for Claude.
 const LONGEST: u64 = 1_568;
 const MOST_PATCHES: u64 = 1_568;
 const PATCH: u64 = 28;
 
-/// Returns the tokens of an image, or `None` if the record does not have its size.
+/// Returns the number of tokens in an image, or `None` if its size is not in the record.
 pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     let rule = match media.kind {
         "image" => claude,
@@ -294,7 +297,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     Some(rule(width, height))
 }
 
-/// Returns the width and height of an image from the beginning of `data`, which is base64 or a data
+/// Reads the width and height of an image from the beginning of `data`, which is base64 or a data
 /// URL.
 fn size(data: &str) -> Option<(u64, u64)> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -305,7 +308,8 @@ fn size(data: &str) -> Option<(u64, u64)> {
         None => data,
     };
     let begin = data.get(..LOOK_AT).unwrap_or(data);
-    // Base64 that is cut elsewhere than after a multiple of four characters lacks its padding.
+    // Base64 can be decoded only up to a multiple of four characters, because it was cut and has no
+    // padding.
     let begin = begin.get(..begin.len() / 4 * 4)?;
     let bytes = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT).decode(begin).ok()?;
     let size = imagesize::blob_size(&bytes).ok()?;
@@ -317,7 +321,8 @@ fn size(data: &str) -> Option<(u64, u64)> {
 fn claude(width: u64, height: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
     let patches = |long: u64, short: u64| long.div_ceil(PATCH) * short.div_ceil(PATCH);
-    // The longest edge that fits determines the size; the shorter edge is in proportion.
+    // The image is scaled down to the longest edge that fits. The shorter edge is scaled in
+    // proportion.
     let edges = (1..=long.min(LONGEST)).rev();
     let mut sizes = edges.map(|edge| {
         let other = (short * edge + long / 2) / long;
@@ -357,8 +362,8 @@ mod tests {
         Message::new(role, parts)
     }
 
-    /// The example in OpenAI's cookbook, which gives the API's counts for gpt-3.5-turbo, gpt-4 and
-    /// gpt-4o: 129, 129 and 124.
+    /// The example in OpenAI's cookbook. According to the cookbook, the API counts 129 tokens for
+    /// gpt-3.5-turbo and gpt-4, and 124 tokens for gpt-4o.
     #[test]
     fn the_published_example_has_the_published_count() {
         let example = [
@@ -494,7 +499,7 @@ mod tests {
             200 + other("{\"type\":\"redacted_thinking\",\"data\":\"}")
         );
         assert_eq!(other(&format!("\"{}\"", sealed(600))), 100 + counter.text("\""));
-        // A short string, and a string of words, are text.
+        // Short strings and strings that contain words are counted as text.
         let short = format!("\"{}\"", sealed(248));
         assert_eq!(other(&short), counter.text(&short));
         let words = format!("\"{}\"", "some words ".repeat(60));
@@ -593,7 +598,7 @@ mod image_tests {
 
     use super::{claude, gemini, image_tokens, openai};
 
-    /// Returns the beginning of a PNG of this size.
+    /// Returns the beginning of a PNG file with this width and height.
     fn png(width: u32, height: u32) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());
@@ -609,7 +614,8 @@ mod image_tests {
         }
     }
 
-    /// The sizes and charges are from the vendors' pages and from measurements by others.
+    /// The sizes and token counts come from the vendors' documentation and from published
+    /// measurements.
     #[test]
     fn what_is_published_is_what_is_counted() {
         for (width, height, expected) in [

@@ -1,4 +1,4 @@
-//! The notes of an operation: remarks and warnings.
+//! The notes of an operation: its warnings and remarks.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use ctx_llm::Usage;
 /// The importance of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Something that the user should know, although the pass continues.
+    /// A problem that does not stop the operation but that the user should know about.
     Warning,
     /// A remark about the result.
     Info,
-    /// What was changed in one record.
+    /// A change to a single record.
     Detail,
 }
 
@@ -21,14 +21,14 @@ pub enum Level {
 pub struct Note {
     /// The importance of the note.
     pub level: Level,
-    /// The lines that the note is about, outermost first: the line of the record and, in a batch,
-    /// of the message within the record; empty if the note is about the whole session.
+    /// Where the cause of the note is: the line of the record and, in a batch, the line of the
+    /// message inside the record. Empty if the note is about the whole session.
     pub lines: Vec<u64>,
     /// The text of the note.
     pub text: String,
 }
 
-/// The notes of a pass in order, the cost of models, and the observer of the pass's progress.
+/// The notes of an operation in order, what it spent on models, and the observer of its progress.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
@@ -37,12 +37,12 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Creates empty notes.
+    /// Creates an empty list of notes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates empty notes for an operation with a progress display.
+    /// Creates an empty list of notes for an operation whose progress `watch` observes.
     pub fn watched(watch: Watch) -> Self {
         Self { watch, ..Self::default() }
     }
@@ -72,7 +72,7 @@ impl Notes {
         self.all.push(Note { level, lines: lines.to_vec(), text: text.to_string() });
     }
 
-    /// Adds the notes about the conversation in this line of a batch.
+    /// Adds the notes about one conversation of a batch. `line` is the line of the conversation.
     pub fn extend_within(&mut self, line: u64, inner: Self) {
         self.usage += inner.usage;
         self.all.extend(inner.all.into_iter().map(|mut note| {
@@ -81,7 +81,7 @@ impl Notes {
         }));
     }
 
-    /// Adds the notes of the next step.
+    /// Adds the notes of the operation's next step.
     pub fn append(&mut self, mut next: Self) {
         self.usage += next.usage;
         self.all.append(&mut next.all);
@@ -92,12 +92,12 @@ impl Notes {
         std::mem::take(&mut self.all)
     }
 
-    /// Adds the cost of asking a model.
+    /// Adds what it cost to ask a model.
     pub(crate) fn asked(&mut self, usage: Usage) {
         self.usage += usage;
     }
 
-    /// Returns the cost of models so far.
+    /// Returns what asking models has cost so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }

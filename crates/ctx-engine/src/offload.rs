@@ -1,5 +1,5 @@
-//! Moves tool results into files, and keeps every other byte of a session. The latest records wait,
-//! because they may turn out to be protected; earlier records are changed and passed on.
+//! Moves tool results to files, and preserves every other byte of a session. The latest records are
+//! held back because they may turn out to be protected. Earlier records are changed and written.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// Changes the results of a session. The new session waits in a spool, so that none of it is
-/// written before the files that it names are durable.
+/// Changes the tool results of a session. The new session is kept in a spool, so that the caller
+/// can write it after the files that it refers to are safely on disk.
 pub struct ChangePass<C> {
     reading: Reading,
     change: C,
@@ -24,7 +24,7 @@ pub struct ChangePass<C> {
     /// The output; `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
-    /// The number of replies in `waiting`, to compare with `protect_last`.
+    /// The number of assistant messages in `waiting`, to be compared with `protect_last`.
     replies: u64,
 }
 
@@ -35,8 +35,8 @@ struct Waiting {
 }
 
 impl<C: Change> ChangePass<C> {
-    /// Creates a pass whose output waits in the folder `temp`. If `temp` is `None`, there is no
-    /// output.
+    /// Creates a pass whose spool has its temporary file in the folder `temp`. If `temp` is `None`,
+    /// there is no output.
     pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
         Self {
             reading,
@@ -70,8 +70,8 @@ impl<C: Change> ChangePass<C> {
         Ok(())
     }
 
-    /// Passes on the last records unchanged, and returns the change and the new session. `left_out`
-    /// is the number of input records that were not pushed.
+    /// Writes the last records unchanged, and returns `change` and the new session. `left_out` is
+    /// the number of input records that were not pushed.
     pub fn finish(mut self, left_out: u64, notes: &mut Notes) -> Result<(C, Option<Spool>)> {
         while !self.waiting.is_empty() {
             self.release(false)?;
@@ -81,7 +81,7 @@ impl<C: Change> ChangePass<C> {
         Ok((self.change, spool.transpose().map_err(cannot_wait)?))
     }
 
-    /// Returns true if the first waiting record comes before the protected replies.
+    /// Returns true if the first waiting record precedes the protected messages.
     fn is_first_free(&self) -> bool {
         let first = self.waiting.front();
         let is_between = first.is_some_and(|first| !first.is_reply);
@@ -107,7 +107,7 @@ impl<C: Change> ChangePass<C> {
     }
 }
 
-/// The output is a temporary file, so an error about the output becomes one about that file.
+/// Turns an error about the output into an error about a temporary file, because the output is one.
 fn cannot_wait(error: PassError) -> PassError {
     match error.kind {
         ErrorKind::Output(error) => PassError::temporary(error),
@@ -115,12 +115,12 @@ fn cannot_wait(error: PassError) -> PassError {
     }
 }
 
-/// The template of a reference: a text with a slot for the path of a file, and optional slots for
-/// facts about the file.
+/// The template of a reference to a file: a text with a placeholder for the file's path and
+/// optional placeholders for facts about the file.
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
-    /// Matches what [`Template::fill`] writes.
+    /// Matches any text that [`Template::fill`] can produce.
     matcher: Regex,
 }
 
@@ -129,18 +129,18 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
 });
 
-/// The facts about a file that a template can show.
+/// The facts about a file that can be inserted into a template.
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts<'a> {
     /// The path of the file.
     pub path: &'a str,
-    /// The short name of the call that the result answers; empty if the call is unknown.
+    /// The short name of the call that the offloaded result answers; empty if the call is unknown.
     pub call: &'a str,
-    /// The SHA-256 of the result, as hexadecimal digits.
+    /// The SHA-256 hash of the result, in hexadecimal.
     pub sha256: &'a str,
-    /// The tokens of the result.
+    /// The number of tokens in the result.
     pub tokens: u64,
-    /// The bytes of the file.
+    /// The length of the file in bytes.
     pub bytes: u64,
 }
 
@@ -150,12 +150,12 @@ impl Template {
     /// The default template of older versions.
     pub const OLDER: &'static str = "Tool result is at: {path}";
 
-    /// Returns true if the template names the call that a result answers.
+    /// Returns true if the template has a placeholder for the name of the call.
     pub fn names_call(&self) -> bool {
         self.text.contains("{call}")
     }
 
-    /// Returns the reference to a file.
+    /// Fills in the template, and returns the reference to a file.
     pub fn fill(&self, file: &FileFacts<'_>) -> String {
         let fact = |place: &Captures<'_>| match &place[0] {
             "{path}" => file.path.to_owned(),
@@ -168,8 +168,8 @@ impl Template {
         PLACEHOLDER.replace_all(&self.text, fact).into_owned()
     }
 
-    /// Returns the path in a text that consists only of a reference. The default template also
-    /// accepts references that older versions wrote.
+    /// Returns the path from a text that consists only of a reference. The default template also
+    /// accepts references written by older versions.
     pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
         let found = self.matcher.captures(text).and_then(|it| it.name("path"));
@@ -186,7 +186,10 @@ impl FromStr for Template {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.matches("{path}").count() != 1 {
-            return Err("expected {path} once; otherwise the file cannot be found".to_owned());
+            return Err(
+                "{path} must occur exactly once, or the offloaded file cannot be found later"
+                    .to_owned(),
+            );
         }
         let mut pattern = "^".to_owned();
         let mut end = 0;
@@ -194,7 +197,8 @@ impl FromStr for Template {
             pattern.push_str(&regex::escape(&text[end..place.start()]));
             pattern.push_str(match place.as_str() {
                 "{path}" => r"(?P<path>[^\n]+?)",
-                // The match is greedy, because a command may contain the text that follows.
+                // The match is greedy, because a command may contain the text that follows the
+                // placeholder.
                 "{call}" => r"[^\n]+",
                 "{sha256}" => "[0-9a-f]{64}",
                 _ => "[0-9]+",
@@ -210,13 +214,13 @@ impl FromStr for Template {
     }
 }
 
-/// Decides which results of a session change, and how.
+/// Decides which tool results of a session change, and how.
 pub trait Change {
-    /// Receives each call of the session, before the results in the same message.
+    /// Called with each tool call of the session, before the results in the same message.
     fn call(&mut self, _call: &Call<'_>) {}
 
-    /// Returns the new content of a result, or `None` if the result stays. `raw` is its current
-    /// content as JSON, and `line` is the line of the record.
+    /// Returns the new content of a result, or `None` if the result does not change. `raw` is the
+    /// current content as JSON, and `line` is the line of the record.
     fn result(
         &mut self,
         line: u64,
@@ -225,30 +229,30 @@ pub trait Change {
     ) -> Result<Option<Substitute>>;
 }
 
-/// The new content of a result.
+/// The new content of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Substitute {
-    /// A text, which becomes the whole content.
+    /// A text that replaces the whole content.
     Text(String),
-    /// The restored original content as JSON.
+    /// The restored original content, as JSON.
     Json(String),
 }
 
-/// How to read the records, and which of them to protect.
+/// How to read the records, and how many of them to protect.
 #[derive(Clone, Copy)]
 pub struct Reading {
     /// The session's dialect.
     pub dialect: Option<&'static dyn Dialect>,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
-    /// The number of assistant messages at the end that are protected, with everything after the
-    /// first of them. A session with fewer assistant messages stays unchanged.
+    /// How many of the last assistant messages to protect. Everything after the first of them is
+    /// protected as well. If a session has fewer assistant messages, nothing in it changes.
     pub protect_last: u64,
 }
 
 impl Reading {
-    /// Returns the untagged bytes of a record with its changes, or `None` if nothing changes. The
-    /// last messages of a batch record are protected.
+    /// Returns the changed bytes of a record without a tag, or `None` if nothing changes. In a
+    /// batch, the last messages of each record are protected.
     pub fn changed(&self, record: &Record<'_>, change: &mut dyn Change) -> Result<Option<Vec<u8>>> {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return Ok(None);
@@ -292,7 +296,8 @@ impl Reading {
         messages.truncate(first.unwrap_or(0));
     }
 
-    /// Refuses a change that would alter which calls and results belong together.
+    /// Returns an error if the change would alter the structure of the record, such as which calls
+    /// its results answer.
     fn check(
         &self,
         dialect: &dyn Dialect,
@@ -310,12 +315,12 @@ impl Reading {
     }
 }
 
-/// Returns true for a message that `protect_last` counts.
+/// Returns true if the message is one of those that `protect_last` counts.
 fn is_reply(outline: &Outline<'_>) -> bool {
     outline.role == Role::Assistant && outline.begins_message()
 }
 
-/// Passes the results of one message to `change`, and returns the edits.
+/// Passes the results of one message to `change`, and returns the resulting edits.
 fn results(
     dialect: &dyn Dialect,
     object: &Object<'_>,
@@ -424,7 +429,7 @@ mod change_tests {
     use super::{Change, Reading, Substitute};
     use crate::{ErrorKind, Result};
 
-    /// Replaces every result with this JSON.
+    /// Replaces every result with the given JSON.
     struct Put(&'static str);
 
     impl Change for Put {

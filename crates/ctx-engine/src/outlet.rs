@@ -1,5 +1,5 @@
-//! Writes records whose tags must stay correct. The tag of the last record that can carry one says
-//! how many records there are.
+//! Writes records, and keeps their tags correct. The last tag of a stream contains an end marker
+//! with the number of records, so it can be written only at the end.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use ctx_format::{Piece, Record, Splice, Spool, Tag};
 
 use crate::{PassError, Result};
 
-/// Writes the records that stay, changed or not.
+/// Writes the records that stay, whether they change or not.
 pub(crate) struct Outlet<W> {
     writer: TaggedWriter<W>,
     announced: Announced,
@@ -16,7 +16,7 @@ pub(crate) struct Outlet<W> {
     written: u64,
 }
 
-/// The number of records announced by the tags of a stream.
+/// The number of records that a stream should have according to its tags.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Announced {
     /// Whether the stream has any tags.
@@ -33,8 +33,8 @@ impl Announced {
 }
 
 impl<W: Write> Outlet<W> {
-    /// Creates an outlet that writes to `output` and keeps waiting records in `temp`. `announced`
-    /// has the announcements of tags whose records will not be written.
+    /// Creates an outlet that writes to `output`, with temporary files in the folder `temp`.
+    /// `announced` is what the tags read so far have announced.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }
@@ -44,14 +44,14 @@ impl<W: Write> Outlet<W> {
         self.came += u64::from(piece.begins());
     }
 
-    /// Writes a record, with new bytes if there are any. The new bytes have no tag.
+    /// Writes a record. `new` contains its new bytes, without a tag, if the record has changed.
     pub(crate) fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
         let length = new.as_ref().map(Vec::len);
         let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
         self.write_with(record, bytes, |tag| {
             let mut tag = tag?;
             if let Some(length) = length {
-                // The size in the tag is no longer valid.
+                // The size in the tag is that of the old bytes.
                 tag.bytes = Some((length - record.line_end().len()) as u64);
                 (tag.tokens, tag.encoding) = (None, None);
             }
@@ -59,7 +59,8 @@ impl<W: Write> Outlet<W> {
         })
     }
 
-    /// Writes a record with these bytes, and with its tag changed by `retag`.
+    /// Writes a record with the bytes `untagged` and with a tag that `retag` returns for its old
+    /// tag.
     pub(crate) fn write_with(
         &mut self,
         record: &Record<'_>,
@@ -74,10 +75,10 @@ impl<W: Write> Outlet<W> {
         self.writer.write(untagged, record.splice().zip(retag(tag)))
     }
 
-    /// Writes the records that are still waiting, and returns the output. `left_out` is the number
-    /// of input records that were not passed to the outlet. A tagged stream gets an end marker only
-    /// if the input had a correct one, because if the previous tool in the pipeline died, the next
-    /// tool must notice.
+    /// Writes the records that are still held, and returns the output. `left_out` is the number of
+    /// input records that were not passed to the outlet. A tagged stream gets an end marker only if
+    /// the input had a correct one. Otherwise, the next tool in the pipeline would not notice that
+    /// a previous tool had died.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);
@@ -85,8 +86,8 @@ impl<W: Write> Outlet<W> {
     }
 }
 
-/// Writes records with their tags. The latest record that can carry a tag is held, with the records
-/// after it, until another such record comes or the stream ends.
+/// Writes records with their tags. The latest record that can carry a tag is held back, together
+/// with the records after it, until the next such record or the end of the stream.
 pub struct TaggedWriter<W> {
     output: W,
     held: Option<HeldRecord>,
@@ -102,13 +103,13 @@ struct HeldRecord {
 }
 
 impl<W: Write> TaggedWriter<W> {
-    /// Creates a writer to `output` that keeps waiting records in `temp`.
+    /// Creates a writer to `output`, with temporary files in the folder `temp`.
     pub fn new(output: W, temp: &Path) -> Self {
         Self { output, held: None, behind: Spool::new(temp), behind_length: 0 }
     }
 
-    /// Writes the next record: its bytes without a tag, and its tag with the tag's position, if it
-    /// can carry one.
+    /// Writes the next record. `bytes` does not include its tag. `tag` is the tag with its
+    /// position, or `None` if the record cannot carry a tag.
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<()> {
         if let Some((splice, tag)) = tag {
             self.release(None)?;
@@ -122,14 +123,13 @@ impl<W: Write> TaggedWriter<W> {
         self.behind.push(&bytes).map_err(PassError::temporary)
     }
 
-    /// Writes the waiting records, marks that the stream ends after `end` records, and returns the
-    /// output.
+    /// Writes the records that are still held, with the end marker `end`, and returns the output.
     pub fn finish(mut self, end: Option<u64>) -> Result<W> {
         self.release(end)?;
         Ok(self.output)
     }
 
-    /// Writes the held records. Only the last record of a stream has an end marker.
+    /// Writes the held records. `end` is the end marker, which only the last tag of a stream has.
     fn release(&mut self, end: Option<u64>) -> Result<()> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
         held.tag.end = end;
@@ -150,8 +150,8 @@ mod tests {
 
     use super::{Announced, Outlet};
 
-    /// Returns the records of `input` after a pass that removes those with `drop` and changes those
-    /// with `old`.
+    /// Returns what is left of `input` after a pass that removes the records containing `drop` and
+    /// changes those containing `old`.
     fn pass(input: &str, left_out: u64) -> String {
         let options = Options { raw: true, ..Options::default() };
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
@@ -223,7 +223,7 @@ mod tagged_tests {
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
         let mut writer = TaggedWriter::new(Vec::new(), Path::new("/tmp"));
         while let Some(record) = records.next().expect("from memory") {
-            // The end marker of the input must not be kept.
+            // The end marker of the input must not be copied.
             let tag = Tag { line: Some(record.line), end: Some(99), ..Tag::default() };
             let tagged = record.splice().map(|splice| (splice, tag));
             writer.write(record.untagged().into_owned(), tagged).expect("to memory");

@@ -1,18 +1,18 @@
-//! Checks that the output has no problem that the input does not have.
+//! Checks that the output has no problems that the input does not have.
 
 use ctx_format::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counted};
 
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// Collects the problems of the input and those of the output.
+/// Collects the problems in the input and in the output.
 pub(crate) struct OutputCheck {
     input: Validator,
     output: Validator,
-    /// The rules that the output must keep if the input keeps them.
+    /// The rules that the output may violate only if the input does.
     rules: Rules,
-    /// Whether the input's dialect requires the first message to be the user's.
+    /// Whether the input's dialect requires the first message to be a user message.
     user_first: bool,
-    /// Whether the output already has a message that is not a system message.
+    /// Whether the output contains a message other than system messages yet.
     begun: bool,
 }
 
@@ -40,8 +40,8 @@ impl OutputCheck {
         self.output.push(line, outline);
     }
 
-    /// Adds the summary to the output, and returns the role that the summary may have at this
-    /// place.
+    /// Adds the summary to the output, and returns the role that it must have at this point. This
+    /// is the role `wanted`, if that is allowed.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
@@ -52,9 +52,9 @@ impl OutputCheck {
         role
     }
 
-    /// Returns an error if the output has a problem that the input does not have. `known` are the
-    /// problems of the input, if the caller has already found them; they cause a warning, or an
-    /// error if `strict`.
+    /// Returns an error if the output has a problem that the input does not have. Problems in the
+    /// input cause a warning or, if `strict` is set, an error. `known` contains these problems if
+    /// the caller has already found them.
     pub(crate) fn finish(
         self,
         known: Option<Vec<Problem>>,
@@ -95,7 +95,7 @@ mod tests {
     const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
     const RESULT: &str = r#"{"role":"tool","tool_call_id":"c","content":"done"}"#;
 
-    /// Checks an input of these records, and an output of some of them.
+    /// Checks an input that consists of `records` and an output that consists of some of them.
     fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<()>, Vec<String>) {
         let chat = dialect("chat");
         let mut checks = OutputCheck::new(chat);
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    /// A session that could have either of two formats keeps the rules of the stricter one in the
-    /// output, but an input that follows only the other format is not an error.
+    /// If a session may be in either of two formats, the output must obey the rules of the stricter
+    /// format, but an input that only obeys those of the other format is accepted.
     #[test]
     fn a_session_of_texts_begins_with_the_user_where_it_did() {
         let outline = |role| Outline { role, ..Outline::of_line() };

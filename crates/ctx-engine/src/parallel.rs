@@ -1,8 +1,8 @@
 //! Runs work on several threads and returns the results in the order of the stream, so that the
 //! output, the notes and the counts do not depend on the number of threads.
 //!
-//! [`in_order`] passes the results one by one to the thread that reads the stream, and holds only
-//! as many as fit into a window. [`InTurn`] is for work that takes longer than reading: it merges
+//! [`in_order`] passes the results one by one to the thread that reads the stream. It limits the
+//! items in progress to a window. [`InTurn`] is for work that takes longer than reading. It merges
 //! the results on a separate thread.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,18 +13,18 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Result as Ended, Scope};
 
-/// The bytes of the items in progress, per thread. A long item delays the results of later items,
-/// but not the work on them.
+/// The maximum number of bytes in progress per thread. It is large so that a long item delays the
+/// results of later items but not the work on them.
 const WINDOW: usize = 4 << 20;
 /// The approximate overhead of an item, in bytes.
 const FRAME: usize = 512;
 
-/// Takes the next item, with its length in bytes.
+/// A function that takes the next item and the length of the item in bytes.
 pub(crate) type Push<'p, I, E> = dyn FnMut(I, usize) -> Result<(), E> + 'p;
 
-/// Passes the items that `read` pushes to up to `jobs` threads, or as many as are available, and
-/// passes the results of `work` to `take` in the order of the stream. Stops at the first error,
-/// after passing on all results before it.
+/// Applies `work` to the items that `read` pushes, on up to `jobs` threads, and passes the results
+/// to `take` in the order of the items. Stops at the first error, after passing all earlier results
+/// to `take`.
 pub(crate) fn in_order<I: Send, O: Send, E>(
     jobs: NonZeroUsize,
     read: impl FnOnce(&mut Push<'_, I, E>) -> Result<(), E>,
@@ -34,7 +34,7 @@ pub(crate) fn in_order<I: Send, O: Send, E>(
     with_threads(Builder::new, jobs, read, work, take)
 }
 
-/// Like [`in_order`], with threads that `builder` makes.
+/// Like [`in_order`], but starts threads with `builder`.
 fn with_threads<I: Send, O: Send, E>(
     builder: fn() -> Builder,
     jobs: NonZeroUsize,
@@ -58,14 +58,15 @@ fn with_threads<I: Send, O: Send, E>(
             refused: false,
         };
         let read = read(&mut |item, bytes| window.push(item, bytes, &mut take));
-        // Items before an error of the reader are processed, as with one thread.
+        // Items that were pushed before an error in `read` are still processed, as they would be
+        // with one thread.
         let rest = if window.refused { Ok(()) } else { window.finish(&mut take) };
         line.stopped.store(true, Ordering::Relaxed);
         rest.and(read)
     })
 }
 
-/// An item, a portion of the stream, or a result, with its number from 0.
+/// An item, a portion or a result, with its number in the stream, from 0.
 type Numbered<T> = (usize, T);
 
 /// The state that the threads share.
@@ -76,8 +77,8 @@ struct Line<I, W> {
 }
 
 impl<I: Send, W> Line<I, W> {
-    /// Starts the threads and returns the receiver of the results, or `None` if one thread is
-    /// enough or no other is available.
+    /// Starts the threads, and returns the receiver of their results. Returns `None` if one thread
+    /// is enough or no other thread can be started.
     fn start<'scope, O: Send + 'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -95,8 +96,8 @@ impl<I: Send, W> Line<I, W> {
             let done = done.clone();
             let thread = builder().spawn_scoped(scope, move || {
                 run(&self.waiting, |number, item| {
-                    // A panic becomes the result of the item, because otherwise the receiver would
-                    // wait forever.
+                    // A panic is sent as the result of the item, because the receiver would
+                    // otherwise wait forever.
                     !self.stopped.load(Ordering::Relaxed) && {
                         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(item)));
                         done.send((number, result)).is_ok()
@@ -115,20 +116,20 @@ struct Window<I, O> {
     /// `None` once there are no more items.
     items: Option<Sender<Numbered<I>>>,
     results: Receiver<Numbered<Ended<O>>>,
-    /// The length of each item that was sent but whose result was not yet taken, and the result, if
-    /// it arrived before those of earlier items.
+    /// The length of each item that was sent and whose result has not been taken yet. The result is
+    /// there if it arrived before the results of earlier items.
     waiting: VecDeque<(usize, Option<O>)>,
     /// The number of the first item in `waiting`.
     taken: usize,
     bytes: usize,
     room: usize,
-    /// Whether a result was refused, so that later results are not needed.
+    /// Whether `take` returned an error, so that later results are not needed.
     refused: bool,
 }
 
 impl<I, O> Window<I, O> {
-    /// Sends an item, and takes the results that have arrived. While the window is full, waits for
-    /// more results.
+    /// Sends an item to the threads, and takes the results that have arrived. While the window is
+    /// full, waits for results first.
     fn push<E>(
         &mut self,
         item: I,
@@ -143,7 +144,7 @@ impl<I, O> Window<I, O> {
         }
         self.bytes += bytes + FRAME;
         if let Some(items) = &self.items {
-            // The receiver outlives the threads, so this cannot fail.
+            // Sending cannot fail, because the receiver outlives the threads.
             let _ = items.send((self.taken + self.waiting.len(), item));
         }
         self.waiting.push_back((bytes + FRAME, None));
@@ -185,7 +186,7 @@ impl<I, O> Window<I, O> {
 pub(crate) trait Work: Send + Sync + 'static {
     /// The items of the stream.
     type Item: Send + 'static;
-    /// The result of one portion, which does not depend on other portions.
+    /// The result for one portion. It does not depend on other portions.
     type Done: Send + 'static;
     /// The merged results of all portions so far.
     type State: Default + Send + 'static;
@@ -193,22 +194,23 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// Does the work on one portion.
     fn work(&self, portion: &[Self::Item]) -> Self::Done;
 
-    /// Merges the next result into the state. Called in the order of the stream.
+    /// Merges a result into the state. Called for the portions in order.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
 
-/// Work that is done in portions: on threads, or on this thread if no others are available.
+/// Work that is done in portions, on several threads or, if none can be started, on the current
+/// thread.
 pub(crate) struct InTurn<W: Work> {
     work: Arc<W>,
     state: Arc<Mutex<W::State>>,
     threads: Option<Threads<W::Item>>,
     portion: Vec<W::Item>,
-    /// The bytes of the current portion.
+    /// The length of the current portion in bytes.
     bytes: usize,
 }
 
-/// The threads that do the work. Worker threads give the portions back, because a thread that frees
-/// memory of another thread has to wait for that thread's allocator.
+/// The threads that do the work. Workers return each portion to the thread that allocated it,
+/// because freeing memory of another thread is slow.
 struct Threads<I> {
     portions: SyncSender<Numbered<Vec<I>>>,
     finished: Receiver<Vec<I>>,
@@ -216,9 +218,9 @@ struct Threads<I> {
     sent: usize,
 }
 
-/// The number of portions that may wait for each thread.
+/// The maximum number of queued portions per thread.
 const WAITING: usize = 2;
-/// The bytes of items to pass to a thread at a time.
+/// The minimum length of a portion in bytes.
 const PORTION: usize = 128 << 10;
 
 impl<W: Work> InTurn<W> {
@@ -228,13 +230,12 @@ impl<W: Work> InTurn<W> {
         Self::start_on(threads, work, state)
     }
 
-    /// Starts this many threads, or as many as are available. With one thread, the caller does the
-    /// work.
+    /// Starts up to this many threads. If `threads` is 1, the work is done on the current thread.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         Self::start_with(Builder::new, threads, work, state)
     }
 
-    /// Like [`Self::start_on`], with threads that `builder` makes.
+    /// Like [`Self::start_on`], but starts threads with `builder`.
     fn start_with(builder: fn() -> Builder, threads: usize, work: W, state: W::State) -> Self {
         let (work, state) = (Arc::new(work), Arc::new(Mutex::new(state)));
         Self {
@@ -246,7 +247,7 @@ impl<W: Work> InTurn<W> {
         }
     }
 
-    /// Adds the next item with its length in bytes. Waits while too many portions are queued.
+    /// Adds the next item and its length in bytes. Blocks while too many portions are queued.
     pub(crate) fn push(&mut self, item: W::Item, bytes: usize) {
         self.portion.push(item);
         self.bytes += bytes;
@@ -255,7 +256,7 @@ impl<W: Work> InTurn<W> {
         }
     }
 
-    /// Returns the merged results, after every item has been pushed.
+    /// Waits for all results, and returns the merged state.
     pub(crate) fn finish(mut self) -> W::State {
         self.send();
         if let Some(threads) = self.threads {
@@ -275,8 +276,8 @@ impl<W: Work> InTurn<W> {
 }
 
 impl<I: Send + 'static> Threads<I> {
-    /// Starts the threads. Returns `None` if one thread is enough, or if not even one worker and
-    /// the collector can be started.
+    /// Starts the workers and the collector. Returns `None` if one thread is enough, or if the
+    /// collector and at least one worker cannot be started.
     fn start<W: Work<Item = I>>(
         builder: fn() -> Builder,
         threads: usize,
@@ -301,7 +302,7 @@ impl<I: Send + 'static> Threads<I> {
             let worker = move || {
                 run(&waiting, |number, portion: Vec<I>| {
                     let is_sent = done.send((number, work.work(&portion))).is_ok();
-                    // The receiver of the last portions may be gone already.
+                    // The receiver may already be gone when the last portions are returned.
                     let _ = back.send(portion);
                     is_sent
                 });
@@ -310,7 +311,7 @@ impl<I: Send + 'static> Threads<I> {
         };
         handles.extend((0..threads).map_while(worker));
         if handles.len() == 1 {
-            // No results will come, so the collector ends and releases the state.
+            // Without workers there are no results, so the collector ends and releases the state.
             drop(done);
             handles.into_iter().for_each(join);
             return None;
@@ -320,14 +321,15 @@ impl<I: Send + 'static> Threads<I> {
 
     fn send(&mut self, portion: Vec<I>) {
         self.finished.try_iter().for_each(drop);
-        // This fails only if all threads have panicked; `finish` reports that.
+        // Sending fails only if all workers have panicked, which `finish` reports.
         let _ = self.portions.send((self.sent, portion));
         self.sent += 1;
     }
 
     fn finish(self) {
         drop(self.portions);
-        // Joins the workers first. If one has panicked, the collector has nothing left to wait for.
+        // Joins the workers before the collector, because a panic of a worker leaves the collector
+        // nothing to wait for.
         self.handles.into_iter().rev().for_each(join);
     }
 }
@@ -336,13 +338,12 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a thread. A panic of the thread becomes the caller's panic.
+/// Waits for a thread to end. If the thread has panicked, panics as well.
 fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// Runs one thread, which takes the next available item until there are no more, or until `handle`
-/// returns false.
+/// The body of one thread. Takes items until there are none left or `handle` returns false.
 fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> bool) {
     let next = || lock(waiting).recv().ok();
     while let Some((number, item)) = next() {
@@ -352,7 +353,7 @@ fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> b
     }
 }
 
-/// Adds the results in the order of the stream, whichever thread finishes first.
+/// Merges the results in the order of the stream, regardless of the order in which they arrive.
 fn collect<W: Work>(work: &W, results: Receiver<Numbered<W::Done>>, state: &mut W::State) {
     let (mut early, mut next) = (BTreeMap::new(), 0);
     for (number, done) in results {

@@ -1,4 +1,4 @@
-//! Selectors of records: `role:NAME`, `line:N`, `line:N-M`, `re:REGEX`.
+//! Selectors for records: `role:NAME`, `line:N`, `line:N-M`, `re:REGEX`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ctx_format::{Message, Record, Role};
 use regex::Regex;
 
-/// A selector of records that stay, as given in a flag.
+/// A selector for records that must stay, as given in a flag.
 #[derive(Clone, Debug)]
 pub struct Pin {
     text: String,
@@ -22,8 +22,8 @@ enum Selector {
 }
 
 impl Pin {
-    /// Returns true if the selector matches the record. A regex searches the texts, arguments and
-    /// results of the message, or the line if there is no message.
+    /// Returns true if the selector matches the record. A regex is searched for in the texts,
+    /// arguments and results of the message or, if the line is not a message, in the whole line.
     pub fn selects<'a>(
         &self,
         record: &Record<'a>,
@@ -81,7 +81,7 @@ fn parse_lines(text: &str) -> Result<RangeInclusive<u64>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => Ok(first..=last),
-        _ => Err(format!("expected a line from 1, or a range such as 3-9, not {text}")),
+        _ => Err(format!("expected a line number from 1 or a range such as 3-9, not {text}")),
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     use super::{Pin, first};
 
-    /// Returns the selector that matches this line.
+    /// Returns the first selector that matches a record with these bytes in this line.
     fn selects(pins: &[&str], bytes: &str, line: u64) -> Option<String> {
         let pins: Vec<Pin> = pins.iter().map(|pin| pin.parse().expect(pin)).collect();
         let origin = Origin { line, ..Origin::ALONE };

@@ -1,5 +1,5 @@
-//! Recognizes placeholders for tool results. A placeholder is a note or a shortened text that ends
-//! with a handle, or a reference to the file to which `ctx-offload` wrote the result.
+//! Recognizes placeholders for tool results. A placeholder is either a short note with a handle or
+//! a reference to the file that `ctx-offload` has moved the result to.
 
 use ctx_format::{Dialect, Handle, Object, Part, ToolResult};
 use ctx_policy::Offload;
@@ -12,8 +12,8 @@ pub const MAX_PLACEHOLDER: usize = 500;
 /// The beginning of a handle.
 const HANDLE: &str = "⟦ctx:";
 
-/// Splits a text that may have been shortened into its body and its handle. A handle that names an
-/// original no longer than the text is part of the text.
+/// Splits a text that may have been shortened into its body and its handle. If the original named
+/// in the handle is not longer than the text, the handle is treated as part of the text.
 pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
     match Handle::split(text) {
         Some((body, handle)) if handle.bytes > text.len() as u64 => (body, Some(handle)),
@@ -28,8 +28,8 @@ pub(crate) fn is_placeholder(text: &str, references: &[ReferencePattern]) -> boo
     is_short_line && (handle.is_some() || references.iter().any(|it| it.matches(body)))
 }
 
-/// Returns the references that a session may have: those of the policy `offload`, and those that
-/// `ctx-offload` writes by default or wrote in older versions.
+/// Returns patterns of all references that a session may contain: those configured in the policy
+/// `offload`, the defaults of `ctx-offload`, and those that older versions wrote.
 pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     let built_in = ctx_policy::Policy::default().offload;
     let templates = [
@@ -42,16 +42,16 @@ pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     templates.into_iter().filter_map(ReferencePattern::new).collect()
 }
 
-/// The pattern of a line that says in which file a result is.
+/// A pattern for lines that name the file with an offloaded result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencePattern {
-    /// The texts around the slots of the template.
+    /// The parts of the template before, between and after its placeholders.
     parts: Vec<String>,
 }
 
 impl ReferencePattern {
-    /// Creates the pattern of a template such as `Tool result ({call}) is at: {path}`. Returns
-    /// `None` if the template consists only of slots.
+    /// Creates the pattern for a template such as `Tool result ({call}) is at: {path}`. Returns
+    /// `None` if the template consists only of placeholders.
     pub fn new(template: &str) -> Option<Self> {
         let mut pieces = template.split('{');
         let mut parts = vec![pieces.next().unwrap_or_default().to_owned()];
@@ -72,7 +72,7 @@ impl ReferencePattern {
     }
 }
 
-/// Counts the results that were replaced by a placeholder or a shortened text, because they differ
+/// Counts tool results that have been replaced with a placeholder or shortened, so that they differ
 /// from what the agent sent.
 pub(crate) struct ReplacedResults {
     references: Vec<ReferencePattern>,
@@ -89,7 +89,7 @@ impl Default for ReplacedResults {
 impl ReplacedResults {
     /// Returns how many results of a record were replaced.
     pub(crate) fn count(&self, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
-        // Most records have neither a handle nor a reference, so they need not be decoded.
+        // Most records contain neither a handle nor a reference, so they are not decoded.
         let may_hold = |text: &str| object.text().contains(text);
         let starts = self.references.iter().map(|it| it.parts[0].as_str());
         if !may_hold(HANDLE) && !starts.into_iter().any(may_hold) {

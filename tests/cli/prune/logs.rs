@@ -210,7 +210,7 @@ fn lines_of_a_format_that_cannot_lose_them_stay_and_the_tool_says_why() {
         .stdin(session.clone())
         .stdout(session)
         .stderr(
-            "ctx-prune: warning: <stdin>: kept 1 line that a rule would remove: version 1 of pi's format identifies lines by number\n",
+            "ctx-prune: warning: <stdin>: kept 1 line that a rule would have removed: version 1 of pi's format identifies lines by number\n",
         )
         .run();
 }

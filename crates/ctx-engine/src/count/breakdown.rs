@@ -1,5 +1,5 @@
-//! Breakdowns of counts: how much of a window each kind of content takes, and tables by role, kind,
-//! tool or reach.
+//! Breakdowns of counts: the share of the context window that each kind of content takes, and
+//! tables by role, kind, tool or reach.
 
 use ctx_format::Role;
 use serde::Serialize;
@@ -15,33 +15,33 @@ use super::tally::{OfRole, Share};
 pub enum Slice {
     /// System and developer messages.
     System,
-    /// Text of users.
+    /// Text written by users.
     User,
-    /// Text of the model.
+    /// Text written by the model.
     Assistant,
     /// The reasoning of the model.
     Reasoning,
-    /// Calls of tools.
+    /// Tool calls.
     Calls,
-    /// Results of tools.
+    /// Tool results.
     Results,
-    /// Images, sounds and documents.
+    /// Images, audio and documents.
     Media,
-    /// Parts and texts of unknown kinds.
+    /// Parts of unknown kinds, and text that is not part of any message.
     Other,
-    /// The overhead of messages, and the tokens that prime the model's reply.
+    /// The overhead per message, and the tokens that prime the model's reply.
     Overhead,
 }
 
 impl Slice {
-    /// Returns the word for the slice in reports.
+    /// Returns the name of the slice as it appears in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
 impl Counts {
-    /// Returns the tokens of each slice, which add up to the total.
+    /// Returns the token count of each slice. The counts add up to the total.
     pub fn slices(&self) -> Vec<(Slice, u64)> {
         let mut slices: Vec<(Slice, u64)> =
             Slice::VARIANTS.iter().map(|slice| (*slice, 0)).collect();
@@ -83,16 +83,16 @@ pub enum Breakdown {
     Role,
     /// Parts by kind: text, reasoning, calls, results, media and other, plus the overhead
     Kind,
-    /// Tool calls by tool, each with the tokens of its calls and of their results
+    /// Tool calls by tool, including the tokens of their results
     Tool,
-    /// Bytes of the file: sent, around what is sent, and not sent with the reason
+    /// Bytes of the file: sent, surrounding what is sent, or not sent (with the reason)
     Reach,
 }
 
 /// A row of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// What the row is about, such as the name of a role or a tool.
+    /// The name of what the row counts, such as a role or a tool.
     pub key: String,
     /// The number of messages, parts, calls or lines.
     pub count: u64,
@@ -105,24 +105,25 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the size in tokens, or in bytes if the row has no tokens.
+    /// Returns the size in tokens, or in bytes if the row does not count tokens.
     pub fn size(&self) -> u64 {
         self.tokens.or(self.bytes).unwrap_or_default()
     }
 }
 
 impl Breakdown {
-    /// Returns the word for the breakdown in flags and reports.
+    /// Returns the name of the breakdown as it appears in flags and reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns true if the sizes of the rows are bytes, not tokens.
+    /// Returns true if the sizes are in bytes instead of tokens.
     pub fn is_of_bytes(self) -> bool {
         self == Self::Reach
     }
 
-    /// Returns the rows, largest first. The row `(other)` has what belongs to no other row.
+    /// Returns the rows, largest first. The row `(other)` counts everything that is in no other
+    /// row.
     pub fn rows(self, counts: &Counts) -> Vec<Row> {
         let of_tokens = |(key, share): (String, Share)| Row {
             key,
@@ -175,7 +176,7 @@ mod slice_tests {
         counts
     }
 
-    /// Returns the slices that have tokens.
+    /// Returns the slices that are not empty.
     fn slices(counts: &Counts) -> Vec<(Slice, u64)> {
         let all = counts.slices();
         let sum: u64 = all.iter().map(|(_, tokens)| tokens).sum();
@@ -183,7 +184,7 @@ mod slice_tests {
         all.into_iter().filter(|(_, tokens)| *tokens > 0).collect()
     }
 
-    /// Each part belongs to one slice by its kind; texts belong to the slice of their author.
+    /// Each part is counted in one slice, which depends on its kind and, for text, on the author.
     #[test]
     fn each_part_is_in_one_slice() {
         let text = |words: &'static str| Part::Text(words.into());

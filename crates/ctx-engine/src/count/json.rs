@@ -1,4 +1,4 @@
-//! The counts as JSON. The keys are a contract: keys may be added, but none is removed.
+//! The counts as JSON. The keys are stable: keys may be added but never removed.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ pub struct CountJson<'a> {
     /// `file` for the counts of a file, `total` for the total.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The name of the file as given; null for stdin and the total.
+    /// The name of the file as the user gave it; null for stdin and the total.
     name: Option<&'a str>,
-    /// The number of files, in the total only.
+    /// The number of files; only in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<usize>,
     conversations: u64,
@@ -39,26 +39,26 @@ pub struct CountJson<'a> {
     rows: Option<Vec<Row>>,
 }
 
-/// What the JSON shows in addition to the counts.
+/// What the JSON contains in addition to the counts.
 #[derive(Clone, Copy)]
 pub struct CountFormat<'a> {
     /// The encoding in which tokens were counted.
     pub encoding: Encoding,
-    /// The model to count for, or only a window, if the user named one.
+    /// The model or the context window that the user named, if any.
     pub model: Option<OfModel<'a>>,
     /// The breakdown, if requested.
     pub by: Option<Breakdown>,
 }
 
-/// The model to count for, or only a window, as the user named it.
+/// The model, or only the context window, that the user named.
 #[derive(Clone, Copy, Serialize)]
 pub struct OfModel<'a> {
     /// The name of the model as the user gave it; `None` if only a window is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<&'a str>,
-    /// The window, in tokens.
+    /// The context window, in tokens.
     pub window: u64,
-    /// The tokens of a file divided by the window; `None` in the total.
+    /// The tokens of the file as a share of the context window; `None` in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Whether the tokens were counted in the model's own encoding.
@@ -77,8 +77,8 @@ impl<'a> CountFormat<'a> {
         CountJson { name, model: self.model.map(share), ..json }
     }
 
-    /// Returns the JSON total of this many files. Each file is sent separately, so the total has no
-    /// share of the window.
+    /// Returns the JSON total of all files. It has no share of the context window, because each
+    /// file is sent on its own.
     pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
         CountJson { files: Some(files), ..self.json("total", counts) }
     }
@@ -104,8 +104,7 @@ impl<'a> CountFormat<'a> {
     }
 }
 
-/// The calibrated size of a session. The keys of its JSON are a contract: keys may be added, but
-/// none is removed.
+/// The calibrated size of a session. Its JSON keys are stable: keys may be added but never removed.
 #[derive(Serialize)]
 pub struct Calibrated {
     /// Whether the estimate is based on recorded usage.
@@ -119,14 +118,15 @@ pub struct Calibrated {
     factor: Option<f64>,
     base: Option<u64>,
     replies: Vec<Reply>,
-    /// The number of predicted replies, and how many of these predictions were right.
+    /// The number of replies whose size was predicted, and the number of correct predictions among
+    /// them.
     #[serde(skip)]
     foretold: (usize, usize),
 }
 
 impl Calibrated {
-    /// Calibrates with all of `session`. `model` is the model that the user named, for which
-    /// `counter` counts.
+    /// Calibrates with the recorded usage of the whole `session`. `model` is the model that the
+    /// user named and that `counter` counts for.
     pub fn of(
         session: &mut Session,
         counter: MessageCounter,
@@ -160,14 +160,14 @@ impl Calibrated {
         })
     }
 
-    /// Returns the estimate as a line for people, with what it is based on.
+    /// Returns a readable line with the estimate and what it is based on.
     pub fn headline(&self) -> String {
         let Estimate { low, tokens, high } = self.estimate;
         let how = if self.by_usage { "calibrated" } else { "no recorded usage" };
         format!("{tokens} tokens, {low} to {high} ({how})")
     }
 
-    /// Returns the figures of the calibration for people, each with a label.
+    /// Returns the figures of the calibration, formatted for people and labelled.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("counted", self.counted.to_string())];
         if let Some(factor) = self.factor {

@@ -26,15 +26,16 @@ pub use tally::{Share, Tally};
 /// The counts of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// The number of records, whatever they contain.
+    /// The total number of records of any kind.
     pub records: u64,
-    /// The bytes of the original records, including tags and line ends.
+    /// The total length of the records in bytes, including tags and line ends.
     pub bytes: u64,
     /// The counts of messages and of their tokens.
     pub tally: Tally,
-    /// How many bytes of the file are sent, and why the others are not, if requested.
+    /// How many bytes of the file are sent, and why the other bytes are not sent. Filled only on
+    /// request.
     pub reach: Reach,
-    /// The model and the usage recorded in the session, if requested.
+    /// The model and the usage recorded in the session. Filled only on request.
     pub of_session: OfSession,
     /// Lines that are not JSON objects.
     pub bad: BadLines,
@@ -45,7 +46,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts a text that is not a session. Bytes that are not UTF-8 count as U+FFFD.
+    /// Counts a text that is not a session. Invalid UTF-8 is counted as U+FFFD.
     pub fn of_text(bytes: &[u8], counter: &MessageCounter) -> Self {
         let mut counts = Self { bytes: bytes.len() as u64, ..Self::default() };
         counts.tally.text(counter, &String::from_utf8_lossy(bytes));
@@ -107,14 +108,14 @@ impl Counts {
     }
 }
 
-/// Warns about objects of a batch without a list of messages.
+/// Warns about objects in a batch that have no list of messages.
 pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
     if count > 0 {
         notes.warn(format_args!("lines without a conversation (\"messages\"): {count}"));
     }
 }
 
-/// Returns the tokens of a session, or `None` if its dialect is unknown.
+/// Counts the tokens of a session. Returns `None` if its dialect is unknown.
 pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result<Option<u64>> {
     let mut session = Session::open(session, &Options::default(), Invalid::Keep)?;
     if session.dialect().is_none() {
@@ -139,7 +140,7 @@ pub struct Plan {
     pub batch: bool,
     /// The number of threads that count the conversations of a batch.
     pub threads: usize,
-    /// Whether to count how many bytes of the file are sent, and why the others are not.
+    /// Whether to count how many bytes of the file are sent, and why the other bytes are not sent.
     pub reach: bool,
     /// Whether to read the model and the usage recorded in the session.
     pub of_session: bool,
@@ -155,7 +156,8 @@ pub struct CountPass {
 }
 
 impl CountPass {
-    /// Creates a pass over a session in this dialect. Without a dialect, records count as text.
+    /// Creates a pass over a session in this dialect. If there is no dialect, records are counted
+    /// as text.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
         let start = |dialect| {
@@ -195,7 +197,7 @@ impl CountPass {
         }
     }
 
-    /// Counts one record on this thread, and returns its tokens.
+    /// Counts one record on the current thread, and returns its token count.
     fn count(&mut self, record: &Record<'_>) -> u64 {
         let counter = &self.plan.counter;
         self.counts.seen(record);
@@ -212,7 +214,7 @@ impl CountPass {
         }
     }
 
-    /// Returns the counts, with `bad` as the bad lines of the session.
+    /// Returns the counts, completed with the session's bad lines.
     pub fn finish(mut self, bad: &BadLines) -> Counts {
         if let Some(batch) = self.batch {
             self.counts.merge(&batch.finish());
@@ -226,18 +228,18 @@ impl CountPass {
     }
 }
 
-/// The model that the session names, and the size that its recorded usage implies.
+/// The model named in the session, and the size of the session according to its recorded usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfSession {
-    /// The model of the last reply.
+    /// The model that wrote the last reply.
     pub model: Option<String>,
-    /// The window of that model, if it is known.
+    /// The context window of that model, if it is known.
     pub window: Option<u64>,
-    /// The size of the context in the API's tokens, including the parts that are not in the file.
+    /// The size of the context in the API's tokens, including what is sent but not in the file.
     pub estimate: Option<Estimate>,
 }
 
-/// Writes each record with its size in its tag.
+/// Writes each record with a tag that contains the record's size.
 pub struct AnnotatePass<W> {
     count: CountPass,
     outlet: Outlet<W>,
@@ -245,7 +247,7 @@ pub struct AnnotatePass<W> {
 }
 
 impl<W: Write> AnnotatePass<W> {
-    /// Creates a pass that writes to `output` and keeps waiting records in `temp`.
+    /// Creates a pass that writes to `output`, with temporary files in `temp`.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>, output: W, temp: &Path) -> Self {
         let plan = Plan { threads: 1, ..*plan };
         Self {
@@ -270,7 +272,7 @@ impl<W: Write> AnnotatePass<W> {
         })
     }
 
-    /// Writes the records that are still waiting, and returns the output and the counts.
+    /// Writes all records that have not been written yet, and returns the output and the counts.
     pub fn finish(self, bad: &BadLines) -> Result<(W, Counts)> {
         Ok((self.outlet.finish(bad.left_out())?, self.count.finish(bad)))
     }

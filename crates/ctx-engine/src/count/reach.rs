@@ -1,4 +1,4 @@
-//! Counts how many bytes of a file are sent to the model, and why the others are not.
+//! Counts how many bytes of a file are sent to the model, and why the other bytes are not sent.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record};
 
-/// The number and the size of those parts of a file that have the same label.
+/// How many parts of a file have the same label, and their total size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// The number of lines, or of values within lines.
+    /// The number of lines, or of values inside lines.
     pub count: u64,
-    /// The bytes of these lines or values, including line ends.
+    /// The total length of these lines or values in bytes, including line ends.
     pub bytes: u64,
 }
 
-/// The bytes of a file by label: sent, or the reason why they are not sent.
+/// The bytes of a file by label, which is `sent` or the reason why the bytes are not sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
@@ -42,7 +42,7 @@ impl Reach {
         }
         let outside = self.outside(record, dialect, object);
         let around = bytes.saturating_sub(sent + copies + outside);
-        // In a list of messages, the bytes around a message are its line end, which counts as sent.
+        // In a list of messages, only the line end surrounds a message, so it is counted as sent.
         if record.presence.is_some() {
             self.add("around what is sent", count, around);
         } else {
@@ -50,7 +50,8 @@ impl Reach {
         }
     }
 
-    /// Adds the messages of a list that are outside the context, and returns their length in bytes.
+    /// Adds those messages of a list that are outside the context, and returns their length in
+    /// bytes.
     fn outside(&mut self, record: &Record<'_>, dialect: &dyn Dialect, list: &Object<'_>) -> u64 {
         let Some(portion) = record.portion.as_ref() else { return 0 };
         let held = dialect.held(&list.whole());

@@ -1,4 +1,4 @@
-//! Sums of tokens over many messages: by role, by kind of content, by tool.
+//! Token sums over many messages, grouped by role, kind of content and tool.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 
-/// How many messages, parts or calls belong to one role, kind or tool, and their tokens.
+/// The number of messages, parts or calls of one role, kind or tool, and the number of their
+/// tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// The number of messages, parts or calls.
     pub count: u64,
-    /// The tokens of these messages, parts or calls.
+    /// The token count of these messages, parts or calls.
     pub tokens: u64,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct OfRole {
 
 /// The counts of the messages in one or more conversations.
 ///
-/// However the tokens are divided (by role, by kind, by tool), they add up to [`Tally::tokens`].
+/// Each grouping (by role, by kind and by tool) adds up to [`Tally::tokens`].
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// The number of conversations.
@@ -44,14 +45,14 @@ pub struct Tally {
     parts: ByKind,
     pub(super) roles: BTreeMap<Role, OfRole>,
     tools: BTreeMap<String, Share>,
-    /// The tools of calls that wait for a result, by call id. If an id repeats, a result belongs to
-    /// the nearest earlier call.
+    /// Maps the id of each call without a result to the call's tool. If ids repeat, a result
+    /// answers the nearest earlier call with its id.
     open: HashMap<String, String>,
 }
 
 impl Tally {
-    /// Starts a conversation: counts the tokens that prime its reply, and closes the calls of the
-    /// previous conversation.
+    /// Starts a conversation: counts the tokens that prime its reply, and forgets the unanswered
+    /// calls of the previous conversation.
     pub fn begin(&mut self) {
         self.conversations += 1;
         self.tokens.overhead += PRIMING;
@@ -116,7 +117,8 @@ impl Tally {
         self.tools.entry(name.to_owned()).or_default()
     }
 
-    /// Returns the tool of a result: that of the call it answers, or else the name in the result.
+    /// Returns the tool that produced a result. This is the tool of the call that the result
+    /// answers or, failing that, the name given in the result.
     fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
         let called = result.id.as_deref().and_then(|id| self.open.remove(id));
         let named = || result.name.as_deref().or(name).unwrap_or("(unknown)").to_owned();
@@ -139,14 +141,15 @@ impl Tally {
         }
     }
 
-    /// Returns the messages by role. The row `(other)` has all other tokens: those that prime
-    /// replies, and texts outside messages.
+    /// Returns a row per role. The row `(other)` counts the tokens that prime replies and the text
+    /// outside messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
         self.with_rest(self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it))))
     }
 
-    /// Returns the parts by kind. The row of the overhead has the number of messages instead.
+    /// Returns a row per kind of part. The count in the row for the overhead is the number of
+    /// messages.
     pub fn by_kind(&self) -> Vec<(String, Share)> {
         self.tokens
             .rows()
@@ -157,13 +160,13 @@ impl Tally {
             .collect()
     }
 
-    /// Returns the calls by tool, with the tokens of the calls and of their results. The row
-    /// `(other)` has all other tokens.
+    /// Returns a row per tool, with the number of its calls and the tokens of these calls and their
+    /// results. The row `(other)` counts all other tokens.
     pub fn by_tool(&self) -> Vec<(String, Share)> {
         self.with_rest(self.tools.iter().map(|(tool, share)| (tool.clone(), *share)))
     }
 
-    /// Adds a row for the tokens outside these rows.
+    /// Adds a row for the tokens that are in none of `rows`.
     fn with_rest(&self, rows: impl Iterator<Item = (String, Share)>) -> Vec<(String, Share)> {
         let mut rows: Vec<_> = rows.collect();
         let counted: u64 = rows.iter().map(|(_, share)| share.tokens).sum();

@@ -2,18 +2,19 @@
 //!
 //! We count the messages of a request. The API counts the whole request, including the system
 //! prompt and the tools, in the model's own encoding. The system prompt and the tools do not change
-//! from one reply to the next, so the growth of the two counts gives the factor between them:
+//! from one reply to the next, so the factor between the two counts follows from how much each of
+//! them grows:
 //!
 //! `prompt = earlier prompt + factor × (counted - counted then) + extra`
 //!
 //! Here, `extra` counts the tokens that the agent adds to each request without recording them.
-//! `factor` and `extra` are medians over the latest replies, so a single unusual reply does not
-//! move them. The range of an estimate is as wide as the errors that the formula made for these
-//! replies. Each reply is compared with its estimate before the calibrator learns from it.
+//! `factor` and `extra` are medians over the latest replies, so they are not affected by a single
+//! unusual reply. The width of an estimate's range follows from the errors of the formula for these
+//! replies. Each reply is compared with its estimate before the calibrator learns from the reply.
 //!
-//! If a tool has pruned the session, the file no longer has what was sent, and says nothing about
-//! the factor. The tool may also have corrected the recorded size of the last request
-//! ([`Calibrator::without`]). Such a correction is recognized because the recorded size falls.
+//! If a tool has pruned the session, the file no longer contains what was sent, so nothing can be
+//! learned about the factor. The tool may also have corrected the recorded size of the last request
+//! ([`Calibrator::without`]). Such a correction is recognized by a drop in the recorded size.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,7 @@ use std::collections::VecDeque;
 use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
 
-/// An estimate of the tokens that the API counts for a context.
+/// An estimate of how many tokens the API counts for a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     /// The lower bound of the number of tokens.
@@ -34,20 +35,21 @@ pub struct Estimate {
     pub high: u64,
 }
 
-/// The facts about a request that the calibrator compares.
+/// The figures of a request that the calibrator compares.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The tokens of the request's messages, by our count.
+    /// The number of tokens in the request's messages, as we count them.
     pub counted: u64,
-    /// The tokens of the whole request, by the API's count.
+    /// The number of tokens in the whole request, as the API counts them.
     pub prompt: u64,
     /// The model that the request was sent to.
     pub model: Option<&'a str>,
-    /// Whether nothing that was added since the last request has been pruned.
+    /// Whether everything that was added since the last request is still in the file as it was
+    /// sent.
     pub as_sent: bool,
 }
 
-/// Learns from the requests of a session, in order.
+/// Learns from the requests of a session, in the order in which they were sent.
 #[derive(Clone, Debug)]
 pub struct Calibrator {
     encoding: Encoding,
@@ -55,49 +57,50 @@ pub struct Calibrator {
     fit: Fit,
     /// The last request, unless a compaction followed it.
     last: Option<Point>,
-    /// The possible error of the last request's size, which may be a tool's correction and not the
-    /// API's count.
+    /// The possible error in the size of the last request, which may be a tool's correction rather
+    /// than the API's count.
     doubt: f64,
-    /// The smallest number of tokens besides the messages in any request that was the first in the
-    /// file or the first after a compaction, if that number is plausible.
+    /// The smallest plausible number of tokens besides the messages in any initial request. Initial
+    /// requests are the first in the file and the first after each compaction.
     base: Option<f64>,
-    /// Whether there was any request that was the first in the file or the first after a
-    /// compaction.
+    /// Whether there was an initial request: one that was the first in the file or the first after
+    /// a compaction.
     has_begun: bool,
 }
 
-/// The tokens of a request by our count and by the API's.
+/// The size of a request in tokens, as counted by us and by the API.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     counted: f64,
     prompt: f64,
 }
 
-/// The likely and the largest number of the API's tokens per token by our count, for models whose
-/// encoding is not published. Claude's sessions range from 1.08 to 1.27 (docs/tokens.md), and the
-/// newest models reach up to 1.53.
+/// The likely and the largest factor between the API's token count and ours, for models whose
+/// encoding is not published. In sessions with Claude, the factor ranges from 1.08 to 1.27
+/// (docs/tokens.md), and it reaches 1.53 for the newest models.
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
-/// The likely and the largest factor by which a compaction increases the tokens besides the
-/// messages. Agents add files and notes to a summary without recording them.
+/// The likely and the largest factor by which a compaction increases the number of tokens besides
+/// the messages. It increases because agents send files and notes with a summary without recording
+/// them.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
-/// The largest plausible number of tokens that an agent sends besides the messages. A larger number
-/// means that the file begins in the middle of a session, so the usual number is assumed.
+/// The largest plausible number of tokens that an agent sends besides the messages. If there seem
+/// to be more, the file begins in the middle of a session, and the usual number is assumed.
 const MOST_BESIDE: u64 = 100_000;
-/// The usual number of tokens besides the messages. Recorded sessions have 20,000 to 45,000
-/// (docs/tokens.md).
+/// The usual number of tokens besides the messages. It is between 20,000 and 45,000 in recorded
+/// sessions (docs/tokens.md).
 const USUAL_BESIDE: u64 = 30_000;
 
-/// If a request is smaller than the last one by more than this share, something was removed from
-/// its context. A tool's estimate of the remaining size may be wrong by this share of the
+/// If a request is smaller than the previous request by more than this share, something was removed
+/// from the context. A tool's estimate of the remaining size may be wrong by this share of the
 /// reduction.
 const FALL: f64 = 0.1;
 
 impl Estimate {
-    /// Estimates a context without recorded usage. `counted` was counted in `encoding`.
+    /// Estimates a context without recorded usage. `counted` is our count, made in `encoding`.
     pub fn uncalibrated(counted: u64, encoding: Encoding, model: Option<&Model>) -> Self {
         if is_exact(encoding, model) {
             return Self { low: counted, tokens: counted, high: counted };
@@ -117,7 +120,8 @@ impl Estimate {
 }
 
 impl Calibrator {
-    /// Creates a calibrator that has learned nothing. Our counts are made in `encoding`.
+    /// Creates a calibrator that has not learned anything yet. Our own counts are made in
+    /// `encoding`.
     pub fn new(encoding: Encoding) -> Self {
         Self {
             encoding,
@@ -130,13 +134,13 @@ impl Calibrator {
         }
     }
 
-    /// Learns from the next request of the session. To compare the request with its estimate, call
-    /// [`Self::estimate`] first.
+    /// Learns from the next request of the session. Call [`Self::estimate`] first to compare the
+    /// request with its estimate.
     pub fn learn(&mut self, request: &Request<'_>) {
         let new = Point { counted: request.counted as f64, prompt: request.prompt as f64 };
         if self.model.as_deref() != request.model {
-            // Another model may have another encoding, so neither the learned factor nor the last
-            // size applies.
+            // A different model may use a different encoding, so neither the learned factor nor the
+            // last size is valid any more.
             let model = request.model.and_then(ctx_tokens::model);
             let is_exact = is_exact(self.encoding, model);
             self.fit = Fit::new(if is_exact { 1.0 } else { ESTIMATE });
@@ -159,13 +163,13 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// Notes a compaction, after which the next request does not extend the last one.
+    /// Records a compaction. The next request then does not extend the last request.
     pub fn compacted(&mut self) {
         self.last = None;
     }
 
-    /// Estimates a context whose messages have `counted` tokens. Returns `None` if there was no
-    /// request to base the estimate on.
+    /// Estimates the size of a context whose messages have `counted` tokens. Returns `None` if
+    /// there was no request on which the estimate could be based.
     pub fn estimate(&self, counted: u64) -> Option<Estimate> {
         let counted = counted as f64;
         if let Some(last) = self.last {
@@ -183,9 +187,9 @@ impl Calibrator {
         ))
     }
 
-    /// Returns the largest number of tokens by our count whose estimate is at most `tokens`.
-    /// `expected` selects the figure of the estimate to compare. Returns `tokens` if there was no
-    /// request to base an estimate on.
+    /// Returns the largest number of tokens, as we count them, for which the estimate does not
+    /// exceed `tokens`. `expected` selects which figure of the estimate to compare. Returns
+    /// `tokens` if there was no request on which an estimate could be based.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
         let fits = |counted| {
             let estimate = self.estimate(counted);
@@ -203,9 +207,9 @@ impl Calibrator {
         least
     }
 
-    /// Returns the likely size of the last request after `freed` tokens, by our count, are removed
-    /// from it. The result never exceeds the original size. Returns `None` if there was no request
-    /// since the last compaction.
+    /// Returns the likely size of the last request without `freed` of its tokens, as we count them.
+    /// The result never exceeds the original size. Returns `None` if there was no request since the
+    /// last compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         let last = self.last?;
         // The API counts at least as many tokens for a text as we do.
@@ -214,13 +218,14 @@ impl Calibrator {
         Some(whole(rest.max(messages).min(last.prompt).round()))
     }
 
-    /// Returns the API's tokens per token by our count.
+    /// Returns how many tokens the API counts per token that we count.
     pub fn factor(&self) -> f64 {
         self.fit.factor
     }
 
-    /// Returns the tokens of a request besides its messages: the system prompt, the tools, and
-    /// anything before the beginning of the file. Returns `None` if there was no request.
+    /// Returns how many tokens a request contains besides its messages: the system prompt, the
+    /// tools, and messages from before the beginning of the file. Returns `None` if there was no
+    /// request.
     pub fn base(&self) -> Option<u64> {
         let base = self.last.map(|last| self.base_of(last));
         base.or_else(|| self.base_behind()).map(|base| whole(base.round()))
@@ -231,7 +236,7 @@ impl Calibrator {
         self.model.as_deref()
     }
 
-    /// Returns [`Self::base`] for the time between a compaction and the next request.
+    /// Returns [`Self::base`] after a compaction that no request has followed yet.
     fn base_behind(&self) -> Option<f64> {
         self.base.or(self.has_begun.then_some(USUAL_BESIDE as f64))
     }
@@ -245,7 +250,7 @@ fn is_exact(encoding: Encoding, model: Option<&Model>) -> bool {
     model.is_some_and(|model| model.exact && model.encoding == encoding)
 }
 
-/// Converts a figure to a whole number of tokens, which is at least 0.
+/// Converts a figure to a whole number of tokens, but at least 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Such a cast saturates.
 fn whole(number: f64) -> u64 {
     number as u64
@@ -254,7 +259,7 @@ fn whole(number: f64) -> u64 {
 /// The number of latest requests to learn from.
 const WINDOW: usize = 64;
 
-/// The weight of the initial factor, in tokens by our count.
+/// The weight of the initial factor, in tokens as we count them.
 const WEIGHT: f64 = 6_000.0;
 
 /// The initial estimate of the tokens that an agent adds to a request without recording them, and
@@ -265,26 +270,26 @@ const EXTRA_WEIGHT: usize = 3;
 /// Factors outside this range are impossible.
 const FACTORS: (f64, f64) = (0.5, 3.0);
 
-/// How many times `factor` and `extra` are fitted to each other.
+/// How many times to refine `factor` and `extra` alternately.
 const ROUNDS: usize = 3;
 
-/// The possible error of the formula is this many tokens, plus this share of the added tokens, all
-/// multiplied by `Fit::times`.
+/// The possible error of the formula is the sum of `OFF` tokens and the share `OFF_SHARE` of the
+/// added tokens, multiplied by `Fit::times`.
 const OFF: f64 = 80.0;
 const OFF_SHARE: f64 = 0.1;
 
-/// The initial value of `Fit::times`, which counts as one request, its minimum, and the share of
-/// requests whose error it must cover.
+/// The initial value of `Fit::times` (weighted like one request), its minimum, and the share of
+/// requests whose error must be within the range.
 const TIMES: f64 = 3.0;
 const LEAST_TIMES: f64 = 1.0;
 const ENOUGH: f64 = 0.97;
 
-/// The tokens that requests have added, and the formula that was fitted to them.
+/// How many tokens each request added, and the formula fitted to these numbers.
 #[derive(Clone, Debug)]
 struct Fit {
     /// The factor before anything is learned.
     prior: f64,
-    /// The tokens that each request added, by our count and by the API's.
+    /// The number of tokens that each request added, as counted by us and by the API.
     steps: VecDeque<(f64, f64)>,
     /// The errors of the formula, as values of `times`.
     misses: VecDeque<f64>,
@@ -305,7 +310,8 @@ impl Fit {
         }
     }
 
-    /// Returns the API's tokens for messages of this size.
+    /// Returns how many tokens the API is likely to count for messages with `counted` of our
+    /// tokens.
     fn step(&self, counted: f64) -> f64 {
         self.factor * counted + self.extra
     }
@@ -315,7 +321,8 @@ impl Fit {
         self.times * scale(counted)
     }
 
-    /// Learns that a request has added `counted` tokens by our count, and `said` by the API's.
+    /// Learns that a request has added `counted` tokens as we count them and `said` tokens as the
+    /// API counts them.
     fn learn(&mut self, counted: f64, said: f64) {
         let miss = (said - self.step(counted)).abs() / scale(counted);
         push(&mut self.misses, miss);
@@ -350,7 +357,7 @@ fn push<T>(latest: &mut VecDeque<T>, item: T) {
     latest.push_back(item);
 }
 
-/// Returns the value that at least this share of `values` does not exceed. `values` is not empty.
+/// Returns the quantile of `values` at `share`. `values` must not be empty.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A place in a short list.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -358,7 +365,7 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values[place.min(values.len() - 1)]
 }
 
-/// Returns the value with half of the weight before it. `values` is not empty.
+/// Returns the weighted median of `values`, which must not be empty.
 fn weighted_median(mut values: Vec<(f64, f64)>) -> f64 {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half: f64 = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;

@@ -1,13 +1,13 @@
 //! Compares a session's recorded usage with our count of the same requests.
 //!
-//! A request consists of the path of records before its reply. The path includes records in the
-//! context and records that compactions replaced, but no abandoned branches and no other agents.
-//! The sum of the tokens on the path is therefore our count of the request. After a compaction, the
-//! sum starts again with the records that are left.
+//! A request consists of the records on the path to its reply. The path includes records in the
+//! context and records that compactions have replaced, but not abandoned branches or other agents.
+//! Our count of the request is therefore the sum of the tokens on the path. After a compaction, the
+//! sum restarts with the records that the compaction kept.
 //!
-//! If a result was pruned or offloaded, the file does not have the text that was sent. Nothing is
-//! learned from the step between the two replies around that result, and the second reply is not
-//! predicted.
+//! If a result was pruned or offloaded, the file does not contain the text that was sent. In that
+//! case, nothing is learned from the difference between the replies before and after the result,
+//! and the latter reply is not predicted.
 
 use std::ops::RangeInclusive;
 
@@ -23,33 +23,35 @@ use crate::placeholder::ReplacedResults;
 /// What was learned from a session's recorded usage.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// The tokens of the context, by our count.
+    /// The number of tokens in the context, as we count them.
     pub counted: u64,
-    /// The estimated size of the context; `None` without recorded usage.
+    /// The estimated size of the context; `None` if no usage is recorded.
     pub estimate: Option<Estimate>,
-    /// The API's tokens per token by our count.
+    /// How many tokens the API counts per token that we count.
     pub factor: f64,
-    /// The tokens of a request besides its messages.
+    /// The number of tokens in a request besides its messages.
     pub base: Option<u64>,
-    /// The model of the last reply with usage, or otherwise the last model that the session names.
+    /// The model of the last reply with recorded usage or, if there is none, the last model named
+    /// in the session.
     pub model: Option<String>,
-    /// The window of that model, as recorded in the session or otherwise in the list of models.
+    /// The context window of that model, taken from the session or, failing that, from our list of
+    /// models.
     pub window: Option<u64>,
-    /// The replies with usage, in order.
+    /// The replies with recorded usage, in order.
     pub replies: Vec<Reply>,
-    /// The last reply with usage, unless a compaction followed it.
+    /// The last reply with recorded usage, unless a compaction followed it.
     pub last: Option<LastReply>,
     calibrator: Calibrator,
 }
 
-/// The reply from which an agent knows the length of its context.
+/// The reply from whose usage an agent takes the length of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
     /// Identifies the reply that the usage belongs to.
     pub of: UsageOf,
     /// The line where the reply begins. Everything before this line was sent.
     pub begins: u64,
-    /// The lines from the first to the last that record the usage of the reply.
+    /// The range of lines that record the usage of the reply.
     pub lines: RangeInclusive<u64>,
     /// The recorded usage of the reply.
     pub usage: Usage,
@@ -60,34 +62,34 @@ pub struct LastReply {
 pub struct Reply {
     /// The line of the reply, from 1.
     pub line: u64,
-    /// The tokens of the request's messages, by our count.
+    /// The number of tokens in the request's messages, as we count them.
     pub counted: u64,
-    /// The tokens of the whole request, by the API's count.
+    /// The number of tokens in the whole request, as the API counts them.
     pub prompt: u64,
-    /// The size predicted from earlier replies; `None` if there was nothing to base a prediction
-    /// on.
+    /// The size predicted from earlier replies; `None` if there was nothing on which a prediction
+    /// could be based.
     pub estimate: Option<Estimate>,
     /// The model that wrote the reply, if it is known.
     pub model: Option<String>,
 }
 
 impl Calibration {
-    /// Returns the size of the last reply's request after `freed` tokens, by our count, are removed
-    /// from it, or `None` if there is no such reply.
+    /// Returns the likely size of the last request without `freed` of its tokens, as we count them.
+    /// Returns `None` if there is no such request.
     pub fn without(&self, freed: u64) -> Option<u64> {
         self.last.as_ref()?;
         self.calibrator.without(freed)
     }
 
-    /// Returns a calibrator for the context after a compaction.
+    /// Returns a calibrator that estimates the context after a compaction.
     pub fn behind_compaction(&self) -> Calibrator {
         let mut calibrator = self.calibrator.clone();
         calibrator.compacted();
         calibrator
     }
 
-    /// Returns how many replies were predicted, and in how many of these the range included the
-    /// API's number.
+    /// Returns how many replies were predicted, and for how many of these the API's count was
+    /// within the predicted range.
     pub fn foretold(&self) -> (usize, usize) {
         let foretold =
             self.replies.iter().filter_map(|reply| Some(reply.estimate?.holds(reply.prompt)));
@@ -95,7 +97,7 @@ impl Calibration {
     }
 }
 
-/// The figures of the prediction are null for a reply that was not predicted.
+/// If a reply was not predicted, the figures of its prediction are null.
 impl Serialize for Reply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut reply = serializer.serialize_struct("Reply", 7)?;
@@ -115,54 +117,56 @@ pub struct CalibrationPass {
     counter: MessageCounter,
     dialect: Option<&'static dyn Dialect>,
     calibrator: Calibrator,
-    /// The tokens of the path so far, including the records that the last compaction left.
+    /// The number of tokens on the path since the last compaction, including the records that it
+    /// kept.
     sum: u64,
-    /// The tokens in the context.
+    /// The number of tokens in the context so far.
     inside: u64,
     model: Option<String>,
     window: Option<u64>,
     run: Run,
-    /// The last reply with usage, which later lines may repeat.
+    /// The last reply with recorded usage. Later lines may record the same usage again.
     open: Option<Open>,
     replies: Vec<Reply>,
     replaced: ReplacedResults,
-    /// The number of results so far that differ from what was sent.
+    /// The number of results so far whose text differs from what was sent.
     pruned: u64,
-    /// The value of `pruned` before the last reply that was learned from.
+    /// The value of `pruned` before the last reply from which something was learned.
     pruned_before: u64,
 }
 
-/// A reply whose usage later lines may repeat.
+/// A reply whose usage may be recorded again by later lines.
 struct Open {
     key: Key,
     last: LastReply,
-    /// The tokens of the request's messages, by our count.
+    /// The number of tokens in the request's messages, as we count them.
     counted: u64,
     model: Option<String>,
-    /// The number of results before the reply that differ from what was sent.
+    /// The number of results before the reply whose text differs from what was sent.
     pruned: u64,
 }
 
-/// The model's messages since the last message of another role. These messages become a reply once
-/// usage follows.
+/// The model's messages since the last message with another role. They become a reply as soon as
+/// their usage is recorded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     number: u64,
-    /// The tokens of the path before the reply. `None` before the first reply and off the path.
+    /// The number of tokens on the path before the reply. `None` before the first reply, and for
+    /// replies that are not on the path.
     before: Option<u64>,
     /// The line where the reply begins.
     line: u64,
-    /// The number of results before the reply that differ from what was sent.
+    /// The number of results before the reply whose text differs from what was sent.
     pruned: u64,
     /// Whether the model is still speaking.
     goes_on: bool,
 }
 
-/// Identifies a reply. The number distinguishes replies whose records have no id.
+/// Identifies a reply. The number tells replies apart whose records have no id.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {
-    /// Creates a calibration that has learned nothing.
+    /// Creates a pass that has not learned anything yet.
     pub fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             counter,
@@ -181,14 +185,15 @@ impl CalibrationPass {
         }
     }
 
-    /// Adds a record, with its tokens if they are known and the record is in the context.
+    /// Adds a record. `tokens` is its token count, if that is already known and the record is in
+    /// the context.
     pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else { return };
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let was_sent = record.presence == Some(Presence::Outside(Outside::BeforeCompaction));
         let is_inside = !record.is_outside();
         if !is_inside && !not_sent && !was_sent {
-            // The record is off the path, so it was never part of a request.
+            // The record is not on the path, so it was not part of any request.
             let outline = dialect.outline(object);
             if outline.is_some_and(|outline| outline.role == Role::Assistant) {
                 self.run.before = None;
@@ -208,7 +213,7 @@ impl CalibrationPass {
             return;
         }
         let outline = dialect.outline(object);
-        // A summary, or a list of messages of several roles, starts a new request.
+        // A summary starts a new request, and so does a list of messages with several roles.
         let starts_over = |it: &Outline<'_>| it.is_summary || it.role == Role::Other;
         if outline.as_ref().is_some_and(starts_over) {
             self.compacted(is_inside);
@@ -236,8 +241,8 @@ impl CalibrationPass {
         message.map_or(0, |message| self.counter.message(&message).total())
     }
 
-    /// Restarts the path after a compaction with the records that are still in the context. The
-    /// summary is added next.
+    /// After a compaction, restarts the path with the records that are still in the context. The
+    /// summary is the next record to be added.
     fn compacted(&mut self, is_inside: bool) {
         self.close();
         self.calibrator.compacted();
@@ -259,7 +264,8 @@ impl CalibrationPass {
         };
         let key = (usage.of, number);
         match &mut self.open {
-            // The first fragment shows where the reply begins, and the last one has the numbers.
+            // The reply begins at its first fragment, but the final figures are in the last
+            // fragment.
             Some(open) if open.key == key => {
                 open.last.lines = *open.last.lines.start()..=line;
                 open.last.usage = *usage;
@@ -310,7 +316,7 @@ impl CalibrationPass {
 }
 
 impl Run {
-    /// Adds a message in this line. `sum` has the tokens of the path before the message.
+    /// Adds the message in `line`. `sum` is the number of tokens on the path before the message.
     fn said(&mut self, role: Role, sum: u64, line: u64, pruned: u64) {
         let is_reply = role == Role::Assistant;
         if is_reply && !self.goes_on {

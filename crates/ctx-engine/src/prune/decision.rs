@@ -1,5 +1,5 @@
-//! Holds the decisions about a session, which are reported, checked, and applied while the session
-//! is written.
+//! The decisions about a session: reports and checks them, and applies them while the session is
+//! written.
 
 use std::io::Write;
 
@@ -18,30 +18,30 @@ use crate::output_check::OutputCheck;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result};
 
-/// The records that wait for their verdicts.
+/// The records of a session before the verdicts on them are known.
 pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) records: WaitingRecords,
     /// The lines of an agent's log; `None` for a list of messages.
     pub(super) log: Option<LogLines>,
-    /// Whether the bytes of the records are stored, and not only their positions.
+    /// Whether the bytes of the records are stored in addition to their positions.
     pub(super) has_bytes: bool,
     pub(super) announced: Announced,
 }
 
-/// A session with the verdicts on its records.
+/// A session together with the verdicts on its records.
 pub struct Decision<'p> {
     waiting: Waiting<'p>,
     pub(super) verdicts: Verdicts<'p>,
-    /// Whether the verdicts are applied.
+    /// Whether the verdicts are to be applied.
     pub(super) changes: bool,
-    /// The tokens that the changes free, by rule.
+    /// How many tokens the changes free, by rule.
     pub sums: Sums,
     leaving: Leaving,
-    /// The lines outside the context that leave an agent's log, by rule.
+    /// How many lines outside the context are removed from an agent's log, by rule.
     pub unsent: Vec<Unsent>,
-    /// The new usage of the last reply in an agent's log.
+    /// The corrected usage of the last reply in an agent's log.
     new_usage: Option<NewUsage>,
     bound: BoundReasoning,
 }
@@ -67,7 +67,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Reports the decisions, and whether they free too little to be applied.
+    /// Reports and checks the decisions. If they free too little, reports this instead, and does
+    /// not apply them.
     pub(super) fn report_and_check(
         &mut self,
         checks: Option<OutputCheck>,
@@ -103,7 +104,8 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Returns each change with the line of its record, or nothing if no changes are made.
+    /// Returns each change with the line of its record. Returns nothing if the verdicts are not
+    /// applied.
     pub fn freed(&self) -> impl Iterator<Item = (u64, Freed)> {
         let records = if self.changes { self.waiting.records.len() } else { 0 };
         (0..records).flat_map(move |index| {
@@ -135,8 +137,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. Only those records of a log may change that were decided on,
-    /// and the agent must read the same context as before.
+    /// Checks the records that stay. In a log, only the decided records may change, and the agent
+    /// must read the same context as before.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,
@@ -146,9 +148,10 @@ impl<'p> Decision<'p> {
         let plan = self.waiting.plan;
         if let Some((lines, why)) = self.leaving.kept {
             let lines = counted(lines, "line");
-            notes.warn(format_args!("kept {lines} that a rule would remove: {why}"));
+            notes.warn(format_args!("kept {lines} that a rule would have removed: {why}"));
         }
-        // In a list, a change within a message cannot cause any problem that the checks look for.
+        // In a list of messages, a change inside a message cannot cause any of the problems that
+        // are checked.
         let is_list = self.waiting.log.is_none();
         let changes_none = self.sums.is_empty() && !plan.options.drops(Rule::Copies);
         if self.leaving.is_empty() && (is_list || changes_none) {
@@ -206,8 +209,8 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Returns the new usage of the last reply, without the tokens that were freed before this
-    /// reply.
+    /// Returns the corrected usage of the last reply, from which the tokens freed before the reply
+    /// are subtracted.
     fn new_usage_of(&self, usage: CalibrationPass) -> Option<NewUsage> {
         let records = &self.waiting.records;
         NewUsage::of(&usage.finish(), |line| {
@@ -216,8 +219,8 @@ impl<'p> Decision<'p> {
         })
     }
 
-    /// Returns the edits of a record that stays, and the bytes of those second copies that are cut
-    /// although the text that they repeat does not change.
+    /// Returns the edits of a record that stays, and how many bytes they cut from second copies of
+    /// texts that do not change.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
         let Some(object) = record.whole_object() else { return (Edits::new(), 0) };
         let changed = record_edits(&self.verdicts, index, record, dialect);
@@ -265,8 +268,8 @@ impl<'p> Decision<'p> {
         outlet.finish(left_out)
     }
 
-    /// Returns the new bytes of a record, with the new usage if the record belongs to the last
-    /// reply.
+    /// Returns the new bytes of a record. If the record contains the usage of the last reply, that
+    /// usage is corrected.
     fn with_new_usage(&self, record: &Record<'_>, new: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let (Some(usage), Some(dialect)) = (&self.new_usage, self.waiting.dialect) else {
             return new;
@@ -278,13 +281,14 @@ impl<'p> Decision<'p> {
         applied.or(new)
     }
 
-    /// Warns about signed reasoning after a change, once the session has been written.
+    /// Warns about signed reasoning after a change. Must be called after the session has been
+    /// written.
     pub fn warn_of_reasoning(&self, notes: &mut Notes) {
         self.bound.warn(notes);
     }
 }
 
-/// Reports how much each rule frees, and the total.
+/// Reports how many tokens each rule frees, and the total.
 pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
         return notes.info("nothing to prune");
@@ -296,7 +300,7 @@ pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// Reports that too little is freed to change anything.
+/// Reports that nothing is changed because too little would be freed.
 pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
     if !sums.is_empty() {
         let gain = sums.total().gain();
@@ -306,7 +310,7 @@ pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// Reports the lines outside the context that leave an agent's log.
+/// Reports how many lines outside the context are removed from an agent's log.
 fn report_unsent(unsent: &[Unsent], notes: &mut Notes) {
     for Unsent { rule, count, bytes } in unsent {
         let noun = if *rule == Rule::Copies.as_str() { "second copy" } else { "line" };

@@ -1,5 +1,6 @@
-//! The facts about a session that decisions need. The facts are compact, because a session may have
-//! a million records; facts that apply to few records are stored separately.
+//! The facts about a session on which decisions are based. Sessions may have a million records, so
+//! the facts about each record are small. Facts that apply only to few records are stored
+//! separately.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,20 +26,21 @@ pub(super) struct Facts {
     pub(super) results: Vec<ResultFacts>,
     tools: IndexSet<Option<String>>,
     files: IndexSet<Option<FileUse>>,
-    /// The names of calls as handles show them, one per line.
+    /// The names of calls as they appear in handles, one per line.
     call_names: String,
-    /// The tokens that shorter call arguments free, by record.
+    /// How many tokens are freed by shortening call arguments, by record.
     pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
-    /// The reasoning of each record, if a rule drops reasoning.
+    /// The reasoning in each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
-    /// For each record, the number, from 1, of the first record of its exchange, or 0 outside
-    /// exchanges; empty if there is no window.
+    /// For each record, the number, from 1, of the first record in the same exchange, or 0 if the
+    /// record is in no exchange. Empty if there is no window.
     pub(super) exchanges: Vec<u32>,
-    /// The handle of each result whose text an earlier run has shortened.
+    /// The handle of each result whose text was shortened by an earlier run.
     pub(super) handles: BTreeMap<usize, Handle>,
-    /// The replacement of each result whose text can be shortened.
+    /// The replacement for each result whose text can be shortened.
     pub(super) shortened: BTreeMap<usize, Replacement>,
-    /// The sizes of results with several texts. A message counts these texts one by one.
+    /// The sizes of results that consist of several texts, counted text by text as they are in a
+    /// message.
     pub(super) sizes_in_message: BTreeMap<usize, TextSize>,
 }
 
@@ -57,18 +59,19 @@ pub(super) struct RecordFacts {
     pub(super) is_empty_reply: bool,
     /// Whether the record is an incomplete last line.
     pub(super) is_tail: bool,
-    /// The tokens of the record's message if they are needed, otherwise 0.
+    /// The token count of the record's message, or 0 if the count is not needed.
     pub(super) tokens: u32,
-    /// The index of the first result after those of this record.
+    /// The index just past the record's last result.
     pub(super) results_end: u32,
 }
 
 /// The facts about a tool result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultFacts {
-    /// The hash of the original text, if a handle may name it or another result has the same text.
+    /// The hash of the original text. Present only if a handle may contain it or another result has
+    /// the same text.
     pub(super) hash: Option<ShortHash>,
-    /// Whether the result is a text that a rule may replace.
+    /// Whether the result consists of text that a rule may replace.
     pub(super) is_text: bool,
     /// Whether the tool seems to have failed.
     pub(super) has_failed: bool,
@@ -77,12 +80,12 @@ pub(super) struct ResultFacts {
     pub(super) size: TextSize,
 }
 
-/// The facts about the call of a result.
+/// The facts about the call that a result answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallFacts {
-    /// An index into the names of tools.
+    /// The index of the tool in `Facts::tools`.
     pub(super) tool: u32,
-    /// An index into the uses of files.
+    /// The index of the file use in `Facts::files`.
     file: u32,
     /// The position of the call's name in `call_names`.
     name: u32,
@@ -90,30 +93,30 @@ pub(super) struct CallFacts {
     pub(super) is_fixed: bool,
 }
 
-/// The size of a text. The tokens are 0 if they are not needed.
+/// The size of a text. `tokens` is 0 if the count is not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextSize {
     pub(super) tokens: u32,
     pub(super) bytes: u32,
 }
 
-/// The replacement for the text of a result: a note or the shortened text, followed by a handle.
+/// The replacement for a result's text: a note or the shortened text, followed by a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
     pub(super) rule: Rule,
-    /// Why a note replaces the text; `None` if the text is shortened.
+    /// Why the text is replaced with a note, or `None` if it is shortened.
     pub(super) reason: Option<Reason>,
     pub(super) size: TextSize,
 }
 
-/// Why a note replaces a result.
+/// Why a result is replaced with a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// The result is old.
     Old,
-    /// The file that the result shows was read again later.
+    /// The file whose content is in the result was read again later.
     ReadAgain,
-    /// The file that the result shows was written later.
+    /// The file whose content is in the result was written later.
     Written,
     /// A later result has the same text.
     Repeated,
@@ -128,7 +131,7 @@ impl Reason {
         }
     }
 
-    /// Returns the text of the note. The handle after the note names the call.
+    /// Returns the text of the note. It does not name the call, because the handle after it does.
     pub(super) fn note(self, options: &Options) -> &str {
         match self {
             Self::Old => options.clear.as_deref().unwrap_or_default(),
@@ -139,22 +142,22 @@ impl Reason {
     }
 }
 
-/// The reasoning of a message.
+/// The reasoning in a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasoning {
     pub(super) tokens: u32,
-    /// Whether the message has nothing but reasoning.
+    /// Whether the message contains nothing else.
     pub(super) is_all: bool,
 }
 
 impl Facts {
-    /// Adds a record, whose results have already been added.
+    /// Adds a record. Its results must have been added before.
     pub(super) fn add_record(&mut self, record: RecordFacts) {
         let results_end = saturating_u32(self.results.len() as u64);
         self.records.push(RecordFacts { results_end, ..record });
     }
 
-    /// Adds a call. `name` is the call's name in handles, or empty if no handle needs it.
+    /// Adds a call. `name` is the name of the call in handles; it is empty if no handle is written.
     pub(super) fn add_call(
         &mut self,
         tool: Option<String>,
@@ -173,7 +176,7 @@ impl Facts {
         }
     }
 
-    /// Returns the name that handles show for a call.
+    /// Returns the name of a call in handles.
     pub(super) fn call_name(&self, call: CallFacts) -> &str {
         let names = self.call_names.get(call.name as usize..);
         names.and_then(|names| names.lines().next()).unwrap_or_default()
@@ -189,13 +192,14 @@ impl Facts {
         self.tools[self.results[result].call.tool as usize].as_deref()
     }
 
-    /// Returns true if a call reads a file, so that a later call may supersede its result.
+    /// Returns true if the call reads a file, which means that a later call may supersede its
+    /// result.
     pub(super) fn reads_file(&self, call: CallFacts) -> bool {
         let file = self.files[call.file as usize].as_ref();
         file.is_some_and(|file| matches!(file.access, Access::Read { .. }))
     }
 
-    /// Returns the file that a result shows, or that its call wrote.
+    /// Returns the file that the result's call read or wrote.
     pub(super) fn file(&self, result: usize) -> Option<&FileUse> {
         self.files[self.results[result].call.file as usize].as_ref()
     }
@@ -218,14 +222,14 @@ impl Facts {
         }
     }
 
-    /// Returns the size of a result as its message counts it.
+    /// Returns the size of a result as it is counted in its message.
     pub(super) fn size_in_message(&self, result: usize) -> TextSize {
         self.sizes_in_message.get(&result).copied().unwrap_or(self.results[result].size)
     }
 }
 
 impl RecordFacts {
-    /// Returns the facts about a message, without its tokens.
+    /// Returns the facts about a message, except for its token count.
     pub(super) fn of_message(outline: &Outline<'_>, message: &Message<'_>, is_fixed: bool) -> Self {
         Self {
             role: Some(outline.role),
@@ -242,7 +246,7 @@ impl RecordFacts {
         self.role.is_some()
     }
 
-    /// Returns true if the record is a message, but not a system message.
+    /// Returns true if the record is a message other than a system message.
     pub(super) fn is_conversation(&self) -> bool {
         self.role.is_some_and(|role| !role.is_system())
     }
@@ -274,25 +278,27 @@ impl TextSize {
     }
 }
 
-/// The new usage of an agent's last reply. Agents trust the recorded number more than the messages,
-/// so with the old number they would compact a pruned session as soon as it is opened.
+/// The corrected usage of the last reply in an agent's log. Agents rely on the recorded usage
+/// rather than on the messages, so they would compact a pruned session as soon as it is opened if
+/// its usage were not corrected.
 ///
-/// Claude Code adds up the numbers of the last reply, Codex takes the total of its last event that
-/// counts tokens, and pi takes the total of the last reply that was not aborted (docs/agents.md).
+/// Claude Code adds up the figures recorded for the last reply, Codex uses the total in its last
+/// token count event, and pi uses the total of the last reply that was not aborted
+/// (docs/agents.md).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewUsage {
     of: UsageOf,
-    /// The lines that hold the usage.
+    /// The range of lines in which the usage is recorded.
     lines: RangeInclusive<u64>,
     prompt: u64,
-    /// The tokens of prompt and reply, before and after pruning.
+    /// The number of tokens in prompt and reply together, before and after pruning.
     pub(super) tokens: (u64, u64),
 }
 
 impl NewUsage {
-    /// Computes the new usage from the old `usage` and the tokens freed before a line. Returns
-    /// `None` if the request of the last reply does not change, or if a compaction follows the
-    /// reply, because agents then ignore its usage.
+    /// Corrects the recorded `usage` by the number of tokens freed before a line. Returns `None` if
+    /// the request of the last reply does not change. Also returns `None` if a compaction follows
+    /// the reply, because agents then ignore its usage.
     pub(super) fn of(usage: &Calibration, freed: impl FnOnce(u64) -> u64) -> Option<Self> {
         let last = usage.last.as_ref()?;
         let prompt = usage.without(freed(last.begins))?;
@@ -307,8 +313,8 @@ impl NewUsage {
         })
     }
 
-    /// Returns the bytes of `record` with the new usage, or `None` if the record does not have the
-    /// usage.
+    /// Returns the bytes of `record` with the corrected usage, or `None` if the usage is not
+    /// recorded in it.
     pub(super) fn applied_to(&self, record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
         let never_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let is_read = never_sent || !record.is_outside();

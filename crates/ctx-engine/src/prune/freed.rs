@@ -1,30 +1,30 @@
-//! The tokens that changes free, for each change and added up by rule.
+//! How many tokens each change frees, and the sums of these figures by rule.
 
 use std::collections::BTreeMap;
 
 use ctx_policy::Rule;
 use serde::Serialize;
 
-/// The tokens that one change frees.
+/// The effect of one change on the token count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// The rule that made the change.
     pub rule: Rule,
-    /// The tokens of the changed part before the change.
+    /// The token count of the changed part before the change.
     pub before: u64,
-    /// The tokens of the changed part after the change.
+    /// The token count of the changed part after the change.
     pub after: u64,
 }
 
-/// The tokens of several changes, added up.
+/// The combined effect of several changes on the token count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sum {
     /// The number of changes.
     pub changes: u64,
-    /// The tokens of all changed parts before the changes.
+    /// The total token count of the changed parts before the changes.
     #[serde(rename = "tokens_before")]
     pub before: u64,
-    /// The tokens of all changed parts after the changes.
+    /// The total token count of the changed parts after the changes.
     #[serde(rename = "tokens_after")]
     pub after: u64,
 }
@@ -49,7 +49,7 @@ impl From<Freed> for Sum {
     }
 }
 
-/// The tokens of changes, added up by rule.
+/// The combined effect of changes on the token count, by rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<Rule, Sum>);
 
@@ -69,7 +69,7 @@ impl Sums {
         self.0.is_empty()
     }
 
-    /// Returns the sum of each rule that changes something, in the order of [`Rule`].
+    /// Returns the sum for each rule that changes something, in the order of [`Rule`].
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
         self.0.iter().map(|(rule, sum)| (*rule, *sum))
     }

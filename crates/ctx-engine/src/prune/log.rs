@@ -1,9 +1,9 @@
-//! Decides which lines leave an agent's log, and relinks the remaining lines.
+//! Decides which lines to remove from an agent's log, and relinks the remaining lines.
 //!
-//! Some rules drop lines that are not sent to a model. A line in the context leaves only if the
-//! verdict on its message says so. A line stays if a remaining line needs it. Before a pruned log
-//! is written, a check makes sure that the agent would read the same context from it, except for
-//! the changes that were decided.
+//! Some rules drop lines that are not sent to a model. A line in the context is removed only if the
+//! verdict on its message says so. A line stays if a remaining line depends on it. Before a pruned
+//! log is written, it is checked that the agent would read the same context from it as before,
+//! except for the intended changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(super) struct LogLines {
     lines: Vec<Line>,
     /// The ids of lines, each stored once. Lines refer to them by index.
     ids: IndexSet<Box<str>>,
-    /// The reason why no line may leave, if there is one.
+    /// The reason why no line may be removed, if there is one.
     keeps_all: Option<&'static str>,
 }
 
@@ -31,40 +31,40 @@ pub(super) struct LogLines {
 struct Line {
     id: Option<usize>,
     parent: Option<usize>,
-    /// The ids of the lines that this line needs.
+    /// The ids of the lines on which this line depends.
     needs: Vec<usize>,
     good_for: Option<GoodFor>,
-    /// Whether the line always stays.
+    /// Whether the line must stay.
     stays: bool,
     replaces_all: bool,
     bytes: u64,
 }
 
 impl Line {
-    /// Returns true if the line is useless without its parent.
+    /// Returns true if the line is of no use without its parent.
     fn depends_on_parent(&self) -> bool {
         matches!(self.good_for, Some(GoodFor::ItsParent | GoodFor::Progress))
     }
 }
 
-/// For each line, the rule that drops it, if there is one.
+/// For each line, the rule that removes it, or `None` if it stays.
 type Dropped = Vec<Option<Rule>>;
 
-/// The records that leave a session.
+/// The records that are removed from a session.
 #[derive(Default)]
 pub(super) struct Leaving {
     dropped: Dropped,
-    /// Maps each id that no remaining line has to the id of its nearest remaining ancestor.
+    /// Maps the id of each removed line to the id of its nearest remaining ancestor.
     moved: HashMap<usize, Option<usize>>,
-    /// The ids of progress lines that leave. Links to these ids stay, because agents do not follow
-    /// them.
+    /// The ids of progress lines that are removed. Links to them are left in place, because agents
+    /// do not follow such links.
     progress: HashSet<usize>,
-    /// The number of lines that stay only because of their format, and the reason.
+    /// How many lines stay only because of the log's format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
 }
 
 impl LogLines {
-    /// Adds the next record. If `stays` is set, the record must stay.
+    /// Adds the next record. `stays` means that the record must stay.
     pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
         let bytes = record.bytes.len() as u64;
         let Some(object) = record.whole_object() else {
@@ -89,12 +89,12 @@ impl LogLines {
         });
     }
 
-    /// Returns true if a line stays unchanged.
+    /// Returns true if the line must stay unchanged.
     pub(super) fn stays(&self, line: usize) -> bool {
         self.lines[line].stays
     }
 
-    /// Decides which lines leave.
+    /// Decides which lines to remove.
     pub(super) fn decide(
         &self,
         options: &Options,
@@ -114,7 +114,7 @@ impl LogLines {
         Leaving { progress: progress.collect(), dropped, moved, kept }
     }
 
-    /// Returns what the rules say about each line by itself.
+    /// Applies the rules to each line, without considering the lines that depend on it.
     fn dropped_by_rules(
         &self,
         options: &Options,
@@ -143,9 +143,9 @@ impl LogLines {
         dropped
     }
 
-    /// Keeps lines in formats that refer to lines by their position. In such a format, lines may
-    /// only leave before a line that replaces everything before it. Returns how many lines stay,
-    /// and the reason.
+    /// Keeps lines if the format refers to lines by their position. In such a format, only lines
+    /// that precede a line which replaces everything before it may be removed. Returns how many
+    /// lines are kept for this reason, and the reason in words.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -163,7 +163,7 @@ impl LogLines {
         };
         let mut count = 0;
         for (number, rule) in dropped.iter_mut().enumerate().skip(free_until) {
-            // The verdicts decide about lines in the context, and the context is checked later.
+            // Lines in the context are subject to the verdicts, and the context is checked later.
             let may_go = is_inside(number) && self.keeps_all.is_none();
             if !may_go && rule.take().is_some() {
                 count += 1;
@@ -172,8 +172,8 @@ impl LogLines {
         (count > 0).then_some((count, why))
     }
 
-    /// Keeps the lines that remaining lines need, and the last line, because it will be the parent
-    /// of the agent's next line.
+    /// Keeps the lines on which remaining lines depend. Also keeps the last line, because the agent
+    /// will use it as the parent of its next line.
     fn keep_needed(&self, lines_by_id: &HashMap<usize, usize>, dropped: &mut Dropped) {
         if let Some(last) = self.lines.iter().rposition(|line| line.id.is_some()) {
             dropped[last] = None;
@@ -191,8 +191,8 @@ impl LogLines {
         }
     }
 
-    /// Keeps an ancestor of each context line that has a parent, because some agents take a line
-    /// without a parent for another beginning of the session.
+    /// Makes sure that each line in the context which has a parent keeps some ancestor, because
+    /// some agents treat a line without a parent as the beginning of another session.
     fn keep_parents_of_context(
         &self,
         lines_by_id: &HashMap<usize, usize>,
@@ -207,7 +207,7 @@ impl LogLines {
             .collect();
         for parent in orphaned {
             let mut at = lines_by_id.get(&parent);
-            // Goes up to the first line that does not depend on its parent.
+            // Goes up until it reaches a line that does not depend on its parent.
             while let Some(number) = at {
                 if dropped[*number].take().is_none() {
                     break;
@@ -225,7 +225,7 @@ impl LogLines {
         lines.filter_map(|(number, line)| Some((line.id?, number))).collect()
     }
 
-    /// Maps each id that no remaining line has to the id of its nearest remaining ancestor.
+    /// Maps the id of each removed line to the id of its nearest remaining ancestor.
     fn moved_ids(&self, dropped: &Dropped) -> HashMap<usize, Option<usize>> {
         let mut parents: HashMap<usize, Option<usize>> = HashMap::new();
         let lines = || self.lines.iter().zip(dropped);
@@ -234,7 +234,7 @@ impl LogLines {
                 parents.insert(id, line.parent);
             }
         }
-        // An id stays if any line with this id remains.
+        // An id remains in use as long as any line has it.
         for (line, rule) in lines() {
             if let (Some(id), None) = (line.id, rule) {
                 parents.remove(&id);
@@ -250,7 +250,7 @@ impl LogLines {
                     break *known;
                 }
                 let Some(parent) = parents.get(&above) else { break Some(above) };
-                // Links from lines to their parents may form a loop.
+                // The links from lines to their parents may form a cycle.
                 at = if path.insert(above) { *parent } else { None };
             };
             moved.extend(path.into_iter().map(|id| (id, ancestor)));
@@ -259,7 +259,7 @@ impl LogLines {
     }
 }
 
-/// Returns the rule that may drop a line outside the context.
+/// Returns the rule that applies to a line outside the context, if there is one.
 fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
     match (why, good_for) {
         (Outside::NeverSent, Some(GoodFor::Progress)) => Some(Rule::Progress),
@@ -273,23 +273,23 @@ fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
 }
 
 impl Leaving {
-    /// Returns the messages of a list that leave because the verdicts drop them.
+    /// Returns the messages that the verdicts remove from a list of messages.
     pub(super) fn of_list(count: usize, verdicts: &Verdicts<'_>) -> Self {
         let dropped = (0..count).map(|record| verdicts.dropped_by(record));
         Self { dropped: dropped.collect(), ..Self::default() }
     }
 
-    /// Returns true if a record leaves.
+    /// Returns true if the record is removed.
     pub(super) fn has(&self, line: usize) -> bool {
         self.dropped[line].is_some()
     }
 
-    /// Returns true if no record leaves.
+    /// Returns true if no record is removed.
     pub(super) fn is_empty(&self) -> bool {
         self.dropped.iter().all(Option::is_none)
     }
 
-    /// Edits a remaining line, so that its links to lines that leave point to remaining ancestors.
+    /// Edits a remaining line so that links to removed lines point to remaining ancestors instead.
     pub(super) fn relink(
         &self,
         log: &LogLines,
@@ -310,7 +310,7 @@ impl Leaving {
         dialect.links(object).moved(new_target, edits);
     }
 
-    /// Returns the number and the bytes of the lines that leave, by rule.
+    /// Returns the number of removed lines and their total length in bytes, by rule.
     pub(super) fn sums(&self, log: &LogLines) -> Vec<Unsent> {
         let mut sums: BTreeMap<Rule, Unsent> = BTreeMap::new();
         for (rule, line) in self.dropped.iter().zip(&log.lines) {
@@ -325,21 +325,22 @@ impl Leaving {
     }
 }
 
-/// The lines or copies that a rule removes from an agent's log without changing the context.
+/// The lines, or the second copies of texts, that a rule removes from an agent's log without
+/// changing the context.
 #[derive(Debug, Serialize)]
 pub struct Unsent {
     /// The name of the rule.
     pub rule: &'static str,
-    /// The number of lines or second copies.
+    /// The number of removed lines or second copies.
     pub count: u64,
-    /// The bytes of these lines or copies.
+    /// The total length of these lines or copies in bytes.
     pub bytes: u64,
 }
 
 /// Checks a pruned log by reading it as the agent would.
 pub(super) struct LogCheck {
     view: Box<dyn ViewBuilder>,
-    /// The index and the line of each record that was read.
+    /// The index and the line number of each record that has been read.
     records: Vec<(usize, u64)>,
 }
 
@@ -349,17 +350,17 @@ impl LogCheck {
         Some(Self { view: dialect.log()?.view_builder(), records: Vec::new() })
     }
 
-    /// Adds the next remaining record with its new bytes.
+    /// Adds the next remaining record, with its new bytes.
     pub(super) fn push(&mut self, index: usize, record: &Record<'_>) {
-        // A line that is too long comes in pieces, but is one record.
+        // A line that is too long arrives in pieces but is one record.
         if record.piece.begins() {
             show_to_view(self.view.as_mut(), self.records.len(), record);
             self.records.push((index, record.line));
         }
     }
 
-    /// Compares the new context with the old one, without the records that left. The old log has
-    /// `count` records with the presences `before`.
+    /// Returns an error unless the new context is the old context without the removed records. The
+    /// old log has `count` records, whose presences are `before`.
     pub(super) fn finish(
         self,
         before: &Presences,
@@ -387,9 +388,9 @@ impl LogCheck {
     }
 }
 
-/// Returns the messages of the context. Each message is given by the indexes of its records and,
-/// for each record, the number of messages in it that are outside the context. Message numbers are
-/// not used, because they change when other messages leave the same list.
+/// Returns the messages in the context. Each message is described by the indexes of its records
+/// and, for each record, the number of its messages that are outside the context. Message numbers
+/// are not used, because they change when other messages are removed from the same list.
 fn messages(
     records: impl Iterator<Item = usize>,
     presence: impl Fn(usize) -> (Option<Presence>, Option<Portion>),

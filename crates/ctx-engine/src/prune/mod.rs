@@ -2,12 +2,12 @@
 //! reasoning, empty replies and old messages. No text of the user or the model changes, and nothing
 //! is summarized.
 //!
-//! [`Pruner`] gathers facts about each message and decides at the end, so that [`Verdicts`] can
-//! tell what each change frees before anything is written. A change that would not make the session
-//! smaller is not made. Pruning twice with the same options gives the same result as pruning once,
-//! because a shortened text is recognized by its handle.
+//! [`Pruner`] gathers facts about each message and makes its decisions at the end, so that
+//! [`Verdicts`] can report what each change frees before anything is written. Changes that would
+//! not make the session smaller are not made. Pruning twice with the same options gives the same
+//! result as pruning once, because a shortened text is recognized by its handle.
 //!
-//! [`PrunePass`] does this for a whole file, which may be a list of messages or an agent's log.
+//! [`PrunePass`] prunes a whole file, which may be a list of messages or an agent's log.
 
 mod decision;
 mod facts;
@@ -47,36 +47,36 @@ pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;
 pub(crate) use verdicts::{changes_context, record_edits};
 
-/// The rules to apply; none by default.
+/// The rules to apply. By default, there are none.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Shorten long results.
     pub trim: Option<Trim>,
-    /// Replace every result before the protected messages with this text.
+    /// Replace each result before the protected messages with this text.
     pub clear: Option<String>,
     /// The rules that take no parameter.
     pub drop: Vec<Rule>,
-    /// Shorten strings in call arguments that have more characters than this.
+    /// Shorten strings in call arguments that are longer than this, in characters.
     pub argument_chars: Option<usize>,
-    /// Drop all but the last messages. System messages stay and do not count.
+    /// Drop all but the last messages. System messages stay and are not counted.
     pub window_messages: Option<u64>,
-    /// The number of assistant messages at the end that stay unchanged, together with everything
-    /// after the first of them.
+    /// How many of the last assistant messages stay unchanged. Everything after the first of them
+    /// stays unchanged as well.
     pub protect_last: usize,
-    /// Patterns of references to files that hold results. Such references stay unchanged.
+    /// Patterns of references to files with offloaded results. Such references are not changed.
     pub references: Vec<ReferencePattern>,
     /// The tools whose results may change.
     pub tools: ToolFilter,
-    /// Whether the API requires the first message to be the user's.
+    /// Whether the API requires the first message to be a user message.
     pub user_first: bool,
-    /// Whether handles may promise that the originals are saved.
+    /// Whether handles may say that the originals are saved.
     pub saved: Saved,
 }
 
 impl Options {
-    /// Returns the rules of a compaction's policy, or `None` if the policy does not prune. The
-    /// caller decides whether old results are cleared, because a policy may allow that only if the
-    /// other rules do not free enough.
+    /// Returns the pruning rules of a compaction's policy, or `None` if the policy does not prune.
+    /// The caller decides whether old results are cleared, because the policy may allow this only
+    /// if the other rules do not free enough.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,
@@ -128,7 +128,7 @@ impl Options {
             || self.window_messages.is_some()
     }
 
-    /// Returns true if this rule, which takes no parameter, is applied.
+    /// Returns true if `rule`, which is one of the rules without a parameter, is applied.
     pub fn drops(&self, rule: Rule) -> bool {
         self.drop.contains(&rule)
     }
@@ -138,12 +138,12 @@ impl Options {
         self.trim.is_some() || self.leaves_notes() || self.has(RuleEffect::ShortensResults)
     }
 
-    /// Returns true if any rule replaces results by notes.
+    /// Returns true if any rule replaces results with notes.
     fn leaves_notes(&self) -> bool {
         self.clear.is_some() || self.has(RuleEffect::ReplacesResults)
     }
 
-    /// Returns true if a rule without a parameter has this effect.
+    /// Returns true if any rule without a parameter has this effect.
     fn has(&self, effect: RuleEffect) -> bool {
         self.drop.iter().any(|rule| rule.effect() == effect)
     }
@@ -152,16 +152,16 @@ impl Options {
 /// How texts are shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// The maximum length of a text that stays unchanged, in characters.
+    /// The length up to which a text is not changed, in characters.
     pub max_chars: usize,
-    /// The share of `max_chars` that is kept from the beginning of a text.
+    /// How much of the beginning of a text to keep, as a share of `max_chars`.
     pub head_share: Share,
-    /// The share of `max_chars` that is kept from the end of a text.
+    /// How much of the end of a text to keep, as a share of `max_chars`.
     pub tail_share: Share,
-    /// The maximum number of lines between head and tail that are kept because they look like
-    /// errors.
+    /// How many lines between head and tail to keep at most if they look like errors.
     pub rescue_lines: usize,
-    /// The text between head and tail; `{chars}` is replaced by the number of missing characters.
+    /// The text to insert between head and tail, in which `{chars}` is replaced with the number of
+    /// missing characters.
     pub cut: Cow<'static, str>,
 }
 
@@ -183,39 +183,39 @@ pub struct Plan {
     pub options: Options,
     /// Selectors of records that stay unchanged.
     pub pins: Vec<Pin>,
-    /// If set, only records of this zone change.
+    /// If set, only records in this zone change.
     pub zone: Option<Zone>,
     /// The minimum number of tokens to free. If fewer would be freed, nothing changes.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether to report each change, not only the sums.
+    /// Whether to report each change in addition to the sums.
     pub report_changes: bool,
-    /// Whether a problem in the input is an error.
+    /// Whether to treat problems in the input as errors.
     pub strict: bool,
-    /// The provider's prompt cache, which must be cold before anything changes.
+    /// The provider's prompt cache, which must have expired before anything is changed.
     pub cache: Option<Cache>,
     /// The folder of temporary files.
     pub temp: PathBuf,
 }
 
-/// A provider's cache of the prompt. Changing the beginning of a session makes the cache useless.
+/// A provider's prompt cache. It becomes useless when the beginning of a session changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// How long the provider keeps the cache after a call.
+    /// For how long the provider keeps the cache after a call.
     pub ttl: Duration,
-    /// The time of the last call, for sessions whose records have no times.
+    /// The time of the last call, for sessions whose records have no timestamps.
     pub last_call: Option<Time>,
     /// The current time.
     pub now: DateTime<Utc>,
 }
 
-/// Returns true if pruning would not waste a prompt cache that is still warm, or `None` if the time
-/// of the last call is unknown.
+/// Returns true if no prompt cache that is still in use would be wasted by pruning. Returns `None`
+/// if the time of the last call is unknown.
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
     let Some(cache) = cache else { return Some(true) };
     let last = last_call.time().or(cache.last_call)?;
-    // A call in the future has a negative age, so its cache counts as warm.
+    // A call in the future has a negative age, so its cache is assumed to be still in use.
     let age = (cache.now - last.0).to_std();
     Some(age.is_ok_and(|age| age > cache.ttl))
 }
@@ -237,22 +237,23 @@ impl LastCall {
         }
     }
 
-    /// Returns the time of the last reply with a time, or otherwise of the last message with a
-    /// time.
+    /// Returns the time of the last reply that has one or, if no reply has one, of the last such
+    /// message.
     pub fn time(self) -> Option<Time> {
         self.reply.or(self.any)
     }
 }
 
-/// Converts a number of characters or messages. A number that is too large means "all".
+/// Converts a number of characters or messages. If the number is too large, it becomes the largest
+/// possible one, which has the same effect.
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Returns for each record whether it is before the window; empty if there is no window.
+/// Returns whether each record precedes the window. Returns an empty list if there is no window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     let Some(messages) = options.window_messages else { return Vec::new() };
-    // The facts have no exchanges if they were gathered for options without a window.
+    // The facts contain no exchanges if they were gathered for options without a window.
     if facts.exchanges.is_empty() {
         return Vec::new();
     }
@@ -278,20 +279,19 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
             begins_message: record.begins_message,
             begins_turn: record.begins_turn,
             tokens: 0,
-            // An earlier summary stays, because the messages that it replaced are gone.
+            // An earlier summary stays because the messages that it replaced are gone.
             pinned: record.is_fixed || record.is_summary,
             exchange: (*exchange > 0).then_some((*exchange).into()),
         }),
     }
 }
 
-/// Keeps more records than the window, so that the conversation begins with a message of the user.
-/// Exchanges stay whole.
+/// Extends the window so that the conversation begins with a user message. Exchanges stay whole.
 fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();
     let Some(first) = (0..records.len()).find(is_first) else { return };
-    // The number, from 1, of the earliest record in any exchange that ends here or later.
+    // The number, from 1, of the earliest record in any exchange that ends at this record or later.
     let mut first_of_exchanges = u64::MAX;
     let begins_window = |at: &usize| {
         let exchange = u64::from(facts.exchanges[*at]);
@@ -344,7 +344,8 @@ mod window_tests {
         (facts, before)
     }
 
-    /// Returns the numbers of the records that stay, from 1, if the user must be first.
+    /// Returns the numbers, from 1, of the records that stay if the first message must be a user
+    /// message.
     fn kept(records: &[&str]) -> Vec<usize> {
         let (facts, mut before) = facts(records);
         extend_to_user(&facts, &mut before);

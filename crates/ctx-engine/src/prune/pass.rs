@@ -1,4 +1,4 @@
-//! Prunes one session, whose records wait until all facts are known.
+//! Prunes one session. Its records are held back until all facts are known.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result, pins};
 
-/// Takes the records of a session, and decides after the last one what to prune.
+/// Takes the records of a session, and decides what to prune after the last record.
 pub struct PrunePass<'p> {
     waiting: Waiting<'p>,
     zones: ZoneReader,
@@ -35,7 +35,7 @@ impl<'p> PrunePass<'p> {
                 dialect,
                 records: WaitingRecords::new(&plan.temp),
                 log: is_log.then(LogLines::default),
-                // A log is checked as a whole even if nothing is written.
+                // The whole log is checked even if nothing is written.
                 has_bytes: !dry_run || is_log,
                 announced: Announced::default(),
             },
@@ -46,8 +46,8 @@ impl<'p> PrunePass<'p> {
         }
     }
 
-    /// Returns true if pruning would not waste a prompt cache that is still warm, or `None` if the
-    /// time of the last call is unknown.
+    /// Returns true if no prompt cache that is still in use would be wasted by pruning. Returns
+    /// `None` if the time of the last call is unknown.
     pub fn is_cold(&self) -> Option<bool> {
         is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
@@ -99,8 +99,8 @@ impl<'p> PrunePass<'p> {
         Ok(())
     }
 
-    /// Refuses a session to which the rules cannot be applied. An agent's log cannot be cut to a
-    /// window, because that would remove messages that the agent sends.
+    /// Returns an error if the rules cannot be applied to the session. An agent's log cannot be cut
+    /// to a window, because this would remove messages that the agent sends.
     fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
@@ -114,8 +114,8 @@ impl<'p> PrunePass<'p> {
         rewritable(dialect, done, Some(line)).map(|_| ())
     }
 
-    /// Decides what to prune, reports the decisions, and checks the result. Nothing changes unless
-    /// `may` is true.
+    /// Decides what to prune, reports the decisions, and checks the result. If `may` is false,
+    /// nothing is changed.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>> {
         if self.waiting.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
@@ -132,12 +132,12 @@ pub struct PruneReport<'a> {
     name: Option<&'a str>,
     output: Option<String>,
     dry_run: bool,
-    /// Whether pruning changed anything, or would without `dry_run`.
+    /// Whether pruning has changed anything or, with `dry_run`, would change anything.
     pruned: bool,
     changes: u64,
     freed_tokens: u64,
     rules: Vec<RuleReport>,
-    /// The lines outside the context that leave an agent's log.
+    /// The lines outside the context that are removed from an agent's log.
     #[serde(rename = "beside")]
     unsent: &'a [Unsent],
 }

@@ -1,5 +1,5 @@
-//! Gathers the facts about each record, so that everything can be decided and counted without
-//! reading the records again.
+//! Gathers the facts about each record, so that the decisions can be made and their effect computed
+//! without reading the records again.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,24 +17,26 @@ use crate::message_counter::{ByKind, MessageCounter, result_bytes, saturating_u3
 use crate::placeholder::{is_placeholder, split_handle};
 use crate::zones::ExchangeFinder;
 
-/// Takes the records of a session, and decides at the end what to prune.
+/// Takes the records of a session, and decides what to prune at the end.
 pub struct Pruner<'p> {
     options: &'p Options,
     counter: MessageCounter,
     count_all: bool,
     pub(super) facts: Facts,
     calls: Latest<CallFacts>,
-    /// The index of the first result with each text, by a hash that is faster than a handle's.
+    /// The index of the first result with each text. The key is a hash of the text that is faster
+    /// to compute than the hash in handles.
     first_with: HashMap<u64, usize>,
-    /// The original lengths, in bytes, of texts that an earlier run has shortened.
+    /// The original lengths, in bytes, of texts that were shortened by an earlier run.
     originals: HashSet<u64>,
-    /// Finds exchanges if there is a window, because a window keeps them whole.
+    /// Finds exchanges, if there is a window. A window keeps exchanges whole.
     exchanges: Option<ExchangeFinder>,
 }
 
 impl<'p> Pruner<'p> {
-    /// Creates a pruner. If `count_all` is set, all messages are counted, so that the size of the
-    /// session is known at the end; otherwise, only messages that may change are counted.
+    /// Creates a pruner. If `count_all` is set, the tokens of all messages are counted, so that the
+    /// size of the session is known at the end. Otherwise, only messages that may change are
+    /// counted.
     pub fn new(options: &'p Options, counter: MessageCounter, count_all: bool) -> Self {
         Self {
             options,
@@ -48,8 +50,8 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a message, which was read from `object`. If `is_fixed` is set, the message must stay
-    /// unchanged. Returns the tokens of the message if all messages are counted.
+    /// Adds a message, which was read from `object`. `is_fixed` means that the message must stay
+    /// unchanged. Returns the message's token count if all messages are counted.
     pub fn message(
         &mut self,
         outline: &Outline<'_>,
@@ -126,17 +128,17 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a result. Returns the tokens of the result if all messages are counted.
+    /// Adds a tool result. Returns its token count if all messages are counted.
     fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
         let index = self.facts.results.len();
         let call = match self.calls.find(result.id.as_deref()) {
             FoundCall::Call(call) => *call,
             FoundCall::None => self.unknown_call(result, false),
-            // The call has been forgotten and may have been pinned, so its result stays.
+            // The call is no longer remembered and may have been pinned, so its result stays.
             FoundCall::Forgotten => self.unknown_call(result, true),
         };
-        // A result stays if it has parts other than text, has no place for another text, or has
-        // already been replaced.
+        // A result stays if it contains anything other than text, if its text cannot be replaced,
+        // or if it has already been replaced.
         let text = result.text().filter(|text| {
             result.slot.is_some() && !is_placeholder(text, &self.options.references)
         });
@@ -172,8 +174,8 @@ impl<'p> Pruner<'p> {
         self.facts.add_call(tool, None, &name, is_fixed)
     }
 
-    /// Returns the facts about a result that consists only of text, and shortens the text if
-    /// possible.
+    /// Returns the facts about a result that consists only of text. Also stores a shortened text,
+    /// if there is one.
     fn add_text(
         &mut self,
         call: CallFacts,
@@ -214,8 +216,9 @@ impl<'p> Pruner<'p> {
         ResultFacts { hash, is_text: true, has_failed, call, size }
     }
 
-    /// Returns the hash of the next result's text if a handle may name it, or if another result has
-    /// the same text; that result then gets the same hash. Most texts need no hash.
+    /// Returns the hash of the next result's text if a handle may contain it or if an earlier
+    /// result has the same text. In the latter case, the hash is also stored for that result. Other
+    /// texts, which are the most common, need no hash.
     fn hash(&mut self, text: &str, is_named: bool) -> Option<ShortHash> {
         if !self.options.drops(Rule::Duplicates) {
             return is_named.then(|| ShortHash::of(text));
@@ -230,8 +233,8 @@ impl<'p> Pruner<'p> {
         hash
     }
 
-    /// Returns the tokens of a message whose results have `results` tokens, or 0 if they are not
-    /// needed.
+    /// Returns the token count of a message whose results have `results` tokens, or 0 if the count
+    /// is not needed.
     fn tokens(
         &self,
         index: usize,
@@ -253,8 +256,8 @@ impl<'p> Pruner<'p> {
     }
 }
 
-/// The maximum length of a result that can be an error message. The original of a trimmed text is
-/// always longer, so the answer is the same before and after trimming.
+/// The maximum length of a result that can be an error message. A text that is trimmed is always
+/// longer, so the limit gives the same answer before and after trimming.
 fn longest_error(options: &Options) -> u64 {
     const MAX_BYTES: usize = 1_000;
     let trim = options.trim.as_ref();

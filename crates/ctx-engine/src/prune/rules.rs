@@ -1,4 +1,5 @@
-//! Applies the prune rules: decides what happens to each record, from the facts about all records.
+//! Applies the prune rules: decides what happens to each record, based on the facts about all
+//! records.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -16,7 +17,7 @@ use crate::message_counter::MessageCounter;
 pub(super) enum Verdict {
     Keep,
     Drop(Rule),
-    /// Parts of the record change: its reasoning, its call arguments, or some of its results.
+    /// The record's reasoning, its call arguments, or some of its results change.
     Change {
         reasoning: bool,
         arguments: bool,
@@ -28,7 +29,7 @@ pub(super) enum Verdict {
 pub(super) struct Decisions {
     pub(super) records: Vec<Verdict>,
     pub(super) results: Vec<Option<Replacement>>,
-    /// The index of the first of the records at the end that stay unchanged.
+    /// The index from which all records are protected.
     pub(super) protected_from: usize,
 }
 
@@ -47,8 +48,8 @@ impl Decisions {
     }
 }
 
-/// Returns the index of the first of the last `replies` assistant messages. If there are fewer, all
-/// records are protected.
+/// Returns the index of the first of the last `replies` assistant messages. Returns 0 if there are
+/// fewer of them, so that all records are protected.
 fn protected_from(facts: &Facts, replies: usize) -> usize {
     let Some(before) = replies.checked_sub(1) else { return facts.records.len() };
     let is_reply = |index: &usize| {
@@ -58,7 +59,7 @@ fn protected_from(facts: &Facts, replies: usize) -> usize {
     (0..facts.records.len()).rev().filter(is_reply).nth(before).unwrap_or(0)
 }
 
-/// Returns the rule that drops a message because of its content, if there is one.
+/// Returns the rule that drops a message because of what it contains, if there is one.
 pub(super) fn dropping_rule(
     record: &RecordFacts,
     reasoning: Option<&Reasoning>,
@@ -75,7 +76,7 @@ struct Decider<'f> {
     facts: &'f Facts,
     options: &'f Options,
     counter: MessageCounter,
-    /// Whether each record is before the window; empty if there is no window.
+    /// Whether each record precedes the window. Empty if there is no window.
     before_window: Vec<bool>,
     protected_from: usize,
 }
@@ -85,14 +86,14 @@ impl Decider<'_> {
         self.before_window.get(record) == Some(&true)
     }
 
-    /// Returns true if a record may change: it is a message and is not protected.
+    /// Returns true if the record may change, which means that it is a message and not protected.
     fn may_change(&self, index: usize) -> bool {
         let record = self.facts.records[index];
         record.is_conversation() && !record.is_fixed && index < self.protected_from
     }
 
-    /// Decides the replacement of each result. The results are examined from last to first, so that
-    /// a note only refers to later texts that stay.
+    /// Decides what replaces each result. Results are examined from last to first, so that notes
+    /// refer only to later texts that stay.
     fn replacements(&self) -> Vec<Option<Replacement>> {
         let mut replacements = vec![None; self.facts.results.len()];
         let mut later = LaterResults::new(self.facts, self.options);
@@ -116,8 +117,8 @@ impl Decider<'_> {
         replacements
     }
 
-    /// Returns the first note that makes a result smaller, or otherwise the result's shortened
-    /// text.
+    /// Returns the first note that makes a result smaller or, if there is none, the result's
+    /// shortened text.
     fn replacement(&self, result: usize, reasons: Reasons) -> Option<Replacement> {
         let size = self.facts.results[result].size;
         let handle = OnceCell::new();
@@ -135,7 +136,7 @@ impl Decider<'_> {
         let records = &self.facts.records;
         let latest_turn = records.iter().rposition(|record| record.begins_turn);
         // The first message of the conversation stays, because the API may reject a conversation
-        // that begins with another message.
+        // that begins with a different message.
         let is_first = |(at, record): (usize, &RecordFacts)| {
             !self.is_before_window(at) && record.is_conversation()
         };
@@ -183,20 +184,20 @@ impl Decider<'_> {
 /// The reasons why a result is not needed, best first.
 type Reasons = [Option<Reason>; 3];
 
-/// What is known about the results after the current one.
+/// What is known about the results after the result being examined.
 struct LaterResults<'f> {
     facts: &'f Facts,
     options: &'f Options,
     files: HashMap<&'f str, LaterFile<'f>>,
-    /// The tool, hash and length of each later text that stays.
+    /// The tool, hash and length of each later result whose text stays.
     texts: HashSet<(u32, ShortHash, u64)>,
 }
 
-/// What later calls did with a file.
+/// What later calls have done with a file.
 #[derive(Default)]
 struct LaterFile<'f> {
     is_written: bool,
-    /// For each part of the file that was read, the bytes of the largest result.
+    /// For each part of the file that was read, the length in bytes of the longest result.
     reads: HashMap<&'f str, u64>,
 }
 
@@ -214,7 +215,8 @@ impl<'f> LaterResults<'f> {
         ]
     }
 
-    /// Returns the key of a result's text, or `None` if no other result has the same text.
+    /// Returns a key that identifies the text of a result, or `None` if no other result has the
+    /// same text.
     fn key(&self, result: usize) -> Option<(u32, ShortHash, u64)> {
         let facts = &self.facts.results[result];
         Some((facts.call.tool, facts.hash?, self.facts.original_bytes(result)))
@@ -227,15 +229,15 @@ impl<'f> LaterResults<'f> {
         if later.is_written {
             return Some(Reason::Written);
         }
-        // A result such as "unchanged", or a short excerpt, does not show the file.
+        // A much shorter result, such as "unchanged" or an excerpt, does not contain the file.
         let bytes = self.facts.original_bytes(result);
         let shows_file = |later: &u64| later.saturating_mul(2) >= bytes;
         let reads = [later.reads.get(""), later.reads.get(part.as_str())];
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Adds a result, whose text remains if `stays` is set. A call that writes a file counts even
-    /// if its result is replaced.
+    /// Adds a result. `stays` means that its text stays. A call that writes a file supersedes
+    /// earlier results even if its own result is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];
         if !facts.is_text {

@@ -1,5 +1,5 @@
 //! Shortens texts: removes noise from results, and trims results and call arguments. A text is
-//! replaced only by one that is smaller in bytes and in tokens.
+//! replaced only if the new text has fewer bytes and fewer tokens.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use super::{Freed, Options, Trim};
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
-/// The maximum length of the note about rescued lines and of the numbers in a trimmed text.
+/// The maximum combined length of the note about rescued lines and the numbers in a trimmed text.
 const NOTES_CHARS: usize = 127;
 
 /// The shortened arguments of a call.
@@ -27,8 +27,8 @@ pub(crate) struct ShorterArguments {
 }
 
 impl TextSize {
-    /// Returns `text` followed by `handle`, and the size of both, if it is smaller than the
-    /// original.
+    /// Returns `text` followed by `handle`, and the size of the two together, if that is smaller
+    /// than the original.
     pub(super) fn replaced_by(
         self,
         text: &str,
@@ -44,8 +44,8 @@ impl TextSize {
     }
 }
 
-/// Removes noise from the text of a result, and trims it if it is still too long. `was_shortened`
-/// says that an earlier run left a handle.
+/// Removes noise from the text of a result, and trims the text if it is still too long.
+/// `was_shortened` means that the text had a handle from an earlier run.
 pub(super) fn shorten(
     options: &Options,
     text: &str,
@@ -63,7 +63,7 @@ pub(super) fn shorten(
     }
 }
 
-/// Trims long strings in call arguments. The arguments remain JSON.
+/// Trims long strings in call arguments. The arguments are still JSON afterwards.
 pub(crate) fn shorten_arguments(
     arguments: &str,
     max_chars: usize,
@@ -71,7 +71,7 @@ pub(crate) fn shorten_arguments(
     counter: &MessageCounter,
 ) -> Option<ShorterArguments> {
     let trim = Trim { max_chars, rescue_lines: 0, ..Trim::default() };
-    // Arguments may be free text or a bare string, which stay unchanged.
+    // Arguments that are free text or a bare string are not changed.
     if !arguments.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -79,22 +79,24 @@ pub(crate) fn shorten_arguments(
         let (body, earlier) = split_handle(text);
         let trimmed = trim.apply(body, earlier.is_some())?;
         let size = TextSize::new(counter.text(text), text.len() as u64);
-        // The handle need not name the call, because it is inside the call.
+        // The handle does not name the call, because it is inside the call.
         let handle = earlier.unwrap_or_else(|| Handle::of(text, "", saved));
         size.replaced_by(&trimmed, &handle, counter).map(|(text, _)| text)
     })?;
     let (before, after) = (counter.text(arguments), counter.text(&text));
-    // In JSON, escaped line ends and the handle take more tokens than in the plain string.
+    // Line ends and the handle are escaped in JSON, where they take more tokens than in the plain
+    // string.
     let freed = Freed { rule: Rule::Arguments, before, after };
     (after < before).then_some(ShorterArguments { text, freed })
 }
 
 impl Trim {
-    /// Trims a text that is longer than the limit. A text that `was_shortened` is trimmed only if
-    /// it is longer than any trimmed text, so that trimming twice gives the same as trimming once.
+    /// Trims a text that is longer than the limit. A text that `was_shortened` before is trimmed
+    /// again only if it is longer than any trimmed text can be. Trimming twice therefore has the
+    /// same result as trimming once.
     fn apply(&self, text: &str, was_shortened: bool) -> Option<String> {
         let limit = if was_shortened { self.max_chars.max(self.longest()) } else { self.max_chars };
-        // A text with at most this many bytes cannot have more characters.
+        // A text cannot have more characters than bytes.
         if text.len() <= limit {
             return None;
         }
@@ -129,7 +131,8 @@ impl Trim {
         share_of(self.max_chars, self.tail_share).min(self.max_chars - self.head())
     }
 
-    /// Returns how many characters rescued lines may have: half of those between head and tail.
+    /// Returns how many characters rescued lines may have in total: half of the characters that
+    /// `max_chars` leaves between head and tail.
     fn rescue_chars(&self) -> usize {
         (self.max_chars - self.head() - self.tail()) / 2
     }
@@ -144,14 +147,14 @@ fn share_of(limit: usize, share: Share) -> usize {
     usize::try_from(share.of(limit as u64)).unwrap_or(limit)
 }
 
-/// Matches terminal escapes: CSI (colours, cursor), OSC (titles, links), other sequences of two
-/// characters, and a lone escape character.
+/// Matches terminal escapes: CSI (colours, cursor), OSC (titles, links), other two-character
+/// sequences, and a lone escape character.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\^_=>78cM])?")
 });
 
-/// Matches lines of base64, wrapped as in the output of `base64` and in PEM files, with a shorter
-/// last line; also matches one long word.
+/// Matches lines of base64, wrapped as in the output of `base64` and in PEM files, where the last
+/// line may be shorter. Also matches a single long word.
 static BASE64: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}",
@@ -159,22 +162,23 @@ static BASE64: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    // Unicode word boundaries make the search many times slower.
+    // Unicode word boundaries would make the search many times slower.
     regex(
         r"(?i)(?-u:\b)(errors?|err|exception|traceback|panic(ked)?|fatal|fail(ed|ure)s?|denied|abort(ed)?|segmentation fault|no such file|not found|undefined reference)(?-u:\b)|(?-i:[0-9A-Za-z_](Error|Exception)(?-u:\b))|错误|失败|异常",
     )
 });
 
-/// The minimum length of a line of base64 that other lines of base64 follow.
+/// The minimum length of a line of base64 that is followed by another such line.
 const BASE64_LINE: usize = 60;
 
-/// Shorter runs of base64 stay, because they may be keys, hashes or names.
+/// The minimum length of a run of base64 to remove. Shorter runs may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
-/// How many characters of a line are searched for an error, because a line may be megabytes long.
+/// How many characters of a line to search for an error. The number is limited because a line may
+/// be megabytes long.
 const SEARCHED_CHARS: usize = 1_000;
 
-/// How many characters of an error line are kept.
+/// How many characters of a line with an error to keep.
 const ERROR_CHARS: usize = 200;
 
 /// Removes terminal escapes, and replaces each run of base64 with a note.
@@ -190,7 +194,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 fn without_base64(text: &str) -> Cow<'_, str> {
-    // Every match of `BASE64` contains such a run, and most texts have none.
+    // Every match of `BASE64` contains such a run, but most texts do not.
     if !has_base64_run(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
@@ -204,9 +208,9 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns true if a text has a run of [`BASE64_LINE`] base64 letters. Each window of that length
-/// is searched from its end: a run can only begin after the last byte that is not a letter, so most
-/// bytes are never looked at.
+/// Returns true if a text contains a run of [`BASE64_LINE`] base64 characters. Each window of this
+/// length is searched from its end. The next run can begin only after the last byte that is not a
+/// base64 character, so most bytes are never examined.
 fn has_base64_run(text: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut rest = text;
@@ -217,8 +221,8 @@ fn has_base64_run(text: &[u8]) -> bool {
     false
 }
 
-/// Returns true if a run is long and mixed like encoded bytes, unlike hexadecimal numbers, rulers
-/// and paths.
+/// Returns true if a run is long and has all kinds of characters, like encoded bytes and unlike
+/// hexadecimal numbers, separator lines and paths.
 fn is_base64(run: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
     run.len() >= MIN_BASE64
@@ -234,8 +238,8 @@ pub(super) fn begins_with_error(text: &str) -> bool {
     line.is_some_and(|line| ERROR.is_match(first_chars(line, ERROR_CHARS)))
 }
 
-/// Returns the distinct lines that look like errors, in order: at most `max_lines`, and at most
-/// `max_chars` characters including line ends.
+/// Returns the distinct lines that look like errors, in order. Returns at most `max_lines` lines
+/// with at most `max_chars` characters in total, including line ends.
 pub(super) fn error_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec<&str> {
     let mut errors: Vec<&str> = Vec::new();
     let mut chars_left = max_chars;

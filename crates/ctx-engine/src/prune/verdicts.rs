@@ -1,4 +1,4 @@
-//! The verdicts on all records of a session: what they free, and how they are applied.
+//! The verdicts on all records of a session. Computes what they free, and applies them.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::shorten::{shorten, shorten_arguments};
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;
 
-/// The verdicts on all records, with indexes from 0.
+/// The verdicts on all records. Records are identified by their index, from 0.
 pub struct Verdicts<'p> {
     pub(super) facts: Facts,
     pub(super) options: &'p Options,
@@ -34,16 +34,17 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// Decides again with other options. The other options may only have fewer rules than the old
-    /// ones, because no further facts are gathered.
+    /// Decides again with other options. All their rules must be among the old ones, because no
+    /// further facts are gathered.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
-        // The old decisions are dropped first, because two lists would need twice the memory.
+        // The old decisions are dropped first, so that the two lists are never in memory at the
+        // same time.
         drop(self.decisions);
         Self::new(self.facts, options, self.counter, self.count_all)
     }
 
-    /// Returns true if a record stays with changes.
+    /// Returns true if a record stays but is changed.
     pub fn is_changed(&self, record: usize) -> bool {
         matches!(self.decisions.records[record], Verdict::Change { .. })
     }
@@ -53,7 +54,7 @@ impl<'p> Verdicts<'p> {
         self.dropped_by(record).is_some()
     }
 
-    /// Returns the rule that drops a record.
+    /// Returns the rule that drops a record, if there is one.
     pub(super) fn dropped_by(&self, record: usize) -> Option<Rule> {
         match self.decisions.records[record] {
             Verdict::Drop(rule) => Some(rule),
@@ -66,12 +67,12 @@ impl<'p> Verdicts<'p> {
         self.facts.records[record].is_message()
     }
 
-    /// Returns the tokens freed by changing or dropping a record.
+    /// Returns how many tokens are freed by changing or dropping a record.
     pub(super) fn gain(&self, record: usize) -> u64 {
         self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
     }
 
-    /// Returns what each change of a record frees, or what dropping the record frees.
+    /// Returns what is freed by each change to a record or by dropping the record.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
@@ -99,13 +100,13 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// Returns the tokens that each rule frees.
+    /// Returns how many tokens each rule frees.
     pub fn sums(&self) -> Sums {
         (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
     }
 
-    /// Returns the tokens of a record's message before pruning. Results that were already counted
-    /// when the decisions were made are not counted again.
+    /// Returns the token count of a record's message before pruning. Does not count results again
+    /// whose count is already known.
     pub(super) fn tokens_before(&self, index: usize, message: &Message<'_>) -> Option<u64> {
         let record = self.facts.records[index];
         record.role?;
@@ -129,7 +130,7 @@ impl<'p> Verdicts<'p> {
         Some(tokens.total())
     }
 
-    /// Returns the tokens of a record after pruning, which is only possible if all messages were
+    /// Returns the token count of a record after pruning. Requires that all messages have been
     /// counted.
     pub fn tokens(&self, record: usize) -> u64 {
         if self.is_dropped(record) {
@@ -140,7 +141,8 @@ impl<'p> Verdicts<'p> {
             before += freed.before;
             after += freed.after;
         }
-        // A changed result is counted as one text, but its message counts several texts separately.
+        // The figures of a changed result are for a single text, but the message was counted with
+        // the result's texts one by one.
         for (result, _) in self.replacements(record) {
             before += u64::from(self.facts.size_in_message(result).tokens);
             after += u64::from(self.facts.results[result].size.tokens);
@@ -148,7 +150,7 @@ impl<'p> Verdicts<'p> {
         after - before
     }
 
-    /// Returns the size of the session after pruning, which needs all messages to be counted.
+    /// Returns the size of the session after pruning. Requires that all messages have been counted.
     pub fn size(&self) -> Size {
         let mut size = Size::default();
         for (index, record) in self.facts.records.iter().enumerate() {
@@ -176,7 +178,7 @@ impl<'p> Verdicts<'p> {
 }
 
 /// Returns the edits of a record and its new message, or `None` if the record does not change. If a
-/// text changes, its second copy, which is for the agent's screen, is cut.
+/// text has a second copy for the agent's screen, the copy is cut when the text changes.
 pub(crate) fn record_edits<'r>(
     verdicts: &Verdicts<'_>,
     index: usize,
@@ -198,14 +200,14 @@ pub(crate) fn record_edits<'r>(
 }
 
 /// Returns true if the verdict on a record changes the context to which later signed reasoning is
-/// bound. Dropping reasoning does not change that context.
+/// bound. Dropping reasoning does not.
 pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
     verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
 }
 
 impl Verdicts<'_> {
-    /// Returns the edits of the object that a message was read from, and the new message. The parts
-    /// of the new message have no positions, because it is not in a record yet.
+    /// Returns the edits of `object`, from which the message was read, and the new message. The
+    /// parts of the new message have no positions, because the message is not in a record yet.
     pub fn message_edits<'a>(
         &self,
         record: usize,
