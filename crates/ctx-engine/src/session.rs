@@ -1,6 +1,6 @@
 //! Reads a session record by record, and keeps track of bad lines and of parts that are not
-//! understood. Nothing is removed from a session with parts that are not understood, because such
-//! parts may depend on what is removed.
+//! understood. If there are such parts, nothing is removed from the session, because they may
+//! depend on what would be removed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ctx_format::{
 
 use crate::{ErrorKind, Notes, Result};
 
-/// What happens to bad lines. An unfinished last line is not a bad line.
+/// What to do with bad lines. An unfinished last line does not count as a bad line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Invalid {
@@ -30,20 +30,23 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether to refuse an exchange in another dialect, because the user did not name a dialect.
+    /// Whether to report an exchange in another dialect as an error. Set if the user did not name a
+    /// dialect.
     pub(crate) refuses_strangers: bool,
-    /// For a session that was made from another one: the line of each record in that other session.
+    /// If the session was made from another session, the line that each record comes from in that
+    /// session.
     pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
 }
 
 impl Session {
-    /// Opens the session in `reader`.
+    /// Opens a session that is read from `reader`.
     pub fn open(reader: Box<dyn Read + Send>, options: &Options, invalid: Invalid) -> Result<Self> {
         Self::open_twice(reader, None, options, invalid)
     }
 
-    /// Like [`Self::open`], but `again` reads the same bytes again, so no record has to wait.
+    /// Like [`Self::open`], but with a second reader of the same bytes, so that no record has to be
+    /// held in memory.
     pub(crate) fn open_twice(
         reader: Box<dyn Read + Send>,
         again: Option<Box<dyn Read + Send>>,
@@ -65,7 +68,7 @@ impl Session {
         self.records.dialect()
     }
 
-    /// Returns the format of the input if we recognize it but do not read it.
+    /// Returns the format of the input if it is a known format that we cannot read.
     pub fn foreign(&self) -> Option<Foreign> {
         self.records.foreign()
     }
@@ -80,8 +83,8 @@ impl Session {
         self.records.document_members_beside().is_some()
     }
 
-    /// Passes each record that is not left out to `handle`, until the end of the input. An input
-    /// without any readable line is refused.
+    /// Passes each record to `handle`, except for bad lines that are left out. Returns an error if
+    /// the input is in a format that we cannot read.
     pub fn each(&mut self, mut handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         if let Some(foreign) = self.records.unreadable() {
             let done = "read";
@@ -114,7 +117,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the problems that the agent would have when it loads the log, by line.
+    /// Returns the problems that the agent would have with loading the log, sorted by line.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.records.flaws()
     }
@@ -124,8 +127,8 @@ impl Session {
         &self.bad
     }
 
-    /// Refuses a document with an agent's whole session, because its records would be written as
-    /// lines, which the agent cannot load.
+    /// Returns an error if the session is an agent's log in a JSON document. Its records would be
+    /// written as lines, which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
@@ -137,7 +140,7 @@ impl Session {
         }
     }
 
-    /// Warns if a document has members other than its messages, because these are left out.
+    /// Warns if a JSON document has members other than its messages. Such members are left out.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(others @ 1..) = self.records.document_members_beside() {
             notes.warn(format_args!(
@@ -147,8 +150,8 @@ impl Session {
     }
 }
 
-/// Refuses an exchange in another dialect. A pass that does not recognize the exchange could
-/// separate its call from its result.
+/// Returns an error if the record contains an exchange in another dialect. A pass that does not
+/// recognize the exchange could separate the call from its result.
 fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<()> {
     let Some(object) = record.whole_object() else { return Ok(()) };
     let stranger = if batch {
@@ -168,27 +171,27 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     })
 }
 
-/// What happens to a bad line.
+/// What has happened to a bad line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLineOutcome {
     /// The line stays in place.
     Kept,
     /// The line is removed because it is bad.
     LeftOut,
-    /// The line leaves with the part of the session that contains it.
+    /// The line is removed together with the part of the session that contains it.
     Gone,
 }
 
-/// Bad lines, counted by their outcome.
+/// The number of bad lines by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadLines {
     counts: [u64; 3],
-    /// The first bad line, and what is wrong with it.
+    /// The number of the first bad line, and what is wrong with the line.
     first: Option<(u64, String)>,
 }
 
 impl BadLines {
-    /// Adds a record if it is bad. A long line counts once.
+    /// Adds a record if it is a bad line. A line in several pieces is counted once.
     pub fn add(&mut self, record: &Record<'_>, fate: BadLineOutcome) {
         if record.class.is_bad() && record.piece.begins() {
             self.counts[fate as usize] += 1;
@@ -208,7 +211,7 @@ impl BadLines {
         self.counts.iter().sum()
     }
 
-    /// Returns how many bad lines were left out for being bad.
+    /// Returns how many lines were left out because they are bad.
     pub fn left_out(&self) -> u64 {
         self.counts[BadLineOutcome::LeftOut as usize]
     }
@@ -236,13 +239,13 @@ impl BadLines {
     }
 }
 
-/// The first part of a session that claims to be a message but is not understood: its line, what it
-/// is, and its format if that is known.
+/// The first part of a session that claims to be a message but is not understood. Consists of its
+/// line, a description, and its format if the format is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 
 impl FirstUnread {
-    /// Examines the next record, unless an earlier one was not understood.
+    /// Examines the next record, unless an earlier record has already not been understood.
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) else {
             return;
@@ -251,8 +254,8 @@ impl FirstUnread {
         let unread = record.unread(dialect);
         if let Some(unread) = unread.or_else(|| is_summary().then(Unread::vendor_summary)) {
             let foreign = Foreign::of(object, Some(dialect));
-            // An unknown line in a list of messages may leave with the lines around it, so it is
-            // only counted.
+            // In a list of messages, an unknown line can be removed along with the lines around it,
+            // so it is not reported here.
             let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked();
             if !is_line || foreign.is_some() {
                 self.0 = Some((record.line, unread, foreign));
@@ -260,7 +263,8 @@ impl FirstUnread {
         }
     }
 
-    /// Returns an error if a record was not understood, because then nothing can be `done`.
+    /// Returns an error if a record was not understood. `done` is the operation that is therefore
+    /// not possible.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
         let Some((line, unread, foreign)) = &self.0 else { return Ok(()) };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
@@ -268,11 +272,13 @@ impl FirstUnread {
     }
 }
 
-/// Returns true if a record in the context has a summary that the vendor's server wrote. The
-/// summary is understood, but would leave with the messages that it replaces.
+/// Returns true if a record in the context contains a summary that was written by the vendor's
+/// server. Such a summary is understood, but it would be removed together with the messages around
+/// it.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    // Few records have this word, and searching for it is cheaper than reading each record again.
+    // Few records contain this word, and searching for it is cheaper than reading each record
+    // again.
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary
     })
@@ -312,7 +318,7 @@ mod tests {
         assert_eq!(dropped.bad().left_out(), 1);
         let refused = lines(&mut open(&input, Invalid::Fail));
         assert_eq!(refused.expect_err("a bad line").lines, [2]);
-        // An incomplete last line is not bad.
+        // An incomplete last line does not count as a bad line.
         let tail = format!("{USER}{{\"half");
         assert_eq!(lines(&mut open(&tail, Invalid::Fail)).expect("read"), [1, 2]);
     }
@@ -320,7 +326,7 @@ mod tests {
     const CALL: &str = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}\n";
     const BLOCK: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{}}]}\n";
 
-    /// An exchange that the session's format does not support is not mistaken for text.
+    /// An exchange in a format other than the session's is not mistaken for text.
     #[test]
     fn an_exchange_of_another_format_is_refused_unless_the_format_was_named() {
         let input = [USER, CALL, USER, BLOCK].concat();
@@ -334,7 +340,7 @@ mod tests {
         assert_eq!(lines(&mut named.expect("from memory")).expect("read"), [1, 2, 3, 4]);
     }
 
-    /// An exchange in another format that comes after the look-ahead is an error.
+    /// An exchange in another format is an error even if it comes after the look-ahead.
     #[test]
     fn an_exchange_later_than_could_be_looked_at_is_refused() {
         let long = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "word ".repeat(60_000));
@@ -419,7 +425,7 @@ mod unread_tests {
 
     use super::FirstUnread;
 
-    /// Returns why a session of this dialect with this record in its second line is refused.
+    /// Returns why a session in this dialect is refused if its second line is this record.
     fn refusal(dialect: &str, record: &str) -> Option<String> {
         let dialect = by_name(dialect);
         let mut unread = FirstUnread::default();
@@ -434,7 +440,7 @@ mod unread_tests {
         Some(error.kind.to_string())
     }
 
-    /// A session with a part that may be a call or a result is refused.
+    /// A session is refused if it has an unknown part that may be a call or a result.
     #[test]
     fn what_may_belong_to_a_call_is_refused_and_other_lines_are_not() {
         let refused = |dialect, record| refusal(dialect, record).expect("refused");
@@ -451,7 +457,7 @@ mod unread_tests {
             r#"a part of the type "smell" cannot be read, so nothing can be compacted"#
         );
         refused("responses", r#"{"type":"dream_call","call_id":"c"}"#);
-        // In another format, this may be a call.
+        // This part could be a call in another format.
         refused("chat", r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
         assert_eq!(refusal("chat", r#"{"type":"progress"}"#), None);
         assert_eq!(refusal("chat", "no JSON"), None);

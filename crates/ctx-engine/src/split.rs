@@ -1,4 +1,4 @@
-//! Sorts records into zones: system, old and keep.
+//! Sorts the records of a session into the zones system, old and keep.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -18,24 +18,24 @@ pub struct Plan {
     pub keep: Keep,
     /// Selectors of records that are kept.
     pub pins: Vec<Pin>,
-    /// Counts tokens; `None` unless the number of tokens decides what is kept.
+    /// Counts tokens; `None` unless what is kept depends on the number of tokens.
     pub counter: Option<MessageCounter>,
-    /// If set, only records of this zone are written.
+    /// If set, only records in this zone are written.
     pub only: Option<Zone>,
     /// The folder of temporary files.
     pub temp: PathBuf,
 }
 
-/// Tags the records of a session with their zones as soon as these are final.
+/// Tags each record of a session with its zone as soon as the zone is final.
 pub struct SplitPass<'p, W> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
     splitter: Splitter,
-    /// The records without a verdict.
+    /// The records that have no verdict yet.
     waiting: VecDeque<Waiting>,
     /// The bytes of the waiting records.
     spool: Spool,
-    /// The number of bytes so far in a line that comes in pieces.
+    /// The length in bytes of the pieces read so far of the current line.
     length: usize,
     writer: TaggedWriter<W>,
     counts: ZoneCounts,
@@ -44,13 +44,13 @@ pub struct SplitPass<'p, W> {
 /// A record that waits for its verdict.
 struct Waiting {
     length: usize,
-    /// The length without the line end, for the record's tag.
+    /// The length in bytes without the line end, for the record's tag.
     bytes: u64,
     splice: Option<Splice>,
     tag: Tag,
 }
 
-/// How many bytes of a long line are in memory at a time.
+/// How many bytes of a long line to hold in memory at a time.
 const CHUNK: usize = 1 << 20;
 
 impl<'p, W: Write> SplitPass<'p, W> {
@@ -77,8 +77,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write_decided()
     }
 
-    /// Adds the next record, which is a whole conversation, and tags it with the zones of its
-    /// messages. A record that is not a conversation gets a tag without zones.
+    /// Adds the next record of a batch, which is a whole conversation, and tags it with the zones
+    /// of its messages. A record that is not a conversation is tagged without zones.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else { return Ok(()) };
         waiting.tag.end = None;
@@ -88,8 +88,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write(waiting)
     }
 
-    /// Writes the records that are still waiting, marks the end of the stream, and returns the
-    /// output.
+    /// Writes the records that have not been written yet, marks the end of the stream, and returns
+    /// the output.
     pub fn finish(mut self) -> Result<(W, ZoneCounts)> {
         self.splitter.finish();
         self.write_decided()?;
@@ -97,7 +97,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         Ok((self.writer.finish(Some(system + old + keep))?, self.counts))
     }
 
-    /// Puts the bytes of a record into the spool. Returns `None` if more pieces of the line follow.
+    /// Adds the bytes of a record to the spool. Returns `None` if more pieces of the same line
+    /// follow.
     fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>> {
         let untagged = record.untagged();
         self.spool.push(&untagged).map_err(PassError::temporary)?;
@@ -115,8 +116,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         }))
     }
 
-    /// Passes the record to the splitter and adds its tokens to the tag. Returns the selector that
-    /// pins the record.
+    /// Passes the record to the splitter, and adds its token count to the tag. Returns the selector
+    /// that pins the record, if any.
     fn decide(&mut self, record: &Record<'_>, bytes: u64, tag: &mut Tag) -> Option<String> {
         if record.class == Class::Tail {
             self.splitter.push_tail();
@@ -165,7 +166,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         splitter.map(|verdict| verdict.zone).collect()
     }
 
-    /// Writes the records whose zone is known.
+    /// Writes the records whose zone is already known.
     fn write_decided(&mut self) -> Result<()> {
         while let Some(verdict) = self.splitter.next() {
             let Some(mut waiting) = self.waiting.pop_front() else { return Ok(()) };
@@ -187,7 +188,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     fn write(&mut self, mut waiting: Waiting) -> Result<()> {
         waiting.tag.bytes = Some(waiting.bytes);
         let mut tag = waiting.splice.map(|splice| (splice, waiting.tag));
-        // A line too long to be parsed is also too long to be held in memory.
+        // A line that is too long to be parsed is also too long to be held in memory.
         let most = if tag.is_some() { waiting.length } else { CHUNK };
         let mut left = waiting.length;
         while left > 0 {
@@ -199,8 +200,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 }
 
-/// The JSON report on a split session. The keys are a contract: keys may be added, but none is
-/// removed.
+/// The JSON report on a split session. The keys are stable: keys may be added but never removed.
 #[derive(Serialize)]
 pub struct SplitJson<'a> {
     name: Option<&'a str>,
@@ -229,7 +229,7 @@ impl ZoneCounts {
     }
 }
 
-/// The number of records written, by zone.
+/// The number of written records in each zone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ZoneCounts {
     /// The number of system messages.
@@ -238,7 +238,7 @@ pub struct ZoneCounts {
     pub old: u64,
     /// The number of records to keep.
     pub keep: u64,
-    /// The number of the first record that is kept, from 0.
+    /// The index of the first kept record, from 0.
     #[serde(skip)]
     pub first_keep: Option<u64>,
 }
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Returns the output, and the number of records per zone.
+    /// Returns the output and the number of records in each zone.
     pub(super) fn split(plan: &Plan, batch: bool, input: &str) -> (String, ZoneCounts) {
         let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
         let options = Options { batch, ..Options::default() };
@@ -298,7 +298,7 @@ mod tests {
         said("system", "x") + &said("user", "a") + &said("assistant", "b") + &said("user", "c")
     }
 
-    /// Returns the tags without their braces.
+    /// Returns the tags of the records, without braces.
     fn tags(written: &str) -> Vec<&str> {
         let lines = written.lines();
         let tag = lines.map(|line| line.strip_prefix("{\"_ctx\":{").unwrap_or_default());

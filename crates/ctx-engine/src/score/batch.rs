@@ -1,5 +1,5 @@
-//! Scores two batches line by line: how much of each conversation in the old batch survived in the
-//! same line of the new batch.
+//! Scores two batches line by line. Measures how much of each conversation in the old batch
+//! survived in the same line of the new batch.
 
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -20,14 +20,15 @@ pub enum Side {
     After,
 }
 
-/// A result, or an error with the batch that the error is about.
+/// A result, or an error together with the batch that caused it.
 pub type Sided<T> = Result<T, (Side, PassError)>;
 
-/// Receives each score with its line, in the order of the lines.
+/// A function that receives the score of each line, in the order of the lines.
 pub type TakeScore<'t> = dyn FnMut(u64, Sided<Score>) -> Sided<()> + 't;
 
 /// Scores each conversation of a batch, several at a time. Lines that are blank in both batches are
-/// skipped. Any other line that cannot be scored is reported and does not stop the others.
+/// skipped. Other lines that cannot be scored are passed on as errors, and scoring continues with
+/// the next line.
 pub fn score_batch(
     [before, after]: [Box<dyn Read + Send>; 2],
     dialect: Option<&'static dyn Dialect>,
@@ -72,10 +73,10 @@ fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> 
     Ok(scorer.finish(&ledger))
 }
 
-/// The lines of one batch, whatever they contain.
+/// The lines of one batch, without regard to what they contain.
 struct Lines(Records<Box<dyn Read + Send>>);
 
-/// A line of a batch, or only its beginning if the line is too long.
+/// A line of a batch. If the line is too long, this is only its beginning.
 struct Line {
     origin: Origin,
     bytes: Vec<u8>,
@@ -102,7 +103,7 @@ impl Line {
         self.bytes.trim_ascii().is_empty()
     }
 
-    /// Opens the conversation in the line.
+    /// Opens the conversation in the line as a session.
     fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session> {
         let record = self.origin.clone().record(&self.bytes);
         let no_conversation = || {
@@ -126,11 +127,12 @@ pub struct BatchScore {
     pub scored: u64,
     /// The number of conversations that could not be scored.
     pub failed: u64,
-    /// The line of the conversation that kept the smallest share of its items, and that share.
+    /// The line of the conversation that kept the smallest share of its items, together with this
+    /// share.
     pub least: Option<(u64, f64)>,
     kept: f64,
     rows: Option<[Row; 8]>,
-    /// For each class, the number of conversations that had items of this class.
+    /// For each class, the number of conversations with items of this class.
     with_items: [u64; 8],
 }
 
@@ -150,7 +152,7 @@ impl BatchScore {
         }
     }
 
-    /// Returns the mean share of kept items; 1 without conversations.
+    /// Returns the mean share of kept items, or 1 if there are no conversations.
     pub fn items_kept(&self) -> f64 {
         match self.scored {
             0 => 1.0,
@@ -158,7 +160,7 @@ impl BatchScore {
         }
     }
 
-    /// Returns the figures of each class: the sums of the counts, and the mean of the scores.
+    /// Returns the figures of each class. Counts are added up, and scores are averaged.
     pub fn rows(&self) -> [Row; 8] {
         let mut rows = self.rows.unwrap_or_else(|| Score::default().rows());
         for (row, count) in rows.iter_mut().zip(self.with_items) {
@@ -190,7 +192,7 @@ mod tests {
     const LONG: &str = r#"{"messages":[{"role":"user","content":"Refund order W8123."},{"role":"assistant","content":"Done."}]}"#;
     const SHORT: &str = r#"{"messages":[{"role":"user","content":"Something."}]}"#;
 
-    /// Returns the lines with their shares or errors, and the result.
+    /// Returns each line with its share or error, and the overall result.
     fn scores(before: &[&str], after: &[&str], jobs: usize) -> (Vec<String>, BatchScore) {
         let reader = |lines: &[&str]| Box::new(Cursor::new(lines.join("\n") + "\n")) as _;
         let mut told = Vec::new();
@@ -216,8 +218,8 @@ mod tests {
         (told, all)
     }
 
-    /// Scores line by line, with any number of jobs. A line that cannot be scored is reported in
-    /// its place.
+    /// Any number of jobs scores the lines in the same order. The error of a line that cannot be
+    /// scored is passed on in the line's place.
     #[test]
     fn each_line_is_scored_against_the_same_line() {
         let before = [LONG, "", "no JSON", "{}", LONG];

@@ -1,5 +1,6 @@
-//! Examines two sessions with questions, whose answers have quotes as evidence. Finds out which
-//! questions the old session can answer, and which of these the compacted session still can.
+//! Examines two sessions with questions, using quotes as evidence for the answers. Determines which
+//! questions can be answered from the old session, and which of these can still be answered from
+//! the compacted session.
 
 use std::collections::HashSet;
 use std::mem::take;
@@ -15,25 +16,25 @@ use crate::{PassError, Result};
 /// A question, and the evidence for its answer.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Question {
-    /// The id of the question.
+    /// The question's id.
     pub id: String,
-    /// The category, such as intent or constraint.
+    /// The category of the question, such as intent or constraint.
     pub category: String,
-    /// The text of the question.
+    /// The question in words.
     #[serde(skip_serializing)]
     pub question: String,
-    /// Groups of quotes. An answer needs one quote from each group.
+    /// Groups of quotes. The question can be answered if one quote from each group is present.
     #[serde(skip_serializing)]
     evidence: Vec<Vec<String>>,
 }
 
-/// The format of a file of questions; other members are allowed.
+/// The structure of a file of questions. Other members are allowed.
 #[derive(Deserialize)]
 struct Questions {
     questions: Vec<Question>,
 }
 
-/// Looks for the evidence in the old session and in the new session.
+/// Looks for evidence in the old and the new session.
 #[derive(Debug)]
 pub struct Exam {
     questions: Vec<Question>,
@@ -48,9 +49,9 @@ pub struct Exam {
 #[derive(Debug, Default)]
 struct Side {
     found: HashSet<usize>,
-    /// The digest of each system message, and the quotes that were found in it.
+    /// The digest of each system message, together with the quotes that were found in it.
     system: Vec<(u64, Vec<usize>)>,
-    /// The message that is being read, which may take several records.
+    /// The text of the current message, which may be spread over several records.
     said: String,
     is_system: bool,
 }
@@ -61,15 +62,15 @@ pub struct Mark<'e> {
     /// The question that was examined.
     #[serde(flatten)]
     pub question: &'e Question,
-    /// Whether the old session has the evidence for an answer.
+    /// Whether the old session contains the evidence for an answer.
     pub answerable: bool,
-    /// Whether the new session has this evidence as well.
+    /// Whether the new session contains the evidence as well.
     pub kept: bool,
 }
 
 impl Mark<'_> {
-    /// Returns `+` for a question that the new session answers, `-` for one that it does not, and
-    /// `?` for one that the old session did not answer either.
+    /// Returns `+` if the question can be answered from the new session, `-` if it can be answered
+    /// only from the old session, and `?` if it can be answered from neither.
     pub fn sign(&self) -> char {
         match (self.answerable, self.kept) {
             (_, true) => '+',
@@ -87,11 +88,13 @@ pub struct Recall<'e> {
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// The number of questions that the old session could answer. Other questions are not scored.
+    /// The number of questions that could be answered from the old session. Other questions are not
+    /// scored.
     pub answerable: u64,
-    /// The number of answerable questions that the new session can answer as well.
+    /// The number of answerable questions that can be answered from the new session as well.
     pub kept: u64,
-    /// The evidence recall: `kept` divided by `answerable`; `None` if nothing could be answered.
+    /// The evidence recall, which is `kept` divided by `answerable`, or `None` if no question could
+    /// be answered.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
@@ -129,8 +132,9 @@ impl Exam {
     pub fn marks(&mut self) -> Vec<Mark<'_>> {
         self.before.end(&self.quotes);
         self.after.end(&self.quotes);
-        // A compaction gets no credit for text that system messages have always had. But some tools
-        // put their summary into a system message, so new system messages count.
+        // System messages that were already in the old session earn a compaction no credit. But
+        // some tools put their summary into a system message, so new system messages are
+        // considered.
         let old: HashSet<u64> = self.before.system.iter().map(|(digest, _)| *digest).collect();
         for (digest, found) in take(&mut self.after.system) {
             if !old.contains(&digest) {
@@ -146,7 +150,7 @@ impl Exam {
     }
 }
 
-/// Adds the quotes of a question, and returns their numbers, grouped as in the question.
+/// Registers the quotes of a question, and returns their numbers, grouped as in the question.
 fn numbers(question: &Question, quotes: &mut Quotes) -> Result<Vec<Vec<usize>>, ExamError> {
     let id = || question.id.clone();
     if question.evidence.is_empty() || question.evidence.iter().any(Vec::is_empty) {
@@ -168,7 +172,7 @@ impl Side {
         add_said(&mut self.said, message);
     }
 
-    /// Ends the current message, and looks for quotes in it.
+    /// Ends the current message, and looks for quotes in its text.
     fn end(&mut self, quotes: &Quotes) {
         let said = take(&mut self.said);
         if said.is_empty() {
@@ -188,7 +192,8 @@ impl Side {
     }
 }
 
-/// Returns the figures by category, in the order of the questions, and then those of all questions.
+/// Returns the figures for each category, in the order in which the categories first occur,
+/// followed by the figures for all questions.
 pub fn recall<'e>(marks: &[Mark<'e>]) -> Vec<Recall<'e>> {
     let mut rows: Vec<Recall<'e>> = Vec::new();
     for mark in marks {
@@ -202,7 +207,7 @@ pub fn recall<'e>(marks: &[Mark<'e>]) -> Vec<Recall<'e>> {
 }
 
 impl<'e> Recall<'e> {
-    /// Returns the figures of all questions.
+    /// Returns the figures for all questions together.
     pub fn of_all(marks: &[Mark<'e>]) -> Self {
         Self::of(None, marks)
     }
@@ -235,7 +240,7 @@ mod tests {
         Message::new(role, vec![Part::Text(text.into())])
     }
 
-    /// Returns the marks: `+` kept, `-` lost, `?` never there.
+    /// Returns the marks: `+` for kept, `-` for lost, `?` for never there.
     fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
         let mut exam = Exam::parse(QUESTIONS).expect("questions");
         for message in after {

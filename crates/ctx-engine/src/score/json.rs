@@ -1,4 +1,4 @@
-//! The score as JSON. The keys are a contract: keys may be added, but none is removed.
+//! The score as JSON. The keys are stable: keys may be added but never removed.
 
 use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
@@ -28,13 +28,13 @@ pub struct BatchScoreJson<'a> {
     conversations: u64,
     failed: u64,
     items_kept: f64,
-    /// The smallest share of items that any conversation kept; null without conversations.
+    /// The smallest share of items that any conversation kept; null if there are no conversations.
     least_kept: Option<f64>,
     least_line: Option<u64>,
     classes: InOrder<'a, Figures>,
 }
 
-/// A JSON object whose members are written in this order.
+/// A JSON object whose members are written in the order of the list.
 struct InOrder<'a, T>(Vec<(&'a str, T)>);
 
 #[derive(Serialize)]
@@ -53,8 +53,8 @@ struct ExamJson<'a> {
 }
 
 impl<'a> ScoreJson<'a> {
-    /// Creates the report on the session named `after`, which was made from `before`. Stdin has no
-    /// name.
+    /// Creates the report on the session `after`, which was made from `before`. A name is `None`
+    /// for stdin.
     pub fn of(
         before: Option<&'a str>,
         after: Option<&'a str>,
@@ -74,7 +74,7 @@ impl<'a> ScoreJson<'a> {
         }
     }
 
-    /// Sets the line of the conversation in a batch.
+    /// Sets the line that the conversation has in its batch.
     #[must_use]
     pub fn in_line(mut self, line: u64) -> Self {
         self.line = Some(line);
@@ -83,8 +83,8 @@ impl<'a> ScoreJson<'a> {
 }
 
 impl<'a> BatchScoreJson<'a> {
-    /// Creates the report on the batch named `after`, which was made from `before`. Stdin has no
-    /// name.
+    /// Creates the report on the batch `after`, which was made from `before`. A name is `None` for
+    /// stdin.
     pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
         Self {
             before,

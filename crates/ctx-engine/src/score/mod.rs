@@ -1,4 +1,4 @@
-//! Measures how much of a session survived in another one, from the records of both.
+//! Measures how much of a session survives in another session by comparing their records.
 
 mod batch;
 mod exam;
@@ -23,12 +23,13 @@ pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, Mark, Question, Recall, recall};
 pub use json::{BatchScoreJson, ScoreJson};
 
-/// The maximum length, in bytes, of sessions that are scored. A longer session is scored only on
-/// request, and a longer result is never scored, because its text is searched in memory.
+/// The maximum length, in bytes, of sessions that are scored by default. Longer sessions are scored
+/// only on request. Longer results of a compaction are never scored, because their text is searched
+/// in memory.
 pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 
-/// Scores how much of the old session, which has this ledger, survived in `after`. The old session
-/// is opened again only if `after` refers to its texts.
+/// Scores how much of the old session survives in `after`. `ledger` is the ledger of the old
+/// session, which is opened again only if `after` refers to its texts.
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
@@ -44,7 +45,7 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the new session, and passes its messages to the `further` measures as well.
+/// Reads the new session. Its messages are also passed to the measures in `further`.
 pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {
@@ -57,8 +58,8 @@ pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> R
     Ok(after)
 }
 
-/// Reads the old session, and returns its ledger. The scorer looks in the messages for texts that
-/// the new session refers to, and the `further` measures get the messages as well.
+/// Reads the old session, and returns its ledger. The messages are also passed to the scorer, which
+/// looks for texts that the new session refers to, and to the measures in `further`.
 pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,
@@ -87,7 +88,7 @@ pub fn read_before(
     Ok(reader.map_or_else(Ledger::new, |(_, reader)| reader.finish()))
 }
 
-/// Passes each message to `visit`, with its record.
+/// Passes each message and its record to `visit`.
 fn each_message(
     session: &mut Session,
     mut visit: impl FnMut(&Record<'_>, &Message<'_>) -> Result<()>,
@@ -101,12 +102,12 @@ fn each_message(
     })
 }
 
-/// Additional measures that see each message of both sessions.
+/// Additional measures, which are given each message of both sessions.
 #[derive(Default)]
 pub struct Further {
-    /// The values that a continuation of the old session needed.
+    /// The measure of which values needed later were kept.
     pub later: Option<Later>,
-    /// The questions with their evidence.
+    /// The measure of which questions can be answered.
     pub exam: Option<Exam>,
 }
 
@@ -131,7 +132,7 @@ impl Further {
     }
 }
 
-/// Returns a sentence for each figure of a score that is below its minimum.
+/// Returns a sentence for each figure of the score that is below its minimum.
 pub fn shortfalls(
     score: &Score,
     marks: Option<&[Mark<'_>]>,
@@ -153,22 +154,22 @@ pub fn shortfalls(
     asked.into_iter().filter_map(shortfall).collect()
 }
 
-/// The items or questions that --list can show.
+/// What --list can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Listed {
     /// Items in AFTER
     Retained,
-    /// Items that AFTER refers to, or that a snapshot has
+    /// Items that AFTER refers to or that are in a snapshot
     Recoverable,
-    /// Items that neither AFTER nor a snapshot has
+    /// Items that are in neither AFTER nor a snapshot
     Lost,
     /// The questions of --evidence: + kept, - lost, ? not in BEFORE either
     Questions,
 }
 
 impl Listed {
-    /// Returns the items with this status. Questions are not items.
+    /// Returns the items with this status; none for questions, because they are not items.
     pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
         score.items.iter().filter(move |item| self.has(item.standing))
     }
@@ -182,16 +183,17 @@ impl Listed {
     }
 }
 
-/// Gathers the messages of the old session, of the new session, and of the continuation.
+/// Measures how many of the values that are needed in the continuation of the old session were
+/// kept.
 #[derive(Default)]
 pub struct Later {
     future: Future,
-    /// The digests of the messages of the old session, in order.
+    /// The digests of the old session's messages, in order.
     begins: Vec<u64>,
 }
 
 impl Later {
-    /// Reads the full session, which must begin with the messages of the old one.
+    /// Reads the full session, which must begin with the messages of the old session.
     pub fn read_full(&mut self, session: &mut Session) -> Result<()> {
         let mut begins = self.begins.iter();
         each_message(session, |record, message| {
@@ -209,19 +211,19 @@ impl Later {
     }
 
     /// Returns how many of the needed values were kept. `budget` is the size, in tokens, of a
-    /// window of the latest messages to compare the new session with.
+    /// window of the latest messages with which the new session is compared.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         self.future.finish(budget)
     }
 }
 
-/// How many of the values needed later were kept, by one measure.
+/// How many of the values needed later were kept, according to one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// The name of the measure, for people.
+    /// The name of the measure in readable output.
     #[serde(skip)]
     pub name: &'static str,
-    /// The key of the measure, for programs.
+    /// The key of the measure in JSON.
     #[serde(skip)]
     pub key: &'static str,
     /// The number of needed values.
@@ -233,7 +235,7 @@ pub struct Measure {
     pub share: Option<f64>,
 }
 
-/// Returns, by each measure, how many of the values that were needed later were kept.
+/// Returns how many of the values needed later were kept, according to each measure.
 pub fn measures(needed: Needed) -> [Measure; 3] {
     let of = |name, key, needed, kept| {
         let share = (needed > 0).then(|| kept as f64 / needed as f64);
@@ -246,7 +248,7 @@ pub fn measures(needed: Needed) -> [Measure; 3] {
     ]
 }
 
-/// Returns a digest of the text of a message, independent of how its JSON is written.
+/// Returns a digest of a message's text, which does not depend on how its JSON is written.
 fn digest(message: &Message<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.role.hash(&mut hasher);
@@ -273,7 +275,7 @@ mod least_tests {
 
     #[test]
     fn only_what_is_asked_for_can_fall_short() {
-        // If there is nothing to lose, nothing is lost.
+        // The score of an empty session has no losses, so its share is 1.
         let score = Score::default();
         assert_eq!(shortfalls(&score, None, None, None), [""; 0]);
         assert_eq!(shortfalls(&score, None, Some(1.0), None), [""; 0]);

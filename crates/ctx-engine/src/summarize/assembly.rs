@@ -1,5 +1,6 @@
-//! The common part of the passes that summarize. Kept records wait in a spool, the other records
-//! are gathered for the summary, and nothing is written before the whole session has been checked.
+//! The part that all summarizing passes have in common. Records that stay are held in a spool, and
+//! the other records are gathered for the summary. Nothing is written until the whole session has
+//! been checked.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -21,44 +22,44 @@ pub(super) struct Assembly<'p> {
     pub(super) kept: Kept,
     pub(super) place: Option<SummaryPlacement>,
     checks: Option<OutputCheck>,
-    /// The problems of the input, if the caller has already found them.
+    /// The problems in the input, if the caller has already found them.
     pub(super) problems: Option<Vec<Problem>>,
     bound: BoundReasoning,
     bad: BadLines,
     pub(super) old: OldZone,
 }
 
-/// The kept bytes of a session, before and after the position of the summary.
+/// The bytes of the records that stay, before and after the position of the summary.
 pub(super) struct Kept {
     spool: Spool,
-    /// The folder for the spool's file, if it needs one.
+    /// The folder for the spool's temporary file.
     temp: PathBuf,
     pub(super) before: usize,
     pub(super) behind: usize,
 }
 
-/// The form that the summary has at its place in the session.
+/// The dialect, role and line end that the summary has at its position in the session.
 pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,
     line_end: Vec<u8>,
 }
 
-/// A session that has been read completely and checked: the kept part, and the material for a
+/// A session that has been read and checked completely: the part that stays, and the material for a
 /// summary of the old records.
 pub struct Material<'p> {
     pub(super) plan: &'p Plan,
     pub(super) kept: Kept,
     pub(super) old: OldZone,
-    /// The form of the summary at its place, or `None` if there is nothing to summarize.
+    /// How to write the summary at its position, or `None` if there is nothing to summarize.
     pub(super) place: Option<SummaryPlacement>,
 }
 
-/// A candidate for the summary of the session.
+/// A summary that may be used for the session.
 pub struct Draft {
     /// The text of the summary, and the size of what it replaces.
     pub summary: Summary,
-    /// The record of the summary, including the line end.
+    /// The record that contains the summary, including the line end.
     pub record: Vec<u8>,
 }
 
@@ -84,7 +85,8 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// Registers a record of the input. Returns true if it is left out because it is bad.
+    /// Registers a record of the input. Returns true if the record is to be left out because it is
+    /// a bad line.
     pub(super) fn input(
         &mut self,
         record: &Record<'_>,
@@ -104,8 +106,8 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
-    /// Places the summary at this point of the session, unless it already has a place. The record
-    /// of the summary ends with `line_end`.
+    /// Puts the summary at the current position in the session, unless it already has a position.
+    /// The summary's record will end with `line_end`.
     pub(super) fn place_summary(&mut self, line_end: &[u8]) {
         let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
         else {
@@ -119,8 +121,8 @@ impl<'p> Assembly<'p> {
         });
     }
 
-    /// Removes a record with its message from the session. The summary takes the position of the
-    /// first removed record.
+    /// Removes a record from the session, and adds its message to the material for the summary. The
+    /// first removed record determines the position of the summary.
     pub(super) fn leave(&mut self, record: &Record<'_>, message: Option<&Message<'_>>) {
         self.place_summary(record.line_end());
         let object = record.whole_object();
@@ -131,7 +133,7 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// Keeps a record with these bytes. A change never affects the outline of a record.
+    /// Keeps a record. `bytes` may differ from the record's own bytes, but its outline is the same.
     pub(super) fn stay(
         &mut self,
         record: &Record<'_>,
@@ -147,7 +149,7 @@ impl<'p> Assembly<'p> {
         self.kept.push(bytes, self.place.is_some())
     }
 
-    /// Ends the input: reports bad lines and checks the whole output.
+    /// Ends the input. Reports bad lines, and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
         self.bad.report(notes);
         if let Some(checks) = self.checks {
@@ -170,8 +172,8 @@ impl Kept {
         self.spool.push(bytes).map_err(PassError::temporary)
     }
 
-    /// Applies changes in the order of their positions. Each change has the index of its first
-    /// byte, the number of bytes to replace, and the new bytes.
+    /// Applies changes, which must be sorted by position. Each change consists of the index of its
+    /// first byte, the number of bytes to replace, and the new bytes.
     pub(super) fn change(&mut self, changes: &[((usize, usize), Vec<u8>)]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
@@ -188,7 +190,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Copies the bytes between two positions into `new`, in chunks.
+    /// Appends the bytes between two positions to `new`.
     fn copy(&mut self, from: usize, to: usize, new: &mut Self) -> Result<()> {
         let middle = self.before.clamp(from, to);
         for (start, end, length) in [(from, middle, &mut new.before), (middle, to, &mut new.behind)]
@@ -199,7 +201,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes the kept bytes, with the summary at its place. May be called several times.
+    /// Writes the bytes that stay, with the summary at its position. May be called several times.
     fn write(&mut self, draft: Option<&Draft>, out: &mut (impl Write + ?Sized)) -> Result<()> {
         let mut write = || -> io::Result<()> {
             self.spool.copy_to(0, self.before, out)?;
@@ -211,7 +213,7 @@ impl Kept {
 }
 
 impl SummaryPlacement {
-    /// Returns the tokens that the summary's message would have with this text.
+    /// Returns how many tokens the message of a summary with this text would have.
     pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
         let record = self.dialect.summary_record(self.role, text);
         let object = Object::parse(&record).ok();
@@ -227,7 +229,7 @@ impl SummaryPlacement {
 }
 
 impl Material<'_> {
-    /// Writes a summary of the old records, or returns `None` if there are none.
+    /// Writes a summary of the old records. Returns `None` if there are no old records.
     pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>> {
         let Some(place) = &self.place else {
             notes.info("nothing to summarize, so nothing was changed");
@@ -245,14 +247,14 @@ impl Material<'_> {
             let why = if place.dialect.is_certain() {
                 format!("{} does not allow {wanted} there", place.dialect.name())
             } else {
-                format!("texts alone do not show whether {wanted} is allowed there")
+                format!("the session does not show whether its format allows {wanted} there")
             };
             notes.info(format_args!("the summary has the role {role}: {why}"));
         }
         self.sum_up(place, writer, notes).map(Some)
     }
 
-    /// Writes the summary for its place in the session, and reports its length.
+    /// Writes the summary for its position in the session, and reports its length.
     pub(super) fn sum_up(
         &self,
         place: &SummaryPlacement,
@@ -264,12 +266,12 @@ impl Material<'_> {
         Ok(place.draft(summary))
     }
 
-    /// Writes the kept records, with a summary if there is one. May be called several times.
+    /// Writes the records that stay and, if there is one, the summary. May be called several times.
     pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<()> {
         self.kept.write(draft, out)
     }
 
-    /// Returns the kept records as a session, with a summary if there is one.
+    /// Returns a session with the records that stay and, if there is one, the summary.
     pub fn with(self, draft: Option<Draft>) -> NewSession {
         NewSession { kept: self.kept, draft }
     }
@@ -384,8 +386,7 @@ mod tests {
         let plan = plan();
         let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
         let place = material.place.expect("the first record is old");
-        // The tokens are those of eight letters and of the message's name, and the overhead of
-        // both.
+        // The token count includes eight letters, the message's name, and the overhead of both.
         let name = plan.counter.text("ctx_summary") + 1;
         assert_eq!(place.tokens("12345678", &plan.counter), 2 + name + 4);
         let draft = place.draft(material.old.summary("12345678".to_owned()));

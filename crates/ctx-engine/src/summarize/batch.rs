@@ -1,4 +1,4 @@
-//! Summarizes a batch, which has one conversation per line, each with its own summary.
+//! Summarizes a batch, in which each line is a conversation that gets its own summary.
 
 use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader};
 
@@ -7,12 +7,12 @@ use super::{NewSession, Plan, Writer, ZonePass};
 use crate::error::rewritable;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, Result};
 
-/// Takes batch records, which wait in a spool until the input ends.
+/// Takes the records of a batch, and holds the new batch in a spool until the input ends.
 pub struct Batch<'p> {
     plan: &'p Plan,
     writer: &'p Writer,
     dialect: Option<&'static dyn Dialect>,
-    /// What the tags say about zones so far.
+    /// What the tags read so far say about zones.
     pub zones: ZoneReader,
     kept: Kept,
     bad: BadLines,
@@ -47,7 +47,8 @@ impl<'p> Batch<'p> {
         self.kept.push(new.as_deref().unwrap_or(&untagged), false)
     }
 
-    /// Returns the line with its old messages summarized, or `None` if it has no old messages.
+    /// Returns the line with its old messages summarized, or `None` if there are no old messages in
+    /// it.
     fn new_line(
         &self,
         record: &Record<'_>,
@@ -58,8 +59,8 @@ impl<'p> Batch<'p> {
         if !zones.contains(&Zone::Old) {
             return Ok(None);
         }
-        // The record is read again without its tag, so that positions in it match the bytes that
-        // are written.
+        // The record is parsed again without its tag, so that positions in it refer to the bytes
+        // that are written.
         let plain = record.origin().record(untagged);
         let Some((object, conversation)) = plain
             .whole_object()

@@ -1,5 +1,5 @@
-//! Fits a session into a budget. Once all records are known, decides which stay and which are
-//! summarized.
+//! Fits a session into a budget. Decides which records stay and which are summarized, after all
+//! records have been read.
 
 mod output;
 mod refill;
@@ -29,33 +29,34 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The share that the latest messages get of the tokens that the system messages leave. For the
-/// same number of tokens, a summary of older messages says more than additional recent messages.
+/// The latest messages' share of the tokens left by the system messages. The share is low because,
+/// with the same number of tokens, a summary of older messages is more informative than additional
+/// recent messages.
 const TAIL: Share = Share::of_percent(35);
-/// In a dialogue, important facts can be anywhere, so the latest messages get only this percentage,
-/// but at least `LATEST_WORDS` tokens, which the current topic needs.
+/// The percentage for the latest messages in a dialogue, where important facts can be anywhere. The
+/// latest messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
 
-/// The options of a budget.
+/// The options for fitting a session into a budget.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetRequest {
     /// The maximum size of the whole output, in tokens.
     pub tokens: u64,
-    /// How much of the session is kept at least.
+    /// The minimum that must be kept of the session.
     pub keep: Keep,
     /// The records that always stay.
     pub pins: Vec<Pin>,
 }
 
-/// Takes the records of a session, all of which wait for the decision.
+/// Takes the records of a session, and holds all of them until the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
-    /// Writes the summary. May be replaced by another writer that needs no more input.
+    /// Writes the summary. May be replaced with another writer that does not need more input.
     pub(crate) writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
-    /// What the tags say about zones so far.
+    /// What the tags read so far say about zones.
     pub zones: ZoneReader,
     records: WaitingRecords,
     entries: Entries,
@@ -67,7 +68,7 @@ pub struct BudgetPass<'p> {
     checks: Option<Validator>,
     problems: Vec<Problem>,
     unread: FirstUnread,
-    /// Observes the progress, also while a model is asked.
+    /// Observes the progress of the pass, including that of a model.
     watch: Watch,
 }
 
@@ -107,7 +108,8 @@ impl<'p> BudgetPass<'p> {
         self.records.push(record, &record.untagged())
     }
 
-    /// Returns the facts about a record that the allocation needs, and the size of its message.
+    /// Returns what the allocation needs to know about a record, and the size of the record's
+    /// message.
     fn entry(&mut self, record: &Record<'_>) -> Result<(Entry, Option<MessageSize>)> {
         if record.class == Class::Tail {
             return Ok((Entry { kind: RecordKind::Tail, ..Entry::default() }, None));
@@ -176,8 +178,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the share of the tokens that the latest messages get. The share is larger than usual
-    /// if a summary would not need all the remaining tokens.
+    /// Returns the latest messages' share of the tokens left by the system messages. The share is
+    /// larger than usual if a summary does not need all the remaining tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
@@ -195,8 +197,8 @@ impl<'p> BudgetPass<'p> {
         if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
     }
 
-    /// Checks whether the records that must stay fit into `tokens` if at least `keep` stays. On
-    /// success, the request gets these two values. Must be called after all records have been
+    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens. If
+    /// they do, stores both values in the request. Must be called after all records have been
     /// pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
@@ -216,16 +218,16 @@ impl<'p> BudgetPass<'p> {
         Budget { tokens, frame: PRIMING, tail: TAIL, spare: 0, cuts_oldest: false }
     }
 
-    /// Decides which records stay, and builds and checks the whole output before any byte of it is
-    /// written. Returns the output, and the zone of each input record.
+    /// Decides which records stay, and builds and checks the whole output. Returns the output and
+    /// the zone of each input record.
     pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>)> {
         self.watch = notes.watch().clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
         self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
-        // If all records fit, no summary is needed. Otherwise, the length that a summary needs
-        // decides how many of the latest messages stay.
+        // If all records fit, no summary is needed. Otherwise, the number of latest messages that
+        // stay depends on the length that a summary needs.
         if !budget.holds(&self.entries) {
             self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());
@@ -241,8 +243,8 @@ impl<'p> BudgetPass<'p> {
         Ok((made.finish(&mut self.records, notes)?, zones))
     }
 
-    /// Adds as many more of the latest messages as the summary leaves space for. A model is asked
-    /// only once, so its summary may cover messages that stay in the end.
+    /// Uses the space that the summary leaves for additional recent messages. Because a model is
+    /// asked only once, its summary may cover messages that end up being kept.
     fn filled(&mut self, mut made: SummedUp<'p>, budget: &mut Budget) -> Result<SummedUp<'p>> {
         let mut given = None;
         for _ in 0..ROUNDS {
@@ -252,7 +254,7 @@ impl<'p> BudgetPass<'p> {
             }
             if self.writer.needs().model {
                 given = given.or_else(|| made.given());
-                // The latest messages may use all the space that a summary of this size leaves.
+                // The latest messages may use all the space that is left by a summary of this size.
                 let system = self.entries.tokens_of(RecordKind::System);
                 let room = budget.tokens.saturating_sub(budget.frame + system);
                 budget.tail = LEAST_TAIL;
@@ -262,7 +264,7 @@ impl<'p> BudgetPass<'p> {
                 budget.spare += free;
             }
             let decision = decide(&self.entries, budget).map_err(ErrorKind::TooSmall)?;
-            // A model's summary is only of use if messages leave or are shortened.
+            // A model's summary is useful only if messages are removed or shortened.
             let stands = decision.verdicts.contains(&Verdict::Old) || self.writer.needs().ledger;
             if decision == made.decision || given.is_some() && !stands {
                 break;
@@ -280,18 +282,18 @@ impl<'p> BudgetPass<'p> {
         Ok(made)
     }
 
-    /// Builds the output again from this decision. Returns false if the records do not fit.
+    /// Builds the output again from another decision. Returns false if the records do not fit.
     fn again(
         &mut self,
         made: &mut SummedUp<'p>,
         decision: Decision,
         given: Option<&ReusedSummary>,
     ) -> Result<bool> {
-        // The summary still covers the same messages, so the ledger is used again.
+        // The ledger was built from all messages, so it can be used again.
         let ledger = std::mem::take(&mut made.material.old.ledger);
         let mut more = match self.made(decision, ledger, given) {
             Ok(more) => more,
-            // The sizes of shortened records are estimates, which may have been too low.
+            // The estimated sizes of shortened records may have been too low.
             Err(PassError { kind: ErrorKind::TooSmall(_), .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
@@ -302,7 +304,7 @@ impl<'p> BudgetPass<'p> {
         Ok(true)
     }
 
-    /// Builds the output that the decision describes.
+    /// Builds the output that follows from the decision.
     fn made(
         &mut self,
         decision: Decision,
@@ -340,27 +342,27 @@ impl<'p> BudgetPass<'p> {
     }
 }
 
-/// Returns the percentage of `room` that is left after this many tokens.
+/// Returns the percentage of `room` that is left if `tokens` tokens are used.
 fn rest(tokens: u64, room: u64) -> u8 {
     let percent = (100 * tokens).div_ceil(room.max(1));
     u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
 }
 
-/// Returns the share of the tokens that the latest messages of a dialogue get.
+/// Returns the share of the tokens for the latest messages of a dialogue.
 fn talk_tail(room: u64) -> Share {
     let percent = (LATEST_WORDS * 100).div_ceil(room.max(1)).max(TALK_TAIL);
     u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
-/// A share of the tokens that is too small to matter.
+/// A share for the latest messages that is too small to matter.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
-/// How many times to try to keep more of the latest messages.
+/// How many times to try to keep more messages.
 const ROUNDS: usize = 3;
-/// If less than this share of the budget is unused, no further try is made.
+/// No further attempt is made to use the budget if less than this share of it is unused.
 const SPARE: Share = Share::of_percent(2);
 
-/// Returns true if no message leaves and at least one is shortened.
+/// Returns true if no message is removed but at least one message is shortened.
 fn cut_only(entries: &Entries, decision: &Decision) -> bool {
     let is_cut = |(at, verdict): (usize, &Verdict)| match verdict {
         Verdict::Shorten { tokens, .. } => {
@@ -372,8 +374,8 @@ fn cut_only(entries: &Entries, decision: &Decision) -> bool {
     decision.verdicts.iter().all(stays) && decision.verdicts.iter().enumerate().any(is_cut)
 }
 
-/// Returns the zone of each record. A line that is not a message has the zone of the record before
-/// it.
+/// Returns the zone of each record. A line that is not a message is in the same zone as the record
+/// before it.
 fn zones(entries: &Entries, verdicts: &[Verdict]) -> Vec<Zone> {
     let mut before = Zone::System;
     let zone = |(at, verdict): (usize, &Verdict)| {
