@@ -1,11 +1,12 @@
-//! Points in time, in the forms in which records and users write them.
+//! Points in time, in all formats in which records and users write them.
 
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use ctx_format::Object;
 
-/// A point in time, read from any form in which records and users write it.
+/// A point in time, which can be parsed from any format that occurs in records or that users may
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub DateTime<Utc>);
 
@@ -20,26 +21,26 @@ impl FromStr for Time {
             .or_else(without)
             .or_else(number)
             .map(Self)
-            .ok_or("expected a time such as 2025-01-31T12:00:00Z, or seconds since 1970")
+            .ok_or("expected a time such as 2025-01-31T12:00:00Z or a number of seconds since 1970")
     }
 }
 
 impl Time {
-    /// Returns the time at which a record says it was written.
+    /// Returns the timestamp of a record, if it has one.
     pub fn of(object: &Object<'_>) -> Option<Self> {
         const KEYS: [&str; 6] = ["timestamp", "created_at", "createdAt", "created", "time", "ts"];
         let value = |key| object.get(key).map(|raw| object.text_of(key).unwrap_or(raw.into()));
         KEYS.into_iter().find_map(|key| value(key)?.parse().ok())
     }
 
-    /// Returns the day of this time, in UTC.
+    /// Returns the date of this time in UTC.
     pub fn date(self) -> NaiveDate {
         self.0.date_naive()
     }
 }
 
-/// Reads a number as seconds since 1970, or as milliseconds if that many seconds would be thousands
-/// of years.
+/// Interprets a number as seconds since 1970, or as milliseconds if that many seconds would be
+/// thousands of years.
 #[allow(clippy::cast_possible_truncation)] // Such a time is none, and saturates.
 fn since_epoch(number: f64) -> Option<DateTime<Utc>> {
     const MILLISECONDS_FROM: f64 = 1e11;

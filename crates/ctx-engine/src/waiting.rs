@@ -1,5 +1,5 @@
-//! Records that wait until all decisions are made. Their bytes are in a spool, and only their
-//! positions are in memory.
+//! Records that are held back until all decisions have been made. Their bytes are in a spool, so
+//! that only their positions need to be in memory.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use ctx_format::{Origin, Piece, Presences, Record, Spool};
 use crate::message_counter::saturating_u32;
 use crate::{PassError, Result};
 
-/// Records in order, with indexes from 0.
+/// A list of records, with indexes from 0.
 pub(crate) struct WaitingRecords {
     records: Vec<WaitingRecord>,
     pub(crate) presences: Presences,
@@ -24,12 +24,14 @@ struct WaitingRecord {
 }
 
 impl WaitingRecords {
-    /// Creates an empty list. The file for the bytes is created in `temp` if it is needed.
+    /// Creates an empty list. If a file is needed for the bytes, it is created in the folder
+    /// `temp`.
     pub(crate) fn new(temp: &Path) -> Self {
         Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
     }
 
-    /// Adds the next record with the bytes to store, which are empty if they will not be read.
+    /// Adds the next record. `bytes` are the bytes to store; they may be empty if they will not be
+    /// read.
     pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<()> {
         self.records.push(WaitingRecord {
             end: self.start(self.len()) + bytes.len() as u64,
@@ -52,7 +54,7 @@ impl WaitingRecords {
         self.records[index].piece
     }
 
-    /// Returns the bytes of a record.
+    /// Returns the stored bytes of a record.
     pub(crate) fn bytes(&mut self, index: usize) -> Result<Vec<u8>> {
         let (start, end) = (self.start(index), self.records[index].end);
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -62,7 +64,7 @@ impl WaitingRecords {
         Ok(bytes)
     }
 
-    /// Returns the record with these bytes, which may differ from the stored ones.
+    /// Returns a record with the given bytes, which may differ from the stored bytes.
     pub(crate) fn record<'b>(&self, index: usize, bytes: &'b [u8]) -> Record<'b> {
         let origin = Origin {
             line: self.line(index),

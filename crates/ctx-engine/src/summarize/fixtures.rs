@@ -42,7 +42,7 @@ pub(super) fn by_rule() -> Writer {
     Writer::offline(Method::Rule, None)
 }
 
-/// Passes the records of a session to `handle`, one per line.
+/// Passes each line of a session to `handle` as a record.
 pub(super) fn each(lines: &[&str], mut handle: impl FnMut(&Record<'_>)) {
     let text = lines.join("\n") + "\n";
     let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -51,12 +51,12 @@ pub(super) fn each(lines: &[&str], mut handle: impl FnMut(&Record<'_>)) {
     }
 }
 
-/// Adds a tag with these members to a line.
+/// Adds a tag with the given members to a line.
 pub(super) fn tagged(tag: &str, line: &str) -> String {
     format!("{{\"_ctx\":{{{tag}}},{}", &line[1..])
 }
 
-/// Creates the old zone of these messages.
+/// Creates an old zone that consists of these messages.
 pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
     let mut old = OldZone::new(plan, needs, None);
     for (line, text) in (1..).zip(lines) {
@@ -97,13 +97,13 @@ fn model(source: ModelSource) -> Model {
     }
 }
 
-/// Creates a model that has no recorded answers.
+/// Creates a model without recorded answers.
 pub(super) fn silent_model() -> Model {
     let tape = Tape::new(std::env::temp_dir().join("no-such-folder"), None);
     model(ModelSource::Replayed(tape))
 }
 
-/// Creates a model with these answers, and its server.
+/// Creates a model that gives these answers, and its server.
 pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
     let answer = |text: &&str| {
         let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
@@ -112,7 +112,7 @@ pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
     acting_model(answers.iter().map(answer))
 }
 
-/// Creates a model whose server performs these acts.
+/// Creates a model whose server performs the given acts.
 pub(super) fn acting_model(acts: impl IntoIterator<Item = Act>) -> (Model, Server) {
     let server = Server::new(acts);
     let client = Client::new(Settings {

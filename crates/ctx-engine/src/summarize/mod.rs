@@ -1,4 +1,4 @@
-//! Replaces the old records of a session with one message.
+//! Replaces the old records of a session with a summary.
 
 mod assembly;
 mod batch;
@@ -34,33 +34,33 @@ pub use source::{ModelSource, Window};
 pub use writer::Writer;
 pub use zone_pass::{ChangedRecord, ZonePass, check_end};
 
-/// The options for summarizing a session that do not depend on the writer.
+/// The summarization options that do not depend on the writer.
 pub struct Plan {
-    /// Knows the header of our summaries, and recognizes the summaries of earlier compactions.
+    /// Adds the header to summaries, and recognizes the summaries of earlier compactions.
     pub recognizer: Recognizer,
-    /// The role of the message with the summary, if the dialect allows it.
+    /// The role for the message with the summary. Used if the dialect allows it.
     pub role: Role,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether to refuse an input that breaks a rule of its dialect.
+    /// Whether an input that violates a rule of its dialect is an error.
     pub strict: bool,
     /// Whether to leave out bad lines among the records that stay.
     pub drop_bad: bool,
-    /// When the notes compare the length of the summary with that of the text it replaces.
+    /// When to report the length of the summary and of the text that it replaces.
     pub tell_sizes: TellSizes,
-    /// Whether handles of shortened results may promise that the original is saved.
+    /// Whether the handles of shortened results may say that the original is saved.
     pub saved: Saved,
     /// The folder of temporary files.
     pub temp: PathBuf,
 }
 
-/// Returns a recognizer of summaries that begin with `header`, and of those of all presets.
+/// Returns a recognizer of summaries that begin with `header` or with the header of any preset.
 pub fn recognizer(header: Option<&str>) -> Recognizer {
     Recognizer::new(header, ctx_policy::headers())
 }
 
-/// When the notes compare the length of a summary with that of the text it replaces. Counting takes
-/// time, so it is optional.
+/// When to compare the length of a summary with that of the text it replaces. The comparison is
+/// optional, because counting takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {
     /// The lengths are never compared.
@@ -71,7 +71,7 @@ pub enum TellSizes {
     Always,
 }
 
-/// A summary of messages of the session.
+/// A summary of some of a session's messages.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The number of messages that the summary replaces.
@@ -80,32 +80,33 @@ pub struct Summary {
     pub earlier: u64,
     /// The text of the summary.
     pub text: String,
-    /// Whether a model's answer failed its check twice, so that code wrote the text.
+    /// Whether the text was written by code because a model's answer had failed its check twice.
     pub failed_check: bool,
     /// The method that wrote the text.
     pub method: Method,
-    /// The number of repairs that were made to a model's answer.
+    /// The number of repairs made to the model's answer.
     pub repairs: usize,
     /// The model's answer, before anything was added to it.
     answer: Option<String>,
-    /// The number of secrets removed from the source of the text, and from the finished text.
+    /// The number of secrets removed from the source of the text. `redacted_late` is the number of
+    /// secrets removed from the finished text.
     redacted: usize,
     redacted_late: usize,
 }
 
 impl Summary {
-    /// Returns true if all summarized messages were already summaries.
+    /// Returns true if all the summarized messages were themselves summaries.
     pub fn is_only_earlier(&self) -> bool {
         self.messages == self.earlier
     }
 }
 
-/// Returns the summary with its header and without secrets. Each method removes secrets from its
-/// input; this function makes the final check, whichever method wrote the text.
+/// Adds the header to a summary, and removes any remaining secrets. Each method already removes
+/// secrets from its input. This is the final check, no matter which method wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    // Quotes are marked at the start of a line, so nothing else may look like the start of a line,
-    // and names of tools or files must not control a terminal.
+    // Quotes are marked at the start of a line, so nothing else may look like a line break. Control
+    // characters in the names of tools or files must not reach a terminal.
     let is_control = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
     };
@@ -115,7 +116,7 @@ fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     summary
 }
 
-/// Adds notes on removed secrets and on the length of the summary.
+/// Adds notes about removed secrets and the length of the summary.
 fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     for (count, what) in [(summary.redacted, "summary"), (summary.redacted_late, "written summary")]
     {

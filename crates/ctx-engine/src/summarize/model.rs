@@ -12,53 +12,55 @@ use super::old::ModelInput;
 use super::source::{ModelSource, Window};
 use crate::Notes;
 
-/// A model, its instructions, and the requirements for its answer.
+/// A model, its instructions, and what is required of its answer.
 pub struct Model {
     /// The source of the model's answers.
     pub source: ModelSource,
     /// The template of the prompt.
     pub template: Template,
-    /// Whether `template` is the default prompt, which exists in several languages.
+    /// Whether `template` is the default prompt, which is available in several languages.
     pub is_default: bool,
-    /// The user's instructions on what the summary should emphasize.
+    /// The user's instructions about what the summary should emphasize.
     pub instructions: String,
-    /// The length of the summary to request, in tokens.
+    /// The requested length of the summary, in tokens.
     pub target: Option<u64>,
     /// The maximum length of the answer, as a percentage of `target`.
     pub most_percent: u64,
     /// The context window of the model.
     pub window: Window,
-    /// Whether the pass fails without a usable answer; otherwise code writes the summary.
+    /// Whether the pass fails if there is no usable answer. If not, the summary is then written by
+    /// code.
     pub must_answer: bool,
-    /// The headings that the summary must have, if the policy checks for them.
+    /// The headings that the summary must have, if the policy requires this check.
     pub headings: Option<Vec<String>>,
-    /// Returns the current time. A server may name the time at which to ask again.
+    /// Returns the current time. Needed because a server may name a time at which to retry.
     pub now: fn() -> DateTime<Utc>,
 }
 
-/// A question to the model.
+/// What the model is asked, and the limits for its answer.
 pub(super) struct Question<'q> {
     pub(super) input: &'q ModelInput,
-    /// The names and values that the summary must contain, as found by code.
+    /// The names and values that code has found and that the summary must contain.
     pub(super) reminder: &'q str,
-    /// The length to request, in tokens.
+    /// The requested length, in tokens.
     pub(super) target: u64,
     /// The maximum length of the answer, in tokens.
     pub(super) largest: Option<u64>,
     pub(super) counter: &'static dyn TokenCounter,
 }
 
-/// The answer of a model.
+/// A model's answer, and the result of its checks.
 pub(super) struct Answer {
     pub(super) summary: ModelSummary,
-    /// The answer after its check and repairs, or the reason why it is not usable.
+    /// The checked and repaired answer, or the reason why the answer is not usable.
     pub(super) checked: Result<Repaired, Reason>,
-    /// Why the answer failed the policy's check, if it did.
+    /// Why the answer failed the check required by the policy, if it did.
     pub(super) flaw: Option<String>,
 }
 
 impl Model {
-    /// Asks the model, and asks once more if the answer fails the policy's check.
+    /// Asks the model for a summary, and asks again if the answer fails the check required by the
+    /// policy.
     pub(super) fn ask(
         &self,
         question: &Question<'_>,
@@ -70,7 +72,8 @@ impl Model {
         self.ask_once(question, flaw, notes)
     }
 
-    /// Asks the model once. `flaw` describes what was wrong with the previous answer.
+    /// Asks the model once. `flaw` describes what was wrong with the previous answer, if there was
+    /// one.
     fn ask_once(
         &self,
         question: &Question<'_>,
@@ -116,7 +119,8 @@ impl Model {
         Ok(Answer { summary, checked, flaw })
     }
 
-    /// Returns the prompt for a summary of this length, in the user's language if we have one.
+    /// Returns the prompt for a summary of `target` tokens, in the user's language if there is such
+    /// a prompt.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
         let small = Template::small_in(language, target);
@@ -130,7 +134,8 @@ impl Model {
         }
     }
 
-    /// Returns why an answer fails the policy's check, or `None` if it passes or is not checked.
+    /// Returns why an answer fails the check required by the policy, or `None` if it passes or no
+    /// check is required.
     fn flaw(
         &self,
         template: &Template,
@@ -163,8 +168,8 @@ fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> S
     }
 }
 
-/// Translates the headings of one template into those of another, and omits headings that the other
-/// template lacks.
+/// Translates headings of the template `from` into those of the template `to`. Omits headings
+/// without a counterpart.
 fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String> {
     let (from, to) = (from.headings(), to.headings());
     let in_other = |heading: &String| match from.iter().position(|known| known == heading) {
@@ -174,7 +179,7 @@ fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String
     headings.iter().filter_map(in_other).collect()
 }
 
-/// Adds notes on how the answer was obtained.
+/// Adds notes about how the answer was obtained.
 pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes) {
     let redacted = input.redacted();
     if redacted > 0 {
@@ -210,7 +215,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
 }
 
-/// Adds notes on what was repaired in the model's answer.
+/// Adds a note about what was repaired or is missing in the model's answer.
 pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let repairs = repaired.repairs.to_string();
     let missing = repaired.missing.join(", ");
@@ -218,7 +223,7 @@ pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let what = [Some(repairs).filter(|repairs| !repairs.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
-    // Missing sections are reported, but the answer stays as it is.
+    // Missing sections alone do not change the answer, so they cause only a remark.
     if repaired.repairs.total() > 0 {
         notes.warn(format_args!("the model's answer was repaired: {what}"));
     } else if !what.is_empty() {
@@ -293,7 +298,7 @@ mod tests {
         model.is_default = true;
         let template = model.template_for(&input, 500);
         assert_eq!(template.headings()[..2], ["目标", "约束与偏好"]);
-        // A short summary has no space for headings.
+        // A short summary has no room for headings.
         let small = model.template_for(&input, 100);
         assert_eq!(small.headings(), [""; 0]);
         assert!(small.prompt("", 100).contains("不要标题"));

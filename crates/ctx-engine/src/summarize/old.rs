@@ -1,4 +1,4 @@
-//! Gathers the old records while a session is read, for the summary that replaces them.
+//! Gathers what is needed for a summary of the old records while a session is read.
 
 use ctx_format::{Message, Zone};
 use ctx_redact::redact;
@@ -11,32 +11,33 @@ use super::{Plan, Summary};
 use crate::ledger::LedgerReader;
 use crate::message_counter::PER_MESSAGE;
 
-/// The data that a writer needs about the old records before it can write their summary.
+/// What a writer needs to know about the old records to summarize them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Whether the ledger is needed. Without a ledger, the counts for a rule summary are gathered.
+    /// Whether the ledger is needed. If not, the counts for a rule summary are gathered instead.
     pub ledger: bool,
-    /// Whether the input of a model is needed, and the source for checking the model's answer.
+    /// Whether the input for a model is needed, together with the source for checking the model's
+    /// answer.
     pub model: bool,
 }
 
 impl Needs {
-    /// Returns true if the data gathered for these needs also covers `others`.
+    /// Returns true if the data gathered for these needs is also sufficient for `others`.
     pub fn cover(self, others: Self) -> bool {
         self.ledger == others.ledger && (self.model || !others.model)
     }
 }
 
-/// The old records of a session: the material for the summary, and their size.
+/// The old records of a session: the material for their summary, and their size.
 pub(super) struct OldZone {
     needs: Needs,
-    /// Reads the ledger, if it is needed and the caller does not provide one.
+    /// Builds the ledger, if one is needed and the caller does not provide it.
     reader: Option<LedgerReader>,
     /// The ledger; empty unless a ledger is needed.
     pub(super) ledger: Ledger,
-    /// The counts for a rule summary; gathered only if no ledger is needed.
+    /// The counts for a rule summary. Gathered only if no ledger is needed.
     pub(super) rule: RuleSummary,
-    /// The input of the model; gathered only if a model is asked.
+    /// The input for the model. Gathered only if a model is to be asked.
     pub(super) input: Option<ModelInput>,
     /// The number of messages in the zone.
     pub(super) messages: u64,
@@ -44,17 +45,18 @@ pub(super) struct OldZone {
     earlier_messages: u64,
     /// The number of lines in the zone that are not messages.
     pub(super) other_lines: u64,
-    /// The texts of the messages, up to [`COMPARED`] bytes in all; `ends` has the end of each text.
+    /// The texts of the messages, up to a total of [`COMPARED`] bytes. `ends` contains the end of
+    /// each text.
     texts: String,
     ends: Vec<usize>,
     /// The total length of the texts, in bytes.
     bytes: usize,
-    /// The tokens that were cut from messages that stay. The summary replaces these as well.
+    /// The number of tokens cut from messages that stay. The summary replaces the cut text as well.
     pub(super) shortened: u64,
     pub(super) counter: &'static dyn TokenCounter,
 }
 
-/// The input of a model, without secrets, and the source for checking its answer.
+/// The input for a model, without secrets, and the source for checking the model's answer.
 #[derive(Default)]
 pub(super) struct ModelInput {
     pub(super) transcript: Transcript,
@@ -64,10 +66,11 @@ pub(super) struct ModelInput {
     redacted: usize,
 }
 
-/// The size of a message. If the ledger is known, the summary of a long zone needs nothing else.
+/// The size of a message. Nothing else about old messages is needed if the ledger is known and
+/// there are too many of them to compare sizes.
 #[derive(Clone, Copy)]
 pub(super) struct MessageSize {
-    /// The bytes of the message's texts.
+    /// The total length of the message's texts, in bytes.
     pub(super) bytes: u32,
     /// Whether the message continues the message before it.
     pub(super) continues: bool,
@@ -75,21 +78,22 @@ pub(super) struct MessageSize {
     pub(super) is_earlier: bool,
 }
 
-/// Above this many bytes, the tokens of the old records are not counted.
+/// The number of bytes above which the tokens of the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
-/// If the old records have this many times the bytes of the summary, they certainly have more
-/// tokens than the summary, and counting these would take longer than everything else.
+/// If the old records have more than this many times as many bytes as the summary, they certainly
+/// have more tokens, so the tokens need not be counted, which would take longer than everything
+/// else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.
 const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
 /// The approximate number of bytes per token.
 const BYTES_A_TOKEN: u64 = 4;
-/// Without a requested length, a summary has the length of the replaced text divided by this.
+/// The default length of a summary is the length of the replaced text divided by this number.
 const DEFAULT_SHARE: u64 = 5;
 
 impl OldZone {
-    /// Creates an empty zone. `read` is the ledger of the caller, if there is one.
+    /// Creates an empty zone. `read` is the ledger, if the caller provides it.
     pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
         Self {
             needs,
@@ -108,13 +112,13 @@ impl OldZone {
         }
     }
 
-    /// Returns true if messages that stay must be added, too.
+    /// Returns true if messages that stay must also be added.
     pub(super) fn reads_kept(&self) -> bool {
         self.reader.is_some() || self.input.is_some()
     }
 
-    /// Adds a message that stays. The summary need not repeat this message, but a model's answer
-    /// may refer to it.
+    /// Adds a message that stays. The summary need not repeat its content, but a model's answer may
+    /// refer to it.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
         self.support(message);
         if let Some(reader) = &mut self.reader {
@@ -122,14 +126,15 @@ impl OldZone {
         }
     }
 
-    /// Marks a message as kept in the ledger that the caller provided.
+    /// Marks a message as kept in the ledger provided by the caller.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         if self.needs.ledger {
             self.ledger.absorb(0, Reading::of_stay(message));
         }
     }
 
-    /// Adds a kept message before it is shortened, because a model's answer may refer to it.
+    /// Adds the full text of a message that stays to the model's input, because the summary may
+    /// refer to parts that are cut from the message later.
     pub(super) fn support(&mut self, message: &Message<'_>) {
         if let Some(input) = &mut self.input {
             input.source.push(message);
@@ -137,8 +142,8 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of the zone, from a record with this line and length. `earlier` is the text
-    /// of the earlier summary in the message, if there is one.
+    /// Adds a message of the zone. `line` and `bytes` are the line and the length of its record.
+    /// `earlier` is the text of the earlier summary that the message contains, if any.
     pub(super) fn push(
         &mut self,
         line: u64,
@@ -169,7 +174,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of which only the size is needed.
+    /// Adds a message of which only the size is known.
     pub(super) fn push_size(&mut self, size: MessageSize) {
         self.messages += u64::from(!size.continues);
         self.earlier_messages += u64::from(size.is_earlier);
@@ -190,35 +195,35 @@ impl OldZone {
         }
     }
 
-    /// Ends the input, so that the ledger is complete.
+    /// Ends the input, and completes the ledger.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.ledger = reader.finish();
         }
     }
 
-    /// Returns a summary of the zone whose text is `text`.
+    /// Returns a summary of the zone with the given text.
     pub(super) fn summary(&self, text: String) -> Summary {
         let (messages, earlier) = (self.messages, self.earlier_messages);
         Summary { messages, earlier, text, ..Summary::default() }
     }
 
-    /// Returns the length of a summary, in tokens, if none is requested.
+    /// Returns the length, in tokens, of a summary for which no length is requested.
     pub(super) fn default_length(&self) -> u64 {
         let (least, most) = DEFAULT_LENGTH;
         (self.bytes as u64 / (BYTES_A_TOKEN * DEFAULT_SHARE)).clamp(least, most)
     }
 
-    /// Returns the tokens that a summary must not exceed, or `None` if the zone is too long for a
-    /// limit to matter.
+    /// Returns the maximum number of tokens for a summary, or `None` if the zone is so long that no
+    /// limit is needed.
     pub(super) fn most_tokens(&self) -> Option<u64> {
-        // Calls have no text, but they are summarized as well.
+        // Calls are not included in the texts, but they are summarized as well.
         let sent = self.input.as_ref().map(|input| &input.transcript);
         let sent = sent.map_or(0, |sent| sent.tokens(self.counter));
         Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)
     }
 
-    /// Returns the tokens of the texts, or `None` if there is too much text to count.
+    /// Returns the token count of the texts, or `None` if there is too much text to count.
     fn text_tokens(&self) -> Option<u64> {
         let mut start = 0;
         let tokens = |end: &usize| {
@@ -229,13 +234,14 @@ impl OldZone {
         (self.bytes <= COMPARED).then(|| self.ends.iter().map(tokens).sum())
     }
 
-    /// Returns true if the zone is so much longer than this summary that no tokens need be counted.
+    /// Returns true if the zone is so much longer than the summary that no tokens need to be
+    /// counted.
     pub(super) fn is_far_longer_than(&self, summary: &str) -> bool {
         self.bytes > FAR_LONGER * summary.len()
     }
 
-    /// Returns the tokens of the zone and of its summary, or `None` if the zone is too long to
-    /// count.
+    /// Returns the token counts of the zone and of its summary, or `None` if the zone is too long
+    /// to count.
     pub(super) fn sizes(&self, summary: &str) -> Option<(u64, u64)> {
         let before = self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages;
         Some((before, self.counter.count(summary) + PER_MESSAGE))
@@ -243,12 +249,12 @@ impl OldZone {
 }
 
 impl ModelInput {
-    /// Returns true if the zone has no text.
+    /// Returns true if there is no text for the model to summarize.
     pub(super) fn is_silent(&self) -> bool {
         self.earlier.is_empty() && self.transcript.is_empty()
     }
 
-    /// Returns how many secrets were removed.
+    /// Returns how many secrets were removed from the input.
     pub(super) fn redacted(&self) -> usize {
         self.redacted + self.transcript.redacted
     }
@@ -356,7 +362,7 @@ mod tests {
         zone.shortened = 7;
         assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));
         assert!(zone.is_far_longer_than("12345678") && !zone.is_far_longer_than(&line));
-        // The labels that are sent to a model count as well.
+        // The labels that are sent to a model are counted as well.
         assert_eq!(zone.most_tokens(), Some(102 + 4));
         let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
         let zone = old(&plan, LEDGER, &[&long]);

@@ -1,4 +1,4 @@
-//! Reports how a summary was made, for programs and for the audit log.
+//! The report on how a summary was made, for programs and for the audit log.
 
 use std::path::Path;
 
@@ -12,24 +12,25 @@ use super::Summary;
 /// How a summary was made, and what the model cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// The method that wrote the summary; `none` if there is no summary.
+    /// The method with which the summary was written; `none` if there is no summary.
     pub method: Method,
-    /// Whether code wrote the summary instead of a model.
+    /// Whether the summary was written by code although a model was requested.
     pub fell_back: bool,
-    /// The cost of asking models.
+    /// What asking models has cost.
     #[serde(flatten)]
     pub usage: Usage,
 }
 
 impl Summing {
-    /// Creates the report for a summary by the method `wanted`, or for no summary.
+    /// Creates the report. `wanted` is the requested method, which may differ from the method that
+    /// wrote `summary`. `summary` is `None` if nothing was summarized.
     pub fn new(wanted: Method, summary: Option<&Summary>, usage: Usage) -> Self {
         let method = summary.map_or(Method::None, |summary| summary.method);
         let by_code = method != Method::Llm && method != Method::None;
         Self { method, fell_back: wanted == Method::Llm && by_code, usage }
     }
 
-    /// Adds the figures of another summary of the same batch.
+    /// Adds the figures of another summary in the same batch.
     pub(crate) fn add(&mut self, next: &Self) {
         if next.method != Method::None {
             self.method = next.method;
@@ -39,7 +40,7 @@ impl Summing {
     }
 }
 
-/// The JSON report of `ctx-summarize`. The keys are a contract: keys may be added, never removed.
+/// The JSON report of `ctx-summarize`. The keys are stable: keys may be added but never removed.
 #[derive(Default, Serialize)]
 pub struct Report<'a> {
     /// The session as the user named it; `None` for stdin.
@@ -56,7 +57,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates the report on a summary, or on a session without anything to summarize.
+    /// Creates the report on a session. `summary` is `None` if there was nothing to summarize.
     pub fn new(
         name: Option<&'a str>,
         summary: Option<&Summary>,
@@ -75,7 +76,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Adds the output file, the session's id in the store, and the file there with its summaries.
+    /// Adds the output file and, from the store, the session's id and the file with its summaries.
     #[must_use]
     pub fn written(mut self, output: Option<&Path>, stored: Option<(&'a str, &Path)>) -> Self {
         let path = |path: &Path| path.display().to_string();

@@ -1,5 +1,5 @@
-//! Shortens records that stay. A long tool result keeps its beginning and end, with a handle for
-//! the whole text. If that is not enough, long call arguments are cut as well.
+//! Shortens records that stay. Of a long tool result, the beginning and the end stay, followed by a
+//! handle for the whole text. If this is not enough, long call arguments are also cut.
 
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
@@ -7,14 +7,14 @@ use crate::prune::shorten_arguments;
 use ctx_format::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
 use ctx_summary::ledger::{is_observation, without_reminders};
 
-/// The tokens of the `[…]` at a cut.
+/// The number of tokens in the `[…]` that marks a cut.
 const MARK: u64 = 4;
-/// The minimum number of tokens to keep of a text.
+/// The minimum number of tokens to keep of a text that is cut.
 const LEAST_TEXT: u64 = 8;
-/// The percentage of the kept text that comes from its beginning. Files and lists matter most at
-/// the top, but the output of a command ends with its result.
+/// The percentage of the kept text that comes from the beginning of the original. The most
+/// important part is at the top of files and lists, but at the end of a command's output.
 const HEAD: usize = 60;
-/// The maximum length of a string in the arguments of a call, in characters.
+/// The maximum length of a string in call arguments, in characters.
 const ARGUMENT_CHARS: usize = 120;
 
 /// Shortens the records of a session.
@@ -22,22 +22,23 @@ const ARGUMENT_CHARS: usize = 120;
 pub(super) struct Shortener<'p> {
     pub(super) dialect: &'p dyn Dialect,
     pub(super) counter: &'p MessageCounter,
-    /// Whether handles may promise that the original is saved.
+    /// Whether handles may say that the original is saved.
     pub(super) saved: Saved,
 }
 
 /// The limits for a shortened record.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// The maximum tokens of each result.
+    /// The maximum number of tokens per tool result.
     pub(super) tokens: u64,
-    /// Whether long arguments of calls are shortened.
+    /// Whether to shorten long strings in call arguments as well.
     pub(super) arguments: bool,
 }
 
 impl Shortener<'_> {
-    /// Shortens each result that has more than about as many tokens as `limits` allows. `calls`
-    /// names the calls that the results answer. Returns `None` if nothing gets smaller.
+    /// Shortens the parts of a record that exceed `limits`, which are met approximately. `calls`
+    /// contains the names of the calls that the results answer. Returns `None` if nothing becomes
+    /// smaller.
     pub(super) fn shorten(
         &self,
         record: &Record<'_>,
@@ -71,15 +72,16 @@ impl Shortener<'_> {
         (!edits.is_empty()).then(|| record.edited(&edits))
     }
 
-    /// Returns the beginning and end of a text with its handle, in at most `tokens` tokens unless
-    /// the handle needs more.
+    /// Returns the beginning and end of a text, followed by its handle. The result has about
+    /// `tokens` tokens, or more if the handle needs more.
     fn short(&self, text: &str, tokens: u64, call: &str) -> Option<String> {
         let whole = self.counter.text(text);
         if whole <= tokens {
             return None;
         }
         let (body, earlier) = split_handle(text);
-        // Reminders are not part of the tool's output, so they are removed to leave it more space.
+        // Reminders are not part of the tool's output, so they are removed to leave more space for
+        // it.
         let body = without_reminders(body);
         let body = body.trim_end();
         let handle = earlier.unwrap_or_else(|| Handle::of(text, call, self.saved));
@@ -88,8 +90,8 @@ impl Shortener<'_> {
         let (mut low, mut high) = (0, body.len());
         let mut bytes = share(body.len(), room, whole);
         let mut best: Option<(String, u64)> = None;
-        // The number of bytes per token varies, so each attempt corrects the length of the next
-        // one.
+        // The number of bytes per token varies within a text, so the length is corrected after each
+        // attempt.
         for _ in 0..CORRECTIONS {
             let short = handle.behind(&ends(body, bytes));
             let now = self.counter.text(&short);
@@ -101,7 +103,7 @@ impl Shortener<'_> {
                 }
             } else {
                 high = bytes;
-                // A shortened text above the limit is still better than the whole text.
+                // Even a shortened text above the limit is better than the whole text.
                 if best.as_ref().is_none_or(|(_, than)| *than > now) {
                     best = Some((short, now));
                 }
@@ -116,8 +118,8 @@ impl Shortener<'_> {
     }
 }
 
-/// Returns the output of a command that is in a user message instead of a tool result, and its
-/// position.
+/// If the record is a user message with the output of a command, which some agents send instead of
+/// a tool result, returns the output and its position.
 pub(super) fn observation<'m>(
     record: &Record<'_>,
     message: &'m Message<'_>,
@@ -128,12 +130,13 @@ pub(super) fn observation<'m>(
     (message.role == Role::User && is_observation(text)).then(|| (Slot::text(object, raw), &**text))
 }
 
-/// How many times the length of a shortened text is corrected.
+/// How many times to correct the length of a shortened text.
 const CORRECTIONS: usize = 4;
-/// A text that is at most this many tokens below its limit is long enough.
+/// The length of a shortened text is not corrected further if it is at most this many tokens below
+/// the limit.
 const CLOSE: u64 = 8;
 
-/// Returns the beginning and end of a text, in about this many bytes.
+/// Returns the beginning and end of a text, with about `bytes` bytes in total.
 fn ends(body: &str, bytes: usize) -> String {
     if bytes >= body.len() {
         return body.trim_end().to_owned();
@@ -144,16 +147,16 @@ fn ends(body: &str, bytes: usize) -> String {
     format!("{}\n[…]\n{}", body[..head].trim_end(), body[tail..].trim_start())
 }
 
-/// Returns how many of these bytes have `part` tokens, if all of them have `whole` tokens.
+/// Estimates how many bytes hold `part` tokens, given that `bytes` bytes hold `whole` tokens.
 fn share(bytes: usize, part: u64, whole: u64) -> usize {
     usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }
 
-/// Names, numbers and paths up to this many bytes are not cut, because half a name is a different
-/// name.
+/// The maximum length in bytes of names, numbers and paths that are not cut. Half of a name would
+/// be a different name.
 const FARTHEST: usize = 80;
 
-/// Returns the last position up to `at` that is not inside a name.
+/// Returns the last position, no later than `at`, that is not inside a name.
 fn cut_before(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = at.min(bytes.len());
@@ -237,7 +240,7 @@ mod tests {
         let short = String::from_utf8(short).expect("UTF-8");
         assert!(short.contains("bash-$\\n⟦ctx: all") && short.ends_with(r#","x":1}"#), "{short}");
         assert!(short.len() < 400);
-        // The text of a user is never cut.
+        // Text written by the user is never cut.
         assert_eq!(shorten(&said("and so on")), None);
     }
 

@@ -1,4 +1,4 @@
-//! Where the answers of a model come from, and how much the model can read.
+//! Where a model's answers come from, and how large the model's context window is.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -10,16 +10,16 @@ use crate::Notes;
 
 /// The source of a model's answers.
 pub enum ModelSource {
-    /// A server that is asked for each answer.
+    /// A server, which is asked for each answer.
     Server(Client),
-    /// A server whose answers are recorded on a tape.
+    /// A server, whose answers are also recorded on a tape.
     Recorded(Client, Tape),
-    /// Answers that were recorded earlier; no server is asked.
+    /// A tape of answers that were recorded earlier. No server is asked.
     Replayed(Tape),
 }
 
 impl ModelSource {
-    /// Asks the model, and adds its cost to `usage`.
+    /// Asks the model, and adds what it cost to `usage`.
     pub fn ask(
         &self,
         question: &ctx_llm::Question<'_>,
@@ -36,7 +36,8 @@ impl ModelSource {
         }
     }
 
-    /// Returns the window that the server reports, or reported when the answers were recorded.
+    /// Returns the context window as reported by the server. For recorded answers, the server's
+    /// report was recorded as well.
     fn window(&self) -> Result<Option<u64>, LlmError> {
         match self {
             Self::Server(client) => Ok(client.window()),
@@ -55,26 +56,27 @@ impl fmt::Display for ModelSource {
     }
 }
 
-/// The limit for the input and output of a model together, in tokens.
+/// A model's context window: the limit for its input and output together, in tokens.
 #[derive(Debug)]
 pub struct Window {
-    /// The window that the user gave, or the one that our list has for the model.
+    /// The window that the user gave or, failing that, the window in our list of models.
     listed: Option<u64>,
-    /// Whether the server may use another window than `listed`.
+    /// Whether the server may use a window other than `listed`.
     may_differ: bool,
-    /// The window that the server reported. The server is asked only once.
+    /// The window reported by the server, which is asked only once.
     told: OnceCell<Option<u64>>,
 }
 
-/// Hardly any model has a shorter window than this, so a request that fits into it needs no lookup.
+/// A window that hardly any model falls short of. If a request fits into it, the server is not
+/// asked for its window.
 const SHORTEST: u64 = 4_096;
-/// The assumed window of an unknown model.
+/// The window that is assumed for unknown models.
 const GUESS: u64 = 32_000;
 
 impl Window {
-    /// Uses the given window, or otherwise the listed window of the named model. A server may give
-    /// a model with public weights a smaller window than the listed one, and only the server may
-    /// know the window of an unlisted model.
+    /// Creates the window from `said`, which the user gave, or from our entry for the named model.
+    /// The server may have to be asked as well, because it can run a model with public weights in a
+    /// smaller window, and because only the server knows the window of an unlisted model.
     pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
         let model = name.and_then(ctx_tokens::model);
         Self {
@@ -84,8 +86,8 @@ impl Window {
         }
     }
 
-    /// Returns the window for a request of `needed` tokens. The server is asked at most once, and
-    /// only if its answer matters.
+    /// Returns the window to use for a request of `needed` tokens. Asks the server at most once,
+    /// and only if the answer matters.
     pub fn tokens(
         &self,
         source: &ModelSource,
@@ -108,8 +110,8 @@ impl Window {
     }
 }
 
-/// Notes that the window is unknown, as a warning if the request needs more than the assumed
-/// window.
+/// Adds a note that the window is unknown. The note is a warning if the request may not fit into
+/// the assumed window.
 fn tell_guess(needed: u64, notes: &mut Notes) {
     let what = format!(
         "the model's window is unknown and assumed to be {GUESS} tokens; set it with --llm-window"
@@ -129,7 +131,7 @@ mod tests {
     use super::Window;
     use crate::Notes;
 
-    /// Returns the window for a request of this size, how often the server was asked, and the
+    /// Returns the window for a request of this size, how many times the server was asked, and the
     /// notes.
     fn tokens(window: &Window, needed: u64, acts: Vec<Act>) -> (u64, usize, Vec<String>) {
         let (model, server) = acting_model(acts);

@@ -1,4 +1,4 @@
-//! Writes summaries, either with code or with a model and code as the fallback.
+//! Writes summaries, either with code alone or with a model and code as the fallback.
 
 use ctx_llm::LlmError;
 use ctx_policy::Method;
@@ -15,69 +15,72 @@ use crate::{ErrorKind, Notes, Result};
 
 /// Decides who writes a summary, and writes it.
 pub struct Writer {
-    /// The method that code uses if there is no model or no usable answer: extractive or rule.
+    /// The method to use if there is no model or its answer is not usable: extractive or rule.
     pub offline: Method,
-    /// The maximum length of a summary written by code, in tokens.
+    /// The maximum length of summaries written by code, in tokens.
     pub limit: Option<u64>,
     /// The model to ask first.
     pub model: Option<Model>,
-    /// Whether to complete a model's answer with important items from the ledger.
+    /// Whether to add important missing items from the ledger to a model's answer.
     pub completes: bool,
 }
 
-/// If the whole context has a budget, the percentage of the remaining tokens that a model is asked
-/// to use. The other tokens are for the latest messages.
+/// The percentage of the tokens left by the system messages that a model is asked to use for its
+/// summary if the whole context has a budget. The rest is for the latest messages.
 const MODEL_SHARE: u64 = 60;
-/// The percentage of the longest answer that is reserved until the model has answered, because
-/// other tokenizers count differently. The latest messages get what the answer does not use.
+/// How much to reserve for a model's answer, as a percentage of its maximum length. This is more
+/// than 100, because the model's tokenizer may count differently. What the answer does not use goes
+/// to the latest messages.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
-/// The tokens of the fixed text around a summary.
+/// The number of tokens in the fixed text around a summary.
 const AROUND: u64 = 40;
 /// The minimum length to request from a model, in tokens.
 const LEAST_TARGET: u64 = 64;
-/// Without a requested length, a summary has the length of the replaced text divided by this,
-/// within the limits `USUAL`.
+/// The length to request from a model by default is the length of the replaced text divided by this
+/// number, within the limits `USUAL`.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
-/// An answer that is too long loses lines at its end, but at least this percentage must remain.
+/// The minimum percentage of a model's answer that must remain if lines at its end are removed
+/// because it is too long.
 const LEAST_LEFT: u64 = 50;
-/// The maximum tokens of the list of items that a model is told to keep.
+/// The maximum number of tokens in the list of items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-/// If less space than this is left, the latest messages need it more than a list of missing values.
+/// The minimum space, in tokens, for adding a list of missing values. If there is less space, it is
+/// more useful for the latest messages.
 const LITTLE_ROOM: u64 = 330;
-/// A list of missing values has the length of the model's answer divided by this, within the limits
-/// `LIST`.
+/// The maximum length of a list of missing values is the length of the model's answer divided by
+/// this number, within the limits `LIST`.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
-/// A list of missing values has at most this many lines, plus one for each `LINE_TOKENS` unused
-/// tokens.
+/// The maximum number of lines in a list of missing values. There may be one more for every
+/// `LINE_TOKENS` unused tokens.
 const LIST_LINES: usize = 12;
 const LINE_TOKENS: u64 = 8;
 
-/// A summary that was made for one output of a session, for use in another output that keeps more
-/// messages. The model is not asked again.
+/// A summary that was written for one output of a session and is reused in another output that
+/// keeps more messages. The model is not asked again.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
-    /// The input that the model was given.
+    /// The input from which the model wrote the summary.
     pub(super) input: Option<ModelInput>,
-    /// The tokens that a list of missing values may have in addition to the usual number.
+    /// The number of tokens by which a list of missing values may exceed its usual length.
     pub(super) list: u64,
 }
 
 impl Writer {
-    /// Creates a writer without a model.
+    /// Creates a writer that asks no model.
     pub fn offline(offline: Method, limit: Option<u64>) -> Self {
         Self { offline, limit, model: None, completes: false }
     }
 
-    /// Returns the data that the writer needs.
+    /// Returns what the writer needs to know about the old records.
     pub fn needs(&self) -> Needs {
         Needs { ledger: self.offline == Method::Extractive, model: self.model.is_some() }
     }
 
-    /// Returns how many tokens of `room` to reserve for a model's summary, or `None` if there is no
-    /// model.
+    /// Returns how many of `room` tokens to reserve for a model's summary, or `None` if no model is
+    /// asked.
     pub(super) fn share(&self, room: u64) -> Option<u64> {
         let model = self.model.as_ref()?;
         let asked = model.target.unwrap_or(room * MODEL_SHARE / 100);
@@ -85,8 +88,8 @@ impl Writer {
         Some(most.min(room * MOST_SHARE / 100))
     }
 
-    /// Writes the summary of the old records. `room` is the number of tokens that the context has
-    /// left for the summary; `None` if the context has no budget.
+    /// Writes the summary of the old records. `room` is the number of tokens available for the
+    /// summary, or `None` if the context has no budget.
     pub(super) fn write(
         &self,
         old: &OldZone,
@@ -101,7 +104,8 @@ impl Writer {
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
-        // A replay of recorded answers must always give the same result, so code does not step in.
+        // Code does not replace a missing recorded answer, because a replay must always have the
+        // same result.
         if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
             return Err(error.into());
         }
@@ -112,7 +116,8 @@ impl Writer {
         Ok(Summary { failed_check, ..self.by_code(old, room) })
     }
 
-    /// Writes the summary of the old records without a model. `room` is as in `write`.
+    /// Writes the summary of the old records without a model. `room` has the same meaning as in
+    /// [`Self::write`].
     pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Summary {
         let within = |room| [self.limit, room].into_iter().flatten().min();
         let (text, redacted) = if self.needs().ledger {
@@ -124,7 +129,7 @@ impl Writer {
         Summary { method: self.offline, redacted, ..old.summary(text) }
     }
 
-    /// Returns a model's summary, checked, repaired and, if requested, completed.
+    /// Returns a model's summary after checking, repairing and, if requested, completing it.
     fn by_model(
         &self,
         model: &Model,
@@ -157,12 +162,13 @@ impl Writer {
         tell(&answer.summary, input, notes);
         let mut repaired = answer.checked.map_err(|reason| none(&reason.to_string()))?;
         if model.is_default {
-            // With the default prompt, models leave out empty sections.
+            // The default prompt tells models to leave out empty sections.
             repaired.missing.clear();
         }
         if let Some(room) = room {
             let over = none("the answer is too long for the budget");
-            // Only the default template puts the most important parts first.
+            // Lines at the end can be removed only if the most important parts come first, as they
+            // do with the default template.
             let ordered = model.is_default && model.headings.is_none();
             let least = if ordered { LEAST_LEFT } else { 100 };
             let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
@@ -185,8 +191,8 @@ impl Writer {
         Ok(self.completed(summary, old, Some(input), (room, has_list, 0)))
     }
 
-    /// Uses the answer of an earlier summary in another output, if it fits. `room` is as in
-    /// `write`.
+    /// Reuses a model's answer in another output, if it fits. `room` has the same meaning as in
+    /// [`Self::write`].
     pub(super) fn again(&self, given: &ReusedSummary, old: &OldZone, room: u64) -> Option<Summary> {
         let before = &given.summary;
         let Some(answer) = &before.answer else {
@@ -207,9 +213,9 @@ impl Writer {
         fits.then(|| self.completed(summary, old, given.input.as_ref(), list))
     }
 
-    /// Returns a model's answer, followed by a short list of the values that it lacks, within
-    /// `room`. `has_list` tells whether the list may have its usual number of tokens, and `more` is
-    /// the number of tokens that it may have in addition.
+    /// Completes a model's answer with a short list of the values that it lacks, within `room`
+    /// tokens. If `has_list` is set, the list may have its usual length. `more` is the number of
+    /// tokens that it may have in addition.
     fn completed(
         &self,
         mut summary: Summary,
@@ -243,27 +249,27 @@ impl Writer {
         summary
     }
 
-    /// Returns the names and values that a summary must contain, as found by code.
+    /// Returns the names and values that code has found and that a summary must contain.
     fn reminder(&self, old: &OldZone) -> String {
         let ledger = self.ledger_to_complete(old);
         ledger.map_or_else(String::new, |ledger| must_keep(ledger, MUST_KEEP, old.counter))
     }
 
-    /// Returns the ledger for completing a model's answer, if that is requested.
+    /// Returns the ledger from which to complete a model's answer, if this is requested.
     fn ledger_to_complete<'o>(&self, old: &'o OldZone) -> Option<&'o Ledger> {
         (self.completes && self.needs().ledger).then_some(&old.ledger)
     }
 }
 
-/// Returns the space that is left after the line that marks the text as a record. The extractive
-/// summary contains that line itself.
+/// Subtracts the line that marks a summary as a record from the available space. Not needed for
+/// extractive summaries, which contain that line themselves.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");
     room.map(|room| room.saturating_sub(old.counter.count(&line())))
 }
 
-/// Returns the length to request from a model: the given length, or otherwise one that fits the
-/// space or the replaced text.
+/// Returns the length to request from a model. Unless a length is given, it depends on the
+/// available space or, without a budget, on the length of the replaced text.
 fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     let Some(room) = room else {
         let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
@@ -274,8 +280,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
-/// Returns as many of the first lines of an answer as fit, without a heading as the last line.
-/// Returns `None` if less than `least` percent of the answer would be left.
+/// Returns as many lines from the beginning of an answer as fit, not ending with a heading. Returns
+/// `None` if less than `least` percent of the answer would remain.
 fn up_to<'a>(
     answer: &'a str,
     room: u64,
@@ -294,8 +300,9 @@ fn ends_in_heading(text: &str) -> bool {
     text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
-/// Returns the maximum tokens of a completed summary if the context has no budget: the limit of the
-/// model's answer, but at most half of `largest`, the tokens that the summary replaces.
+/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. This
+/// is the maximum length of the model's answer, but no more than half of `largest`, the length of
+/// the replaced text.
 fn longest(asked: u64, largest: Option<u64>) -> u64 {
     largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }
@@ -386,7 +393,7 @@ mod tests {
         let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
         let error = error.expect_err("nothing is on file");
         assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
-        // Without text, the model is not asked.
+        // If there is no text, the model is not asked.
         let empty = r#"{"role":"user","content":""}"#;
         let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
         assert_eq!(summary.expect("by code").messages, 1);
@@ -415,7 +422,7 @@ mod tests {
         let answer = "## Goal\nShip order W8123 today.\n\n## Places\nsrc/ship.rs";
         let kept = |room, least| up_to(answer, room, least, counter);
         assert_eq!(kept(100, 100), Some(answer));
-        // A heading without lines below it is removed, too.
+        // A heading with no lines below it is also removed.
         let first = "## Goal\nShip order W8123 today.";
         assert_eq!(kept(12, 50), Some(first));
         assert_eq!(kept(8, 50), Some(first));

@@ -1,4 +1,4 @@
-//! Summarizes the records of a session that a split has put into the old zone.
+//! Summarizes those records of a session that have been put into the old zone.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use crate::{ErrorKind, Notes, Result};
 /// Takes the records of a session together with their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
-    /// What the tags say about zones so far.
+    /// What the tags read so far say about zones.
     pub zones: ZoneReader,
     has_old: bool,
     unread: FirstUnread,
 }
 
-/// The new form of a record that was changed before it reaches this pass.
+/// The new content of a record that was changed before it reached this pass.
 pub struct ChangedRecord<'m> {
     /// The new bytes without a tag.
     pub bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct ChangedRecord<'m> {
 }
 
 impl<'p> ZonePass<'p> {
-    /// Creates a pass that gathers the data that a writer `needs`.
+    /// Creates a pass that gathers what a writer needs, according to `needs`.
     pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),
@@ -40,20 +40,20 @@ impl<'p> ZonePass<'p> {
         }
     }
 
-    /// Adds the next record, whose tag names its zone.
+    /// Adds the next record. Its zone is taken from its tag.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_to(zone, record)
     }
 
-    /// Adds the next record, which is in this zone.
+    /// Adds the next record, which is in the given zone.
     pub(super) fn push_to(&mut self, zone: Zone, record: &Record<'_>) -> Result<()> {
         self.unread.look_at(record, self.assembly.dialect.map(|it| it as &dyn Dialect));
         self.push_in(zone, record, None)
     }
 
-    /// Adds the next record of a session that is known to be understood. `changed` has the new form
-    /// of the record, if it was changed before.
+    /// Adds the next record of a session that is known to be understood. `changed` is the new
+    /// content of the record, if it has been changed.
     pub fn push_in(
         &mut self,
         zone: Zone,
@@ -88,12 +88,12 @@ impl<'p> ZonePass<'p> {
         assembly.stay(record, outline.as_ref(), &bytes)
     }
 
-    /// Leaves out the next record, whatever its zone.
+    /// Leaves out the next record, regardless of its zone.
     pub fn drop(&mut self, record: &Record<'_>) {
         self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
     }
 
-    /// Ends the input and checks the output.
+    /// Ends the input, and checks the output.
     pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>> {
         if self.has_old {
             self.unread.refuse("summarized")?;
@@ -101,7 +101,7 @@ impl<'p> ZonePass<'p> {
         self.assembly.finish(notes)
     }
 
-    /// Checks the whole output and writes the summary, before any byte of the output is written.
+    /// Checks the whole output, writes the summary, and returns the new session.
     pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession> {
         let material = self.gather(notes)?;
         let draft = material.draft(writer, notes)?;
@@ -109,8 +109,9 @@ impl<'p> ZonePass<'p> {
     }
 }
 
-/// Checks that the stream is complete and was split. Sessions whose lines depend on each other are
-/// refused, because the lines that stay need the lines that would leave.
+/// Checks that the stream is complete and that its records have zones. If they have none and the
+/// lines of the session depend on each other, returns the error that such a session cannot be
+/// summarized.
 pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
     if zones.records() > 0 && !zones.zoned() {
         if dialect.is_some() {
@@ -131,7 +132,7 @@ mod tests {
     use super::{ChangedRecord, NewSession, ZonePass};
     use crate::{ErrorKind, Notes, Result};
 
-    /// Returns the new session for tagged lines.
+    /// Returns the new session that results from these tagged lines.
     fn pass(
         plan: &Plan,
         dialect: Option<&'static dyn Dialect>,
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(lines(&mut new), [THANKS]);
     }
 
-    /// A record that is not understood may belong to removed records, wherever it is.
+    /// A record that is not understood may depend on removed records, no matter where it is.
     #[test]
     fn what_is_not_understood_is_not_summed_up() {
         let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);

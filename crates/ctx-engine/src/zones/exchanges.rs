@@ -1,9 +1,9 @@
 //! Finds exchanges as records arrive. An exchange consists of replies with calls and the results
-//! that answer them. A result belongs to the nearest earlier call with its id, so ids may repeat,
-//! and a result may be far from its call. Some APIs treat adjacent replies as one message. A reply
-//! that directly follows a reply with open calls therefore joins its exchange, and so does a result
-//! in that position that answers no call. All records of one message are in one exchange, together
-//! with everything between them.
+//! that answer them. A result answers the nearest earlier call with the same id. Ids may therefore
+//! repeat, and a result may be far from its call. Some APIs treat adjacent replies as one message.
+//! Therefore, if a reply has unanswered calls and is directly followed by another reply or by a
+//! result that answers no call, that message joins the same exchange. All records of a message are
+//! in the same exchange, together with everything between them.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use ctx_format::{Outline, Role};
 pub(super) struct Exchange {
     /// The number of the first record in the exchange.
     pub(super) first: u64,
-    /// The number of the last record in the exchange so far.
+    /// The number of the last record that the exchange contains so far.
     pub(super) last: u64,
-    /// The number of the last user message in the exchange that begins a turn.
+    /// The number of the last user message in the exchange that begins a turn, if there is one.
     pub(super) last_user: Option<u64>,
     /// Whether any record of the exchange is pinned.
     pub(super) pinned: bool,
@@ -35,37 +35,39 @@ impl Exchange {
     }
 }
 
-/// The exchanges that waiting or later records may still need.
+/// The exchanges that records without a verdict or later records may still need.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// Exchanges that turned out to be part of an earlier one. Maps the id that is no longer used
-    /// to the id of the earlier exchange.
+    /// Exchanges that turned out to be part of an earlier exchange. Maps their id, which is no
+    /// longer used, to the id of the earlier exchange.
     joined: HashMap<u64, u64>,
-    /// The calls that wait for a result. Maps the id of a call to the latest exchange with such a
-    /// call, and the number of these calls in that exchange.
+    /// The calls without a result. Maps the id of a call to the latest exchange with such a call
+    /// and the number of such calls in that exchange.
     calls: HashMap<String, (u64, u64)>,
-    /// Maps each message that is not complete yet to its exchange.
+    /// Maps each message whose last record has not arrived yet to its exchange.
     messages: HashMap<u64, u64>,
-    /// The exchange that the next reply or result joins if it answers no call: that of the latest
-    /// reply while this reply waits for results, otherwise that of the preceding message.
+    /// The exchange that the next reply or result joins if it answers no call. This is the exchange
+    /// of the latest reply while that reply waits for results, and otherwise the exchange of the
+    /// preceding message.
     before: Option<u64>,
-    /// Whether to keep entries of `joined` that no waiting record needs.
+    /// Whether to keep entries in `joined` that are no longer needed for any record.
     lasting: bool,
 }
 
 impl Exchanges {
-    /// Creates a finder that remembers all joined exchanges for `into_joined`.
+    /// Creates an empty list that remembers all joined exchanges for [`Self::into_joined`].
     pub(super) fn lasting() -> Self {
         Self { lasting: true, ..Self::default() }
     }
 
-    /// Maps each exchange that was joined with an earlier one to that earlier exchange.
+    /// Returns a map from each exchange that was joined with an earlier exchange to the earlier
+    /// exchange.
     pub(super) fn into_joined(self) -> HashMap<u64, u64> {
         let mut joined = self.joined;
         let mut gone: Vec<u64> = joined.keys().copied().collect();
         gone.sort_unstable();
-        // The ids are updated in ascending order, so the target of an earlier exchange is final
+        // Exchanges are updated in ascending order. The target of each exchange is therefore final
         // before a later exchange refers to it.
         for id in gone {
             if let Some(last) = joined.get(&joined[&id]).copied() {
@@ -75,7 +77,7 @@ impl Exchanges {
         joined
     }
 
-    /// Adds the next message. Returns the id of its exchange, if it has one.
+    /// Adds the next message. Returns the id of its exchange, if it is in one.
     pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
         let before = self.joinable(outline);
         let Some(id) = self.find(number, outline, before) else {
@@ -97,19 +99,19 @@ impl Exchanges {
         if let Some(fragment) = outline.fragment {
             self.await_rest(fragment, id);
         }
-        // A result after the latest reply may answer an earlier reply. The exchange of the latest
-        // reply can then still be joined.
+        // If a result after the latest reply answers an earlier reply, later messages can still
+        // join the exchange of the latest reply.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
     }
 
-    /// Returns the preceding exchange that the message may join even if it answers no call.
+    /// Returns the exchange that the message may join even if it answers no call, if there is one.
     fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
         self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))
     }
 
-    /// Returns the exchange that the message joins or begins.
+    /// Returns the exchange that the message joins or begins, if any.
     fn find(&mut self, number: u64, outline: &Outline<'_>, before: Option<u64>) -> Option<u64> {
         let message = outline.fragment.map(|fragment| fragment.message);
         let begun = message.and_then(|message| self.messages.get(&message));
@@ -128,12 +130,12 @@ impl Exchanges {
         self.by_id.get(&id).is_some_and(Exchange::is_open)
     }
 
-    /// Returns the exchange with this id, or the one that it was joined with.
+    /// Returns the exchange with this id or, if it was joined with another exchange, that exchange.
     pub(super) fn get(&self, id: u64) -> &Exchange {
         &self.by_id[&self.resolve(id)]
     }
 
-    /// Notes that one more record of the exchange has received its verdict.
+    /// Records that one more record of the exchange has received its verdict.
     pub(super) fn decided(&mut self, id: u64) {
         let id = self.resolve(id);
         if let Some(exchange) = self.by_id.get_mut(&id) {
@@ -146,7 +148,7 @@ impl Exchanges {
         let before = self.calls.get(call).map(|(other, waiting)| (self.resolve(*other), *waiting));
         let waiting = match before {
             Some((other, waiting)) if other == exchange => waiting + 1,
-            // The new call hides the earlier exchange's calls with this id, which stay unanswered.
+            // Calls with the same id in an earlier exchange can no longer be answered.
             Some((other, waiting)) => {
                 self.close(other, waiting);
                 1
@@ -156,7 +158,7 @@ impl Exchanges {
         self.calls.insert(call.to_owned(), (exchange, waiting));
     }
 
-    /// Keeps the exchange open from the first record of a message to its last.
+    /// Keeps the exchange open from the first to the last record of a message.
     fn await_rest(&mut self, fragment: Fragment, exchange: u64) {
         let waited = self.messages.remove(&fragment.message).is_some();
         if !fragment.ends {
@@ -168,7 +170,7 @@ impl Exchanges {
         }
     }
 
-    /// Returns the exchange with the call that a result with this id answers.
+    /// Records a result with the id `id`, and returns the exchange with the call that it answers.
     fn answer(&mut self, id: &str) -> Option<u64> {
         let (exchange, waiting) = self.calls.get_mut(id)?;
         let exchange = *exchange;
@@ -188,7 +190,7 @@ impl Exchanges {
         self.forget_if_done(id);
     }
 
-    /// Joins two exchanges into one, which keeps the earlier id.
+    /// Joins two exchanges. The result has the id of the earlier exchange.
     fn join(&mut self, one: u64, other: u64) -> u64 {
         let (one, other) = (self.resolve(one), self.resolve(other));
         let (id, gone) = (one.min(other), one.max(other));

@@ -1,6 +1,6 @@
-//! Finds the zones of a session that has been read before. The exchanges of the session are already
-//! known, so no record has to wait for later ones. Only the beginning of the tail, and the few
-//! exchanges that reach across it, are stored.
+//! Finds the zones of a session that has been read before. Because its exchanges are already known,
+//! no verdict depends on later records. Only the beginning of the tail is stored, together with the
+//! few exchanges that are partly in it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::exchanges::Exchanges;
 use super::window::{MessageFacts, Window};
 use super::{KnownFacts, Reason, Verdict};
 
-/// Finds the exchanges of a session in a first reading, before any zones are decided.
+/// Finds the exchanges of a session while it is first read, before any zones are decided.
 #[derive(Debug)]
 pub struct ExchangeFinder {
     exchanges: Exchanges,
@@ -21,7 +21,7 @@ pub struct ExchangeFinder {
 #[derive(Debug, Default)]
 pub struct Joined(HashMap<u64, u64>);
 
-/// Returns the zone of each record in order, once it is known which records stay.
+/// Returns the zone of each record, in order, after it has been determined which records stay.
 #[derive(Debug)]
 pub struct KnownZones {
     /// The number of the first record of the tail.
@@ -29,9 +29,9 @@ pub struct KnownZones {
     latest_user: Option<u64>,
     /// The exchange of the latest user message.
     exchange_of_user: Option<u64>,
-    /// Exchanges with at least one pinned record.
+    /// The exchanges with at least one pinned record.
     pinned: HashSet<u64>,
-    /// Exchanges that begin before the tail and reach into it.
+    /// The exchanges that begin before the tail and end in it.
     reaching: HashSet<u64>,
     previous: Zone,
 }
@@ -43,8 +43,8 @@ impl Default for ExchangeFinder {
 }
 
 impl ExchangeFinder {
-    /// Adds the message with this number, from 1, and returns its exchange, if it is in one. A
-    /// later record may show that this exchange is [`Joined`] with an earlier one.
+    /// Adds a message, and returns its exchange, if it is in one. `number` is the number of the
+    /// record, from 1. The exchange may later turn out to be [`Joined`] with an earlier exchange.
     pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
         if outline.role.is_system() && !outline.is_summary {
             return None;
@@ -54,23 +54,23 @@ impl ExchangeFinder {
         Some(exchange)
     }
 
-    /// Returns which exchanges turned out to be part of an earlier one.
+    /// Returns which exchanges turned out to be part of an earlier exchange.
     pub fn finish(self) -> Joined {
         Joined(self.exchanges.into_joined())
     }
 }
 
 impl Joined {
-    /// Returns the number of the first record of an exchange, after exchanges have been joined.
+    /// Returns the number of an exchange's first record after exchanges have been joined.
     pub fn first_of(&self, exchange: u64) -> u64 {
         self.0.get(&exchange).copied().unwrap_or(exchange)
     }
 }
 
 impl KnownZones {
-    /// Determines which records stay. `each` passes on every record that is not dropped, with its
-    /// number in the session, from 1. `each` is called twice: first to find the beginning of the
-    /// tail, then to find the exchanges that are only partly in the tail.
+    /// Determines which records stay. `each` must pass on every record that is not dropped, with
+    /// its number in the session, from 1. It is called twice: first to find the beginning of the
+    /// tail, and then to find the exchanges that are only partly in the tail.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
         let mut window = Window::new(keep);
         let (mut latest_user, mut next) = (None, 1);
@@ -103,7 +103,7 @@ impl KnownZones {
         zones
     }
 
-    /// Remembers the exchange of a message if the message is a reason to keep it.
+    /// Stores the exchange of a message if the message is a reason for keeping the exchange.
     fn keep_exchange(&mut self, number: u64, known: &MessageFacts, exchange: u64) {
         if known.pinned {
             self.pinned.insert(exchange);
@@ -111,7 +111,7 @@ impl KnownZones {
         if self.latest_user == Some(number) {
             self.exchange_of_user = Some(exchange);
         }
-        // An exchange that begins in the tail is complete there.
+        // An exchange that begins in the tail is entirely in the tail.
         if exchange < self.first && number >= self.first {
             self.reaching.insert(exchange);
         }

@@ -1,9 +1,9 @@
 //! Splits a session: decides which records are `system`, `old` or `keep`.
 //!
-//! The zones are decided from facts alone, as records arrive. [`Splitter::push`] takes the facts
-//! about the next record, and the splitter is an iterator over the final verdicts, in order. A
-//! record waits for its verdict while later records may still change it: in the kept tail, in an
-//! incomplete exchange, and after the latest user message.
+//! Zones are decided as records arrive, and only from facts about the records. [`Splitter::push`]
+//! takes the facts about the next record. The splitter is an iterator over the final verdicts, in
+//! order. A record has no verdict as long as later records may change it. This is the case in the
+//! kept tail, in an incomplete exchange, and after the latest user message.
 
 mod exchanges;
 mod known;
@@ -27,23 +27,23 @@ pub use window::MessageFacts;
 pub enum Reason {
     /// The record is an instruction from the operator.
     System,
-    /// The record is in the tail that is kept.
+    /// The record is in the kept tail.
     Window,
-    /// A selector pins the record or another record of its exchange.
+    /// The record, or another record in its exchange, is pinned by a selector.
     Pinned,
-    /// The record is the latest user message or belongs to its exchange.
+    /// The record is the latest user message, or it is in the same exchange.
     LatestUser,
-    /// The record's exchange reaches into the tail that is kept.
+    /// The record is before the kept tail, but its exchange ends in the tail.
     Exchange,
-    /// The record is old, because no other reason applies.
+    /// There is no reason to keep the record.
     Old,
-    /// The record is not a message, so it is in the zone of the record before it.
+    /// The record is not a message, so it is in the same zone as the record before it.
     Follows,
     /// The record is an incomplete last line.
     Tail,
 }
 
-/// The zone of one record, with the reason.
+/// The zone of one record, and the reason why it is in this zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The zone of the record.
@@ -69,15 +69,15 @@ pub struct Splitter {
 
 #[derive(Debug)]
 struct Waiting {
-    /// A reason that does not depend on later records.
+    /// The reason, if it does not depend on later records.
     reason: Option<Reason>,
-    /// The record's exchange, whose number is at least 1. The type is compact because every record
-    /// of a session may be waiting.
+    /// The record's exchange, whose number is at least 1. The type is small because every record of
+    /// a session may be waiting for its verdict.
     exchange: Option<NonZeroU64>,
 }
 
 impl Splitter {
-    /// Creates a splitter that keeps the messages that `keep` asks for.
+    /// Creates a splitter that keeps the latest messages as `keep` says.
     pub fn new(keep: Keep) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -90,7 +90,7 @@ impl Splitter {
         }
     }
 
-    /// Adds a message. `tokens` is only used if [`Keep::tokens`] is set.
+    /// Adds a message. `tokens` is used only if [`Keep::tokens`] is set.
     pub fn push(&mut self, outline: &Outline<'_>, tokens: u64, pinned: bool) {
         if outline.role.is_system() && !outline.is_summary {
             return self.wait(Some(Reason::System), None);
@@ -127,12 +127,12 @@ impl Splitter {
         self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
     }
 
-    /// Ends the input, so that the remaining records get their verdicts.
+    /// Ends the input, so that all remaining verdicts become final.
     pub fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// Returns the verdict on the first waiting record, if it is final.
+    /// Returns the verdict on the first record that has none yet, if the verdict is final.
     fn decide(&self, record: &Waiting) -> Option<Verdict> {
         let exchange = record.exchange.map(|id| self.exchanges.get(id.get()));
         let (zone, reason) = match record.reason {
@@ -149,7 +149,7 @@ impl Splitter {
             return Some((Zone::Keep, Reason::Pinned));
         }
         let number = self.next - self.waiting.len() as u64;
-        // Later records may still move the window or join the exchange.
+        // Later records may still move the beginning of the tail or join the exchange.
         match self.reason_to_keep(number, exchange) {
             Some(reason) => self.finished.then_some((Zone::Keep, reason)),
             None if !self.finished && exchange.is_some_and(Exchange::is_open) => None,
@@ -157,7 +157,7 @@ impl Splitter {
         }
     }
 
-    /// Returns why the record would be kept if the session ended here.
+    /// Returns the reason that would apply to the record if the session ended here.
     fn reason_to_keep(&self, number: u64, exchange: Option<&Exchange>) -> Option<Reason> {
         let first_kept = self.window.first_kept(self.next);
         let in_exchange = |user: Option<u64>| match (exchange, user) {
@@ -176,8 +176,8 @@ impl Splitter {
     }
 }
 
-/// Iterates over the new verdicts in order. Returns `None` if the next verdict depends on later
-/// records.
+/// Iterates over the verdicts that have become final, in order. Returns `None` as long as the next
+/// verdict depends on later records.
 impl Iterator for Splitter {
     type Item = Verdict;
 
@@ -194,7 +194,7 @@ impl Iterator for Splitter {
     }
 }
 
-/// The facts about a record whose exchange is known.
+/// The facts about a record whose exchange is already known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownFacts {
     /// A record with a message.

@@ -1,28 +1,29 @@
-//! The messages at the end of a session that are kept, and where they begin.
+//! The messages that are kept at the end of a session, and where they begin.
 
 use std::collections::VecDeque;
 
 use ctx_policy::Keep;
 
-/// The facts about a message whose exchange is known.
+/// The facts about a message whose exchange is already known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct MessageFacts {
     /// Whether the message is an instruction from the operator.
     pub is_system: bool,
-    /// Whether the record begins a message; false for a later fragment of one.
+    /// Whether the record begins a message; false for a later fragment of the message.
     pub begins_message: bool,
     /// Whether the message begins a turn.
     pub begins_turn: bool,
-    /// The tokens of the message, if [`Keep::tokens`](Keep::tokens) is set.
+    /// The token count of the message, if [`Keep::tokens`](Keep::tokens) is set.
     pub tokens: u64,
-    /// Whether a selector pins the message.
+    /// Whether the message is pinned by a selector.
     pub pinned: bool,
-    /// The exchange of the message, identified by the number of its first record.
+    /// The exchange that the message is in, identified by the number of the exchange's first
+    /// record.
     pub exchange: Option<u64>,
 }
 
-/// Finds the beginning of the kept tail as messages arrive.
+/// Finds where the kept tail begins, as messages arrive.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     keep: Keep,
@@ -58,12 +59,12 @@ impl Window {
         }
     }
 
-    /// Returns the number of the first message in the tail, or `next`, the number of the next
-    /// record, if the tail is empty.
+    /// Returns the number of the first message in the tail. If the tail is empty, returns `next`,
+    /// which is the number of the next record.
     pub(super) fn first_kept(&self, next: u64) -> u64 {
         let of_turns = |turns: u64| {
-            // While there are fewer than N turns, everything is kept, including what precedes the
-            // first turn.
+            // If there are fewer turns than requested, everything is kept, including what precedes
+            // the first turn.
             if turns > 0 && (self.turns.len() as u64) < turns {
                 Some(0)
             } else {
@@ -90,8 +91,8 @@ fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
 mod tests {
     use super::{Keep, MessageFacts, Window};
 
-    /// Returns where the tail begins after four messages of 10 tokens, with turns at the first and
-    /// third.
+    /// Returns where the tail begins after four messages of 10 tokens, of which the first and the
+    /// third begin a turn.
     fn first_kept(keep: Keep) -> u64 {
         let mut window = Window::new(keep);
         for number in 1..=4 {

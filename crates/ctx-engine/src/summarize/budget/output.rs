@@ -1,5 +1,5 @@
-//! Writes the output within a budget: the records that stay, and a summary in the space that is
-//! left.
+//! Builds the output within a budget. It consists of the records that stay and a summary in the
+//! space that they leave.
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_format::{Dialect, Record};
@@ -15,30 +15,31 @@ use crate::calls::CallNames;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// The minimum space, in tokens, for a summary that only covers text cut from results. If less
-/// space is left, only the handles say what was cut.
+/// The minimum space, in tokens, for a summary that covers only text cut from tool results. If
+/// there is less space, no such summary is written, and the cut text is described only by the
+/// handles.
 const LEAST_OF_CUT: u64 = 60;
 
-/// Builds the output from records and the verdicts on them.
+/// An output that is being built from records and the verdicts on them.
 pub(super) struct Output<'p> {
     pub(super) assembly: Assembly<'p>,
     pub(super) writer: &'p Writer,
     /// The budget for the whole output, in tokens.
     pub(super) budget: u64,
-    /// Whether all messages stay and only results are shortened. If there is space, a summary
-    /// before the first message then says what the results lost.
+    /// Whether all messages stay and only their tool results are shortened. In this case, a summary
+    /// of the text cut from the results is put before the first message, if there is space.
     pub(super) cut_only: bool,
-    /// The tokens of the records that stay.
+    /// The number of tokens in the records that stay.
     pub(super) used: u64,
     /// The records that stay in shortened form.
     pub(super) cuts: Vec<Cut>,
-    /// The names of calls, for the handles of results.
+    /// The names of calls, which are needed for the handles of their results.
     pub(super) calls: CallNames,
 }
 
 impl<'p> Output<'p> {
-    /// Removes a message of which only the size is needed. Returns false if the record itself is
-    /// needed, because the summary will take its place.
+    /// Removes a message given only by its size. Returns false, and does nothing, if the record is
+    /// needed because it is the first to be removed, which determines the position of the summary.
     pub(super) fn leave(&mut self, size: MessageSize) -> bool {
         let has_place = self.assembly.place.is_some();
         if has_place {
@@ -47,7 +48,8 @@ impl<'p> Output<'p> {
         has_place
     }
 
-    /// Adds the record with this index, which has this many tokens, as the verdict says.
+    /// Adds a record as `verdict` says. `index` is its index in the session, and `tokens` is its
+    /// token count.
     pub(super) fn record(
         &mut self,
         index: usize,
@@ -61,7 +63,7 @@ impl<'p> Output<'p> {
             return Ok(());
         }
         if is_old {
-            // Exchanges are whole, so no result that stays needs the name of a call that leaves.
+            // Exchanges are never split, so no result that stays needs the name of a removed call.
             assembly.leave(record, record.message(assembly.dialect).as_ref());
             return Ok(());
         }
@@ -107,8 +109,8 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// Checks the whole output and writes the summary. `decision` has the verdicts that the records
-    /// were added with.
+    /// Checks the whole output, and writes the summary. `decision` contains the verdicts with which
+    /// the records were added.
     pub(super) fn sum_up(
         self,
         decision: Decision,
@@ -134,13 +136,14 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary, before shortened records get the unused tokens of the budget.
+/// An output with its summary. Tokens that are left in the budget have not been given back to
+/// shortened records yet.
 pub(super) struct SummedUp<'p> {
     pub(super) decision: Decision,
     pub(super) notes: Notes,
-    /// The tokens of the summary.
+    /// The number of tokens in the summary's message.
     pub(super) summary: u64,
-    /// The tokens of the budget that are unused.
+    /// The number of unused tokens in the budget.
     pub(super) free: u64,
     dialect: Option<&'static dyn Dialect>,
     pub(super) material: Material<'p>,
@@ -149,7 +152,7 @@ pub(super) struct SummedUp<'p> {
 }
 
 impl SummedUp<'_> {
-    /// Takes the summary so that another output can reuse it.
+    /// Returns the summary for reuse in another output.
     pub(super) fn given(&mut self) -> Option<ReusedSummary> {
         Some(ReusedSummary {
             summary: self.draft.as_ref()?.summary.clone(),
@@ -158,13 +161,14 @@ impl SummedUp<'_> {
         })
     }
 
-    /// Returns how many tokens of the budget would be unused if all shortened records were
+    /// Returns how many tokens of the budget would still be unused if all shortened records were
     /// restored.
     pub(super) fn unused(&self) -> u64 {
         self.free.saturating_sub(self.cuts.iter().map(Cut::lost).sum())
     }
 
-    /// Gives the unused tokens back to the shortened records. `records` holds the original records.
+    /// Uses up the budget by making shortened records longer again, and returns the session.
+    /// `records` are the original records.
     pub(super) fn finish(
         self,
         records: &mut WaitingRecords,
@@ -189,17 +193,17 @@ fn shortener<'p>(plan: &'p Plan, dialect: &'p dyn Dialect) -> Shortener<'p> {
     Shortener { dialect, counter: &plan.counter, saved: plan.saved }
 }
 
-/// The space that the records that stay leave for a summary.
+/// The space that is left for a summary in the budget.
 struct SummaryBudget<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
-    /// The summary of another output of the same session, to be used again.
+    /// A summary from another output of the same session, to be reused.
     given: Option<&'p ReusedSummary>,
 }
 
 impl SummaryBudget<'_> {
-    /// Returns a summary and its tokens, or `None` if no summary is needed.
+    /// Returns a summary and its token count, or `None` if no summary is needed.
     fn draft(
         &self,
         material: &Material<'_>,
@@ -207,7 +211,7 @@ impl SummaryBudget<'_> {
         notes: &mut Notes,
     ) -> Result<Option<(Draft, u64)>> {
         let Some(place) = &material.place else { return Ok(None) };
-        // The tokens of a summary that has no text.
+        // The token count of a summary without text.
         let frame = place.tokens(&around(material.plan), &material.plan.counter);
         if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {
             return Ok(None);
@@ -217,7 +221,7 @@ impl SummaryBudget<'_> {
         Ok((!says_nothing).then_some(draft))
     }
 
-    /// Returns a summary that fits into the space that the records leave, and its tokens.
+    /// Returns a summary that fits into the space left in the budget, and its token count.
     fn fitted(
         &self,
         material: &Material<'_>,
@@ -247,8 +251,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // The text is a few tokens too long, or cannot be made short enough. The model is not
-            // asked again because of that.
+            // The text is slightly too long, or it cannot be made short enough. This is no reason
+            // to ask the model again.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,
@@ -267,8 +271,8 @@ impl SummaryBudget<'_> {
     }
 }
 
-/// Returns the fixed text around a summary, without the line that marks it as a record. The
-/// extractive summary contains that line itself.
+/// Returns the fixed text around a summary, without the line that marks the summary as a record.
+/// Extractive summaries contain that line themselves.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
     plan.recognizer.compose(&summary).replace(RECORD_HEADING, "").trim_end().to_owned()
@@ -292,7 +296,7 @@ mod tests {
     use crate::{ErrorKind, Notes, Result};
     use ctx_format::Zone;
 
-    /// Returns the output for these records and the verdicts on them.
+    /// Returns the output for these records, given the verdicts on them.
     fn output(
         plan: &Plan,
         budget: u64,
@@ -334,7 +338,7 @@ mod tests {
         made.finish(&mut records, &mut notes)
     }
 
-    /// Repeats a text this many times and replaces `#` with the number of each copy.
+    /// Repeats a text, and replaces `#` in each copy with the copy's number.
     fn names(count: u32, text: &str) -> String {
         let names = (0..count).map(|n| text.replace('#', &n.to_string()));
         names.collect()
@@ -379,7 +383,7 @@ mod tests {
         assert!(with[3].len() < long.len() / 4);
         let without = lines(&mut output(&plan, 130, true, &session).expect("it fits"));
         assert_eq!(without[..2], with[1..3]);
-        // The space that a summary would take goes to the result.
+        // The space of the omitted summary is given to the result.
         assert!(without[2].len() > with[3].len());
     }
 

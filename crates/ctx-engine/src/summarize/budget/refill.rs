@@ -1,5 +1,6 @@
-//! Gives the space that the summary leaves in a budget back to the shortened records, the latest
-//! first. The length of a summary is known only after it is written.
+//! Makes shortened records longer again, the latest first, with the tokens that the summary leaves
+//! in the budget. This is done last, because the length of a summary is known only after it has
+//! been written.
 
 use ctx_format::Record;
 
@@ -8,27 +9,27 @@ use super::super::shorten::{Limits, Shortener};
 use crate::Result;
 use crate::waiting::WaitingRecords;
 
-/// The minimum number of tokens to give back, because with fewer, a text says hardly more than
-/// before.
+/// The minimum number of tokens to give back. With fewer tokens, a text becomes hardly more
+/// informative.
 const LEAST_GAIN: u64 = 32;
-/// How many times a limit is lowered if the record is still too long.
+/// How many times to try a lower limit if a record is still too long.
 const TRIES: usize = 3;
 
-/// A record that stays in shortened form.
+/// A record that has been shortened.
 pub(super) struct Cut {
     /// The index of the record among the original records.
     pub(super) index: usize,
-    /// The position and the length of the record among the kept bytes.
+    /// The position and the length of the shortened record in the bytes that are kept.
     pub(super) place: (usize, usize),
-    /// The limits to which the record was shortened.
+    /// The limits with which the record was shortened.
     pub(super) limits: Limits,
-    /// The names of the calls that the results in the record answer.
+    /// The names of the calls that are answered by the record's results.
     pub(super) calls: Vec<String>,
-    /// The tokens of the record, original and current.
+    /// The token count of the record, first in its original and then in its shortened form.
     pub(super) tokens: (u64, u64),
 }
 
-/// Gives at most `free` tokens back to shortened records, and returns how many were used.
+/// Gives at most `free` tokens back to shortened records, and returns how many tokens this took.
 pub(super) fn refill(
     cuts: &[Cut],
     records: &mut WaitingRecords,
@@ -53,12 +54,12 @@ pub(super) fn refill(
 }
 
 impl Cut {
-    /// Returns how many tokens the record has lost.
+    /// Returns how many tokens were cut from the record.
     pub(super) fn lost(&self) -> u64 {
         self.tokens.0.saturating_sub(self.tokens.1)
     }
 
-    /// Returns the record with at most `more` additional tokens, and how many tokens it then has.
+    /// Returns the record with at most `more` additional tokens, and its new token count.
     fn given(
         &self,
         records: &mut WaitingRecords,
@@ -74,8 +75,8 @@ impl Cut {
         })
     }
 
-    /// Shortens the original record again, to at most `more` tokens above its current size. Returns
-    /// the new record and its tokens, or `None` if the record does not get longer.
+    /// Shortens the original record less than before, so that it gains at most `more` tokens.
+    /// Returns the new record and its token count, or `None` if the record does not become longer.
     fn longer(
         &self,
         record: &Record<'_>,
@@ -104,8 +105,8 @@ impl Cut {
     }
 }
 
-/// Returns the highest limit at which these results have at most `more` tokens in addition to those
-/// that they have at `limit`.
+/// Returns the highest limit at which the results have at most `more` tokens in addition to those
+/// that they have with `limit`.
 fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
     let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
     let most = under(limit) + more;
@@ -129,7 +130,7 @@ mod tests {
     fn a_limit_is_raised_for_all_results_together() {
         assert_eq!(raised(&[500], 100, 50), 150);
         assert_eq!(raised(&[500, 500], 100, 50), 125);
-        // A result that is already complete needs no tokens.
+        // A result that is already complete takes no tokens.
         assert_eq!(raised(&[500, 80, 110], 100, 50), 140);
         assert_eq!(raised(&[500], 100, 0), 100);
     }
