@@ -186,10 +186,7 @@ impl FromStr for Template {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.matches("{path}").count() != 1 {
-            return Err(
-                "{path} must occur exactly once, or the offloaded file cannot be found later"
-                    .to_owned(),
-            );
+            return Err("{path} must occur exactly once, so that the file can be found".to_owned());
         }
         let mut pattern = "^".to_owned();
         let mut end = 0;
