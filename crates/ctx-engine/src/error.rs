@@ -17,7 +17,7 @@ pub type Result<T, E = PassError> = std::result::Result<T, E>;
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
     /// Where the error occurred: the line of the record and, in a batch, the line of the message
-    /// inside the record. Empty if the error is about the whole session.
+    /// inside the record. The list is empty if the error is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
     #[source]
@@ -87,12 +87,12 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The agent would read a different context from the result than intended.
+    /// The agent would read a context from the result that is not the intended one.
     #[error(
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
     ChangedContext,
-    /// A record contains an exchange in another dialect than the session.
+    /// A record contains an exchange in a dialect other than the session's.
     #[error("the exchange has the format {found}, but the session has the format {known}")]
     TwoFormats {
         /// The dialect of the session.

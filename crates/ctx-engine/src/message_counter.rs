@@ -45,7 +45,7 @@ pub const PER_MESSAGE: u64 = 4;
 /// The overhead of a name, in tokens, not including the name itself.
 pub const PER_NAME: u64 = 1;
 
-/// The number of tokens that prime the model's reply. They are counted once per conversation.
+/// The number of tokens that prime the model's reply, which are counted once per conversation.
 pub const PRIMING: u64 = 3;
 
 /// The estimated number of tokens for an image of unknown size, for audio, or for a document.
@@ -205,8 +205,8 @@ impl MessageCounter {
 
     /// Returns the number of tokens in a record's message, or 0 if there is no message. The count
     /// is taken from the record's tag if that is still valid for this encoding and for a record of
-    /// `bytes` bytes without tag and line end. Otherwise, `message` is called and its result is
-    /// counted.
+    /// `bytes` bytes without tag and line end. If there is no valid tag, `message` is called and
+    /// its result is counted.
     pub fn total<'m>(
         &self,
         tag: Option<&Tag>,
@@ -230,9 +230,8 @@ pub(crate) fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Adds a message, with the number of its tokens and of the bytes in its tool results, to the size
-/// of a session. Token counts add up to the number that `ctx-count` reports. Returns the message's
-/// token count.
+/// Adds a message to the size of a session, including its tokens and the bytes in its tool results.
+/// Token counts add up to the number that `ctx-count` reports. Returns the message's token count.
 pub fn add_to_size(
     size: &mut Size,
     outline: &Outline<'_>,
@@ -321,7 +320,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
 fn claude(width: u64, height: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
     let patches = |long: u64, short: u64| long.div_ceil(PATCH) * short.div_ceil(PATCH);
-    // The image is scaled down to the longest edge that fits. The shorter edge is scaled in
+    // The image is scaled down until its longer edge fits, and the shorter edge is scaled in
     // proportion.
     let edges = (1..=long.min(LONGEST)).rev();
     let mut sizes = edges.map(|edge| {

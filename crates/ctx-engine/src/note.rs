@@ -22,7 +22,7 @@ pub struct Note {
     /// The importance of the note.
     pub level: Level,
     /// Where the cause of the note is: the line of the record and, in a batch, the line of the
-    /// message inside the record. Empty if the note is about the whole session.
+    /// message inside the record. The list is empty if the note is about the whole session.
     pub lines: Vec<u64>,
     /// The text of the note.
     pub text: String,

@@ -107,7 +107,8 @@ impl<C: Change> ChangePass<C> {
     }
 }
 
-/// Turns an error about the output into an error about a temporary file, because the output is one.
+/// Turns an error about the output into an error about a temporary file, because the output is a
+/// temporary file.
 fn cannot_wait(error: PassError) -> PassError {
     match error.kind {
         ErrorKind::Output(error) => PassError::temporary(error),
@@ -242,8 +243,9 @@ pub struct Reading {
     pub dialect: Option<&'static dyn Dialect>,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
-    /// How many of the last assistant messages to protect. Everything after the first of them is
-    /// protected as well. If a session has fewer assistant messages, nothing in it changes.
+    /// How many of the last assistant messages to protect. Everything after the first protected
+    /// message is protected as well. A session with fewer assistant messages than `protect_last`
+    /// does not change.
     pub protect_last: u64,
 }
 

@@ -1,5 +1,5 @@
 //! Writes records, and keeps their tags correct. The last tag of a stream contains an end marker
-//! with the number of records, so it can be written only at the end.
+//! with the number of records, so the record with this tag is written only at the end.
 
 use std::io::Write;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl<W: Write> Outlet<W> {
         })
     }
 
-    /// Writes a record with the bytes `untagged` and with a tag that `retag` returns for its old
+    /// Writes a record with the bytes `untagged` and with the tag that `retag` makes from its old
     /// tag.
     pub(crate) fn write_with(
         &mut self,
@@ -77,8 +77,8 @@ impl<W: Write> Outlet<W> {
 
     /// Writes the records that are still held, and returns the output. `left_out` is the number of
     /// input records that were not passed to the outlet. A tagged stream gets an end marker only if
-    /// the input had a correct one. Otherwise, the next tool in the pipeline would not notice that
-    /// a previous tool had died.
+    /// the input had a correct one. A missing end marker tells the next tool in the pipeline that a
+    /// previous tool has died.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);

@@ -40,8 +40,8 @@ impl OutputCheck {
         self.output.push(line, outline);
     }
 
-    /// Adds the summary to the output, and returns the role that it must have at this point. This
-    /// is the role `wanted`, if that is allowed.
+    /// Adds the summary to the output, and returns the role that it must have at this point, which
+    /// is `wanted` if that role is allowed.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
@@ -53,8 +53,8 @@ impl OutputCheck {
     }
 
     /// Returns an error if the output has a problem that the input does not have. Problems in the
-    /// input cause a warning or, if `strict` is set, an error. `known` contains these problems if
-    /// the caller has already found them.
+    /// input cause a warning or, if `strict` is set, an error. `known` contains the problems in the
+    /// input if the caller has already found them.
     pub(crate) fn finish(
         self,
         known: Option<Vec<Problem>>,

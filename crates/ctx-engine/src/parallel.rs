@@ -1,9 +1,9 @@
 //! Runs work on several threads and returns the results in the order of the stream, so that the
 //! output, the notes and the counts do not depend on the number of threads.
 //!
-//! [`in_order`] passes the results one by one to the thread that reads the stream. It limits the
-//! items in progress to a window. [`InTurn`] is for work that takes longer than reading. It merges
-//! the results on a separate thread.
+//! [`in_order`] passes the results one by one to the thread that reads the stream, and limits the
+//! items in progress to a window. [`InTurn`] is for work that takes longer than reading, so it
+//! merges the results on a separate thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Result as Ended, Scope};
 
-/// The maximum number of bytes in progress per thread. It is large so that a long item delays the
-/// results of later items but not the work on them.
+/// The maximum number of bytes in progress per thread. The limit is so large that a long item
+/// delays the results of later items but not the work on them.
 const WINDOW: usize = 4 << 20;
 /// The approximate overhead of an item, in bytes.
 const FRAME: usize = 512;
@@ -116,8 +116,8 @@ struct Window<I, O> {
     /// `None` once there are no more items.
     items: Option<Sender<Numbered<I>>>,
     results: Receiver<Numbered<Ended<O>>>,
-    /// The length of each item that was sent and whose result has not been taken yet. The result is
-    /// there if it arrived before the results of earlier items.
+    /// The length of each item that was sent and whose result has not been taken yet. A result is
+    /// stored here if it arrived before the results of earlier items.
     waiting: VecDeque<(usize, Option<O>)>,
     /// The number of the first item in `waiting`.
     taken: usize,
@@ -186,7 +186,7 @@ impl<I, O> Window<I, O> {
 pub(crate) trait Work: Send + Sync + 'static {
     /// The items of the stream.
     type Item: Send + 'static;
-    /// The result for one portion. It does not depend on other portions.
+    /// The result for one portion, which does not depend on other portions.
     type Done: Send + 'static;
     /// The merged results of all portions so far.
     type State: Default + Send + 'static;
@@ -194,7 +194,7 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// Does the work on one portion.
     fn work(&self, portion: &[Self::Item]) -> Self::Done;
 
-    /// Merges a result into the state. Called for the portions in order.
+    /// Merges a result into the state. Called with the results of the portions in their order.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
 
@@ -343,7 +343,7 @@ fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// The body of one thread. Takes items until there are none left or `handle` returns false.
+/// The body of one thread, which takes items until there are none left or `handle` returns false.
 fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> bool) {
     let next = || lock(waiting).recv().ok();
     while let Some((number, item)) = next() {
@@ -387,7 +387,7 @@ mod tests {
         item * item
     }
 
-    /// Returns the results up to an error, and that error.
+    /// Returns the results up to the first error, and the error.
     fn taken(
         number: usize,
         items: &[(u64, usize)],

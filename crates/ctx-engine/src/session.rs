@@ -1,6 +1,6 @@
 //! Reads a session record by record, and keeps track of bad lines and of parts that are not
-//! understood. If there are such parts, nothing is removed from the session, because they may
-//! depend on what would be removed.
+//! understood. Nothing is removed from a session with parts that are not understood, because these
+//! parts may depend on what would be removed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether to report an exchange in another dialect as an error. Set if the user did not name a
+    /// Whether an exchange in another dialect is an error, which it is if the user did not name a
     /// dialect.
     pub(crate) refuses_strangers: bool,
     /// If the session was made from another session, the line that each record comes from in that
@@ -127,8 +127,8 @@ impl Session {
         &self.bad
     }
 
-    /// Returns an error if the session is an agent's log in a JSON document. Its records would be
-    /// written as lines, which the agent cannot load.
+    /// Returns an error if the session is an agent's log in a JSON document. The records of such a
+    /// log would be written as lines, which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    /// Warns if a JSON document has members other than its messages. Such members are left out.
+    /// Warns if a JSON document has members other than its messages, because they are left out.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(others @ 1..) = self.records.document_members_beside() {
             notes.warn(format_args!(
@@ -239,8 +239,8 @@ impl BadLines {
     }
 }
 
-/// The first part of a session that claims to be a message but is not understood. Consists of its
-/// line, a description, and its format if the format is known.
+/// The first part of a session that claims to be a message but is not understood, given by its
+/// line, a description, and its format if that is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 
@@ -263,8 +263,8 @@ impl FirstUnread {
         }
     }
 
-    /// Returns an error if a record was not understood. `done` is the operation that is therefore
-    /// not possible.
+    /// Returns an error if a record was not understood. `done` names the operation that is not
+    /// possible because of the error.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
         let Some((line, unread, foreign)) = &self.0 else { return Ok(()) };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
@@ -273,8 +273,8 @@ impl FirstUnread {
 }
 
 /// Returns true if a record in the context contains a summary that was written by the vendor's
-/// server. Such a summary is understood, but it would be removed together with the messages around
-/// it.
+/// server. A summary from the vendor is understood, but it would be removed together with the
+/// messages around it.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
     // Few records contain this word, and searching for it is cheaper than reading each record

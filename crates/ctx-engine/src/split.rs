@@ -33,7 +33,7 @@ pub struct SplitPass<'p, W> {
     splitter: Splitter,
     /// The records that have no verdict yet.
     waiting: VecDeque<Waiting>,
-    /// The bytes of the waiting records.
+    /// The bytes of the records that have no verdict yet.
     spool: Spool,
     /// The length in bytes of the pieces read so far of the current line.
     length: usize,

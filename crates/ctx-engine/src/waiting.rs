@@ -1,5 +1,5 @@
-//! Records that are held back until all decisions have been made. Their bytes are in a spool, so
-//! that only their positions need to be in memory.
+//! Records that are held back until all decisions have been made. The bytes of the records are in a
+//! spool, so that only their positions need to be in memory.
 
 use std::path::Path;
 

@@ -21,9 +21,9 @@ use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 pub(crate) struct Entry {
     /// The record's token count including overhead; 0 for a line without a message.
     pub(crate) tokens: u64,
-    /// The tokens of each tool result in the record.
+    /// The token count of each tool result in the record.
     pub(crate) results: Vec<u64>,
-    /// The tokens of the arguments of all calls in the record.
+    /// The token count of all call arguments in the record.
     pub(crate) arguments: u64,
     /// The exchange that the record is in, identified by the number (from 1) of the exchange's
     /// first record.
@@ -39,11 +39,11 @@ pub(crate) struct Entry {
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RecordKind {
-    /// An instruction from the operator, which stays unchanged in its place.
+    /// An instruction from the operator, which is never changed or moved.
     System,
     /// A user message that begins a turn.
     User,
-    /// An earlier summary. It is the first message to be summarized again.
+    /// An earlier summary, which is summarized again as soon as any other message is summarized.
     Summary,
     /// A message that is not a system message, a summary or the beginning of a turn.
     Other,
@@ -176,24 +176,24 @@ impl Entries {
         self.list.len()
     }
 
-    /// Returns the kind of record number `record`, from 0.
+    /// Returns the kind of the record with the index `record`.
     pub(crate) fn kind(&self, record: usize) -> RecordKind {
         self.list[record].kind
     }
 
-    /// Returns the tokens of a record.
+    /// Returns the token count of a record.
     pub(crate) fn tokens(&self, record: usize) -> u64 {
         self.list[record].tokens.into()
     }
 
-    /// Returns the tokens of each tool result in a record.
+    /// Returns the token count of each tool result in a record.
     pub(crate) fn results(&self, record: usize) -> impl Iterator<Item = u64> {
         let end = |record: usize| self.list[record].results_end as usize;
         let results = &self.results[record.checked_sub(1).map_or(0, end)..end(record)];
         results.iter().map(|tokens| u64::from(*tokens))
     }
 
-    /// Returns the total tokens of all records of a kind.
+    /// Returns the total token count of all records of a kind.
     pub(crate) fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()

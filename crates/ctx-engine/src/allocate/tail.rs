@@ -29,7 +29,7 @@ pub(super) struct Choice<'e> {
     /// The tokens that are left after the system messages.
     room: u64,
     /// The indices at which the tail can begin without splitting an exchange, from last to first.
-    /// Empty if not even the last exchange can be kept.
+    /// The list is empty if not even the last exchange can be kept.
     begins: Vec<u32>,
     must: Vec<bool>,
     /// The index of the latest user message, if that message is too long to keep.
@@ -79,7 +79,7 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// Returns one of the indices at which the tail can begin. Number 0 is the last such index.
+    /// Returns one of the indices at which the tail can begin, of which the last is number 0.
     fn begin(&self, number: usize) -> Option<usize> {
         self.begins.get(number).map(|begin| *begin as usize)
     }
@@ -135,7 +135,7 @@ impl<'e> Choice<'e> {
     }
 
     /// Shortens the records of a range to at most `left` tokens in total, if the budget allows this
-    /// and it is possible. Tool results are not kept longer than with `usual`.
+    /// and it is possible. No tool result is kept longer than `usual` allows.
     fn cut(
         &self,
         range: Range<usize>,
@@ -158,7 +158,7 @@ impl<'e> Choice<'e> {
 
     /// Called if the records that must stay do not fit. Moves the latest user message into the
     /// summary or, failing that, the last exchange, unless a flag requires them to stay. Returns
-    /// false if neither can be moved.
+    /// false if there is nothing to move.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();
@@ -246,7 +246,7 @@ impl<'e> Choice<'e> {
 fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
     // The number, from 1, of the earliest record in any exchange that includes this record or a
-    // later one.
+    // later record.
     let mut first = u64::MAX;
     for (at, entry) in entries.iter().enumerate().rev() {
         first = entry.exchange().unwrap_or(first).min(first);

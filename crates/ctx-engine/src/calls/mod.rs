@@ -13,13 +13,13 @@ use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 use ctx_text::{first_chars, hash, last_chars, plain_line};
 
-/// The maximum length, in characters, of a tool's name, a command and a path in a handle. These
+/// The maximum length, in characters, of a tool's name, a command and a path in a handle. The
 /// limits are low because a handle costs tokens each time the session is sent.
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
-/// The maximum length of a path, in bytes. A longer string is not treated as a path. Its end cannot
-/// serve as a name because the string may have been shortened.
+/// The maximum length of a path, in bytes. A longer string is not treated as a path, and its end
+/// cannot serve as a name because the string may have been shortened.
 const LONGEST_PATH: usize = 200;
 
 /// The names of arguments that hold the command to run.
@@ -147,7 +147,7 @@ pub struct Latest<T> {
     forgotten: bool,
 }
 
-/// At least this many calls are remembered, and at most twice as many.
+/// The number of calls to remember, although up to twice as many may be remembered.
 const REMEMBERED: usize = 1 << 12;
 
 /// The result of looking for a call.
@@ -187,8 +187,8 @@ fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// The maximum number of bytes of a text to search for secrets. A name contains a much shorter
-/// excerpt, so a secret in the excerpt always lies entirely within these bytes.
+/// The maximum number of bytes of a text to search for secrets. Names are so much shorter that a
+/// secret in a name is never cut off by this limit.
 const PIECE: usize = 2_000;
 /// The maximum number of bytes to drop to make a shortened text end with a whole word.
 const WORD: usize = 12;
@@ -218,7 +218,7 @@ fn beginning(line: &str, most: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// Returns the last `most` characters of a path at most, because paths differ mainly at their ends.
+/// Returns at most the last `most` characters of a path, because paths differ mainly at their ends.
 fn end_of_path(path: &str, most: usize) -> String {
     let path = plain_line(path);
     if path.char_indices().nth(most).is_none() {
@@ -231,8 +231,7 @@ fn end_of_path(path: &str, most: usize) -> String {
     if let Some(folder) = end.find(['/', '\\']) {
         return format!("…{}", &end[folder..]);
     }
-    // There is no room for both. The file name is kept because it is more informative than the
-    // folder.
+    // If there is no room for the folder, only the file name is kept, which is more informative.
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.chars().count() < most {
         return format!("…{name}");

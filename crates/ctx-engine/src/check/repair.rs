@@ -28,8 +28,7 @@ pub struct RepairedSession {
     pub bytes: Arc<[u8]>,
     /// The repairs that were made, sorted by line.
     pub actions: Vec<Action>,
-    /// The findings that remain after the repair. Their line numbers are those of the original
-    /// session.
+    /// The findings that remain after the repair, with line numbers in the original session.
     pub left: Vec<Finding>,
     /// Whether any of the remaining findings is a problem.
     pub has_problem: bool,

@@ -54,7 +54,7 @@ impl Report {
         self.findings.iter().filter(|finding| finding.fault == fault).count()
     }
 
-    /// Returns true if a violation of the rule was found or allowed.
+    /// Returns true if the check has found a violation of the rule, even if it is allowed.
     pub(super) fn has(&self, rule: &str) -> bool {
         let is_it = |finding: &Finding| finding.rule == rule;
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
@@ -101,8 +101,8 @@ impl Report {
         self.size.tool_bytes += other.size.tool_bytes;
     }
 
-    /// Returns the findings to show. These are the first problem and every exceeded limit or, if
-    /// `all` is set, every finding.
+    /// Returns the findings to show. Only the first problem and the exceeded limits are shown
+    /// unless `all` is set.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
         let problems = self.count(Fault::Problem);
         let shown = move |at: usize| all || at == 0 || at >= problems;
@@ -203,7 +203,7 @@ impl Report {
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// The API would refuse the session, or the file is damaged.
+    /// The API would reject the session, or the file is damaged.
     Problem,
     /// A limit is exceeded.
     Limit,

@@ -11,7 +11,7 @@ use crate::Session;
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The bad lines so far. They are stored only until there are more than the limit allows.
+    /// The bad lines so far, stored only until there are more of them than the limit allows.
     bad: Vec<Remark>,
     bad_lines: u64,
     /// The line number of the first JSON object.
@@ -24,8 +24,8 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Adds a bad line or an incomplete last line. In an agent's log, the effect of such a line
-    /// depends on the dialect.
+    /// Adds a bad line or an incomplete last line, whose effect in an agent's log depends on the
+    /// dialect.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));

@@ -120,7 +120,7 @@ impl Attempts<'_> {
     }
 
     /// Combines the kept part with the summary, and computes the size of the result. Also prunes
-    /// the kept part if the attempt does so.
+    /// the kept part if this kind of attempt includes pruning.
     pub(super) fn sized(
         &self,
         kind: AttemptKind,
@@ -205,7 +205,7 @@ impl Attempts<'_> {
 pub(super) enum AttemptKind {
     /// Keeps the amount that the policy says, and summarizes the other records.
     Policy,
-    /// Keeps half as much as the policy says. Used after a model's summary failed its check.
+    /// Keeps half as much as the policy says, after a model's summary has failed its check.
     LessKept,
     /// Writes a summary of half the length without a model.
     #[strum(serialize = "smaller-summary")]
@@ -222,8 +222,8 @@ impl AttemptKind {
 }
 
 impl Candidate {
-    /// Returns true if messages are removed from the session. A compaction within a budget may
-    /// instead only shorten messages.
+    /// Returns true if messages are removed from the session. A compaction within a budget may only
+    /// shorten messages instead of removing any.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0
     }

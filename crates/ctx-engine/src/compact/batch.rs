@@ -16,7 +16,7 @@ use crate::error::rewritable;
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session};
 
-/// Takes the next line of the new batch, with the notes about it.
+/// A function that takes the next line of the new batch and the notes about the line.
 pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
 /// The options for compacting a batch.

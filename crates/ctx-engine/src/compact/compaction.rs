@@ -21,8 +21,7 @@ use crate::{Notes, PassError, Result};
 /// The compaction of one session.
 pub struct Compaction<'c> {
     source: &'c Source<'c>,
-    /// The session to compact. If tool results were offloaded first, this is the session without
-    /// them.
+    /// The session to compact, without the tool results that were offloaded first.
     content: &'c Content,
     survey: Survey<'c>,
     before: SizeBefore,
@@ -33,8 +32,8 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// The line counts of the file. Present only for a plain session that was read in its detected
-    /// dialect with bad lines kept.
+    /// The line counts of the file, if it is a plain session that was read in its detected dialect
+    /// with bad lines kept.
     pub tally: Option<Tally>,
     /// The report on the compaction.
     pub report: Report,

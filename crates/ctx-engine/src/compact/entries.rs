@@ -27,8 +27,9 @@ pub(super) struct Entry {
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) pinned: bool,
-    /// Whether the record is the first piece of its line. `ends` is true for the last piece.
+    /// Whether the record is the first piece of its line.
     pub(super) begins: bool,
+    /// Whether the record is the last piece of its line.
     pub(super) ends: bool,
 }
 

@@ -9,8 +9,8 @@ use crate::allocate::LEAST_SUMMARY;
 use crate::{Notes, Result};
 
 impl Attempts<'_> {
-    /// Makes attempts until a result is smaller than the session and within the target. If none
-    /// succeeds, keeps only as much of what the policy keeps as fits into the target.
+    /// Makes attempts until a result is smaller than the session and within the target. If no
+    /// attempt succeeds, keeps only as much of what the policy keeps as fits into the target.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
         // A session may keep less than the policy says only if it is due or above its target.

@@ -31,8 +31,8 @@ pub struct ZoneCount {
     pub lines: Vec<(u64, u64)>,
 }
 
-/// How many records of each kind would be removed. A record with several tool results counts once
-/// for each of them.
+/// How many records of each kind would be removed. A record with several tool results is counted
+/// once per result.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
     /// The number of user messages.

@@ -54,13 +54,13 @@ pub struct Offloaded<'a> {
 
 /// Restores offloaded results.
 pub trait Originals {
-    /// Called each time that a reading of the session begins.
+    /// Called each time the session is about to be read from its beginning.
     fn begin(&self);
 
     /// Returns a record with its offloaded results restored, or `None` if the record has none.
     fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>>;
 
-    /// Returns the reasons why files could not be read. The keys are the line of the result and the
+    /// Returns the reasons why files could not be read, keyed by the line of the result and the
     /// path of the file.
     fn unreadable(&self) -> BTreeMap<(u64, String), String>;
 }
@@ -85,8 +85,8 @@ pub enum NewFile {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a session for compaction. If it is a log, its context is first written to a temporary
-    /// file.
+    /// Opens a session for compaction. If the session is a log, its context is first written to a
+    /// temporary file.
     pub fn open(
         options: &'a Options,
         environment: &'a Environment,
@@ -108,8 +108,7 @@ impl<'a> Source<'a> {
         Ok(Self { plan, content, log, prune_first })
     }
 
-    /// Returns the session to compact. In the case of a log, this is the log's context as a plain
-    /// session.
+    /// Returns the session to compact. For a log, returns its context as a plain session.
     pub fn content(&self) -> &Content {
         &self.content
     }

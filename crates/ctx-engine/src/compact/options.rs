@@ -37,8 +37,8 @@ pub struct Options {
     pub budget: Option<u64>,
     /// Whether to reject a result that is above the target.
     pub strict_target: bool,
-    /// How much to keep, if set by flags. Unlike the policy's numbers, these are never reduced to
-    /// reach the target.
+    /// How much to keep, if set by flags. Amounts set by flags are never reduced to reach the
+    /// target.
     pub keep: Keep,
     /// The length of the summary in tokens, if set by a flag.
     pub summary_tokens: Option<u64>,
@@ -70,8 +70,8 @@ pub struct Environment {
     pub temp: PathBuf,
 }
 
-/// Creates a writer that asks a model for a summary. The number is the length of the summary in
-/// tokens; if it is `None`, the summary fills the available space.
+/// Creates a writer that asks a model for a summary. The first argument is the length of the
+/// summary in tokens; if it is `None`, the summary fills the available space.
 pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer> + Send + Sync;
 
 impl Environment {
@@ -92,12 +92,12 @@ impl Environment {
 /// The limits that apply to one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
-    /// Determine when the session is due for compaction.
+    /// The triggers that decide when the session is due for compaction.
     pub(super) triggers: Triggers,
     /// The maximum number of tokens in the whole context after the compaction, as we count them. If
     /// there is no target, the session only has to become smaller.
     pub(super) target: Option<u64>,
-    /// The size of the session in tokens of the API, if the agent recorded usage.
+    /// The size and target in the API's tokens, if the agent recorded usage.
     pub(super) usage: Option<KnownUsage>,
     /// The model's context window, if it is recorded in the log.
     pub(super) window: Option<u64>,
@@ -120,9 +120,8 @@ impl Limits {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
     }
 
-    /// Adapts the limits to a log with recorded usage. The limits then apply to the API's token
-    /// count, but the target is converted to tokens as we count them, because the kept part is
-    /// measured in these.
+    /// Adapts the limits to a log with recorded usage, so that they apply to the API's token count.
+    /// The target is converted to our own tokens, in which the kept part is measured.
     #[must_use]
     pub(super) fn calibrated(
         mut self,
@@ -179,7 +178,7 @@ const LEAST_MESSAGES: u64 = 8_000;
 
 /// Converts `limit`, a limit in the API's tokens, to a number of our tokens that is certain not to
 /// exceed it. A compaction shrinks only messages, so it cannot meet a limit that is exceeded by the
-/// system prompt and the tools alone. In that case, messages get [`LEAST_MESSAGES`] tokens, unless
+/// system prompt and the tools alone; in that case, messages get [`LEAST_MESSAGES`] tokens, unless
 /// the limit is strict.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
@@ -241,7 +240,7 @@ pub(super) struct Plan<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SizeBefore {
     pub(super) size: Size,
-    /// The tokens of the system messages.
+    /// The number of tokens in the system messages.
     pub(super) system_tokens: u64,
 }
 

@@ -52,8 +52,7 @@ impl Outcome {
         self.into()
     }
 
-    /// Returns true if a compaction was tried without success. Such attempts are recorded in the
-    /// audit log.
+    /// Returns true if a compaction was tried without success, which is recorded in the audit log.
     pub fn is_without_result(self) -> bool {
         matches!(self, Self::NoGain | Self::Unreachable | Self::SummaryFailed)
     }
@@ -185,8 +184,8 @@ pub struct Report {
     /// How many items of the ledger survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
-    /// The number of bytes that an agent appended during the compaction. These bytes were carried
-    /// over.
+    /// The number of bytes that an agent appended during the compaction and that were carried over
+    /// to the new file.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
     /// The reason why a model failed to write a summary.
@@ -198,8 +197,8 @@ pub struct Report {
     /// The time at which the compaction began.
     #[serde(skip)]
     pub begun: DateTime<Utc>,
-    /// The name of the preset, if the policy is built in. Only such names are recorded in the audit
-    /// log.
+    /// The name of the preset, if the policy is built in. The audit log records only the names of
+    /// built-in policies.
     #[serde(skip)]
     pub known_preset: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! The first reading of a session. It gathers all facts on which the compaction bases its
+//! The first reading of a session, which gathers all facts on which the compaction bases its
 //! decisions.
 
 use std::borrow::Cow;
@@ -328,8 +328,8 @@ pub(super) struct Flush<'f> {
     bytes: usize,
 }
 
-/// The maximum total length, in bytes, of records whose messages are held back. Usually, a session
-/// is due long before that.
+/// The maximum total length, in bytes, of records whose messages are held back. Sessions usually
+/// become due long before they reach this length.
 const MOST_WAITING: usize = 8 << 20;
 
 impl<'f> Flush<'f> {

@@ -93,8 +93,8 @@ impl Attempts<'_> {
     }
 
     /// Returns true if the session has become smaller and either new messages were summarized or
-    /// the target is reached. Without the second condition, attempts that only shorten the earlier
-    /// summary could be repeated forever.
+    /// the target is reached. Attempts that only shorten an earlier summary do not count, because
+    /// they could be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
@@ -146,7 +146,8 @@ impl Attempts<'_> {
         }
     }
 
-    /// Reads the session for a compaction within a budget. The budget itself is chosen later.
+    /// Reads the session for a compaction within a budget. The budget is chosen after the session
+    /// has been read.
     fn read_for_budget<'s>(
         &self,
         summary: &'s summarize::Plan,

@@ -77,8 +77,8 @@ impl<'a> CountFormat<'a> {
         CountJson { name, model: self.model.map(share), ..json }
     }
 
-    /// Returns the JSON total of all files. It has no share of the context window, because each
-    /// file is sent on its own.
+    /// Returns the JSON total of all files. The total has no share of the context window, because
+    /// each file is sent on its own.
     pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
         CountJson { files: Some(files), ..self.json("total", counts) }
     }
@@ -104,7 +104,7 @@ impl<'a> CountFormat<'a> {
     }
 }
 
-/// The calibrated size of a session. Its JSON keys are stable: keys may be added but never removed.
+/// The calibrated size of a session. The JSON keys are stable: keys may be added but never removed.
 #[derive(Serialize)]
 pub struct Calibrated {
     /// Whether the estimate is based on recorded usage.

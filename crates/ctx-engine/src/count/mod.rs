@@ -32,10 +32,9 @@ pub struct Counts {
     pub bytes: u64,
     /// The counts of messages and of their tokens.
     pub tally: Tally,
-    /// How many bytes of the file are sent, and why the other bytes are not sent. Filled only on
-    /// request.
+    /// If requested, how many bytes of the file are sent and why the other bytes are not sent.
     pub reach: Reach,
-    /// The model and the usage recorded in the session. Filled only on request.
+    /// If requested, the model and the usage recorded in the session.
     pub of_session: OfSession,
     /// Lines that are not JSON objects.
     pub bad: BadLines,
@@ -358,7 +357,7 @@ mod of_session_tests {
         let found = told(&text, true);
         assert_eq!((found.model.as_deref(), found.window), (Some("m-2"), Some(200_000)));
         let estimate = found.estimate.expect("usage is recorded");
-        // The abandoned branch would give 900.
+        // The usage recorded on the abandoned branch would result in 900.
         assert!((50..200).contains(&estimate.tokens), "{estimate:?}");
         assert_eq!(told(&text, false), OfSession::default());
     }

@@ -59,7 +59,7 @@ impl Tally {
         self.open.clear();
     }
 
-    /// Counts one message, or the continuation of one.
+    /// Counts one message, or a record that continues a message.
     pub fn message(&mut self, counter: &MessageCounter, message: &Message<'_>) -> ByKind {
         let tokens = counter.message_of(message, |part| {
             let tokens = counter.part(part);
@@ -117,8 +117,8 @@ impl Tally {
         self.tools.entry(name.to_owned()).or_default()
     }
 
-    /// Returns the tool that produced a result. This is the tool of the call that the result
-    /// answers or, failing that, the name given in the result.
+    /// Returns the tool of the call that a result answers or, if the call is unknown, the tool
+    /// named in the result.
     fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
         let called = result.id.as_deref().and_then(|id| self.open.remove(id));
         let named = || result.name.as_deref().or(name).unwrap_or("(unknown)").to_owned();

@@ -61,7 +61,7 @@ pub struct Calibrator {
     /// than the API's count.
     doubt: f64,
     /// The smallest plausible number of tokens besides the messages in any initial request. Initial
-    /// requests are the first in the file and the first after each compaction.
+    /// requests are the first request in the file and the first after each compaction.
     base: Option<f64>,
     /// Whether there was an initial request: one that was the first in the file or the first after
     /// a compaction.
@@ -82,15 +82,16 @@ const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
 /// The likely and the largest factor by which a compaction increases the number of tokens besides
-/// the messages. It increases because agents send files and notes with a summary without recording
+/// the messages. After a compaction, agents send files and notes with the summary without recording
 /// them.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
-/// The largest plausible number of tokens that an agent sends besides the messages. If there seem
-/// to be more, the file begins in the middle of a session, and the usual number is assumed.
+/// The largest plausible number of tokens that an agent sends besides the messages. If a request
+/// seems to have more of them, the file begins in the middle of a session, and the usual number is
+/// assumed.
 const MOST_BESIDE: u64 = 100_000;
-/// The usual number of tokens besides the messages. It is between 20,000 and 45,000 in recorded
+/// The usual number of tokens besides the messages, which is between 20,000 and 45,000 in recorded
 /// sessions (docs/tokens.md).
 const USUAL_BESIDE: u64 = 30_000;
 
@@ -163,7 +164,7 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// Records a compaction. The next request then does not extend the last request.
+    /// Records a compaction, after which the next request does not extend the last request.
     pub fn compacted(&mut self) {
         self.last = None;
     }
@@ -236,7 +237,7 @@ impl Calibrator {
         self.model.as_deref()
     }
 
-    /// Returns [`Self::base`] after a compaction that no request has followed yet.
+    /// Returns [`Self::base`] after a compaction that has not been followed by a request yet.
     fn base_behind(&self) -> Option<f64> {
         self.base.or(self.has_begun.then_some(USUAL_BESIDE as f64))
     }

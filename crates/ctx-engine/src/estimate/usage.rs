@@ -5,9 +5,9 @@
 //! Our count of the request is therefore the sum of the tokens on the path. After a compaction, the
 //! sum restarts with the records that the compaction kept.
 //!
-//! If a result was pruned or offloaded, the file does not contain the text that was sent. In that
-//! case, nothing is learned from the difference between the replies before and after the result,
-//! and the latter reply is not predicted.
+//! If a result was pruned or offloaded, the file does not contain the text that was sent. Nothing
+//! is learned from the difference between the replies before and after a result that was pruned or
+//! offloaded, and the latter reply is not predicted.
 
 use std::ops::RangeInclusive;
 
@@ -75,7 +75,7 @@ pub struct Reply {
 
 impl Calibration {
     /// Returns the likely size of the last request without `freed` of its tokens, as we count them.
-    /// Returns `None` if there is no such request.
+    /// Returns `None` if no reply with recorded usage follows the last compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         self.last.as_ref()?;
         self.calibrator.without(freed)
@@ -146,7 +146,7 @@ struct Open {
     pruned: u64,
 }
 
-/// The model's messages since the last message with another role. They become a reply as soon as
+/// The model's messages since the last message with another role, which become a reply as soon as
 /// their usage is recorded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
@@ -162,7 +162,7 @@ struct Run {
     goes_on: bool,
 }
 
-/// Identifies a reply. The number tells replies apart whose records have no id.
+/// Identifies a reply. Replies whose records have no id are told apart by the number.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {

@@ -1,5 +1,4 @@
-//! The decisions about a session: reports and checks them, and applies them while the session is
-//! written.
+//! Reports and checks the decisions about a session, and applies them while the session is written.
 
 use std::io::Write;
 
@@ -67,8 +66,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Reports and checks the decisions. If they free too little, reports this instead, and does
-    /// not apply them.
+    /// Reports and checks the decisions. Decisions that free too little are reported as such and
+    /// not applied.
     pub(super) fn report_and_check(
         &mut self,
         checks: Option<OutputCheck>,
@@ -137,8 +136,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. In a log, only the decided records may change, and the agent
-    /// must read the same context as before.
+    /// Checks the records that stay. In a log, only records with decided changes may change, and
+    /// the agent must read the same context as before.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,

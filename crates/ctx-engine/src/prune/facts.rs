@@ -33,7 +33,7 @@ pub(super) struct Facts {
     /// The reasoning in each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
     /// For each record, the number, from 1, of the first record in the same exchange, or 0 if the
-    /// record is in no exchange. Empty if there is no window.
+    /// record is in no exchange. The list is empty if there is no window.
     pub(super) exchanges: Vec<u32>,
     /// The handle of each result whose text was shortened by an earlier run.
     pub(super) handles: BTreeMap<usize, Handle>,
@@ -68,8 +68,8 @@ pub(super) struct RecordFacts {
 /// The facts about a tool result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultFacts {
-    /// The hash of the original text. Present only if a handle may contain it or another result has
-    /// the same text.
+    /// The hash of the original text, if a handle may contain the hash or another result has the
+    /// same text.
     pub(super) hash: Option<ShortHash>,
     /// Whether the result consists of text that a rule may replace.
     pub(super) is_text: bool,
@@ -131,7 +131,8 @@ impl Reason {
         }
     }
 
-    /// Returns the text of the note. It does not name the call, because the handle after it does.
+    /// Returns the text of the note, which does not name the call because the handle after the note
+    /// does.
     pub(super) fn note(self, options: &Options) -> &str {
         match self {
             Self::Old => options.clear.as_deref().unwrap_or_default(),
@@ -146,12 +147,12 @@ impl Reason {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasoning {
     pub(super) tokens: u32,
-    /// Whether the message contains nothing else.
+    /// Whether the message contains nothing but reasoning.
     pub(super) is_all: bool,
 }
 
 impl Facts {
-    /// Adds a record. Its results must have been added before.
+    /// Adds a record, after its results have been added.
     pub(super) fn add_record(&mut self, record: RecordFacts) {
         let results_end = saturating_u32(self.results.len() as u64);
         self.records.push(RecordFacts { results_end, ..record });

@@ -56,8 +56,8 @@ pub(super) struct Leaving {
     dropped: Dropped,
     /// Maps the id of each removed line to the id of its nearest remaining ancestor.
     moved: HashMap<usize, Option<usize>>,
-    /// The ids of progress lines that are removed. Links to them are left in place, because agents
-    /// do not follow such links.
+    /// The ids of progress lines that are removed. Links to progress lines are left in place,
+    /// because agents do not follow such links.
     progress: HashSet<usize>,
     /// How many lines stay only because of the log's format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
@@ -145,7 +145,7 @@ impl LogLines {
 
     /// Keeps lines if the format refers to lines by their position. In such a format, only lines
     /// that precede a line which replaces everything before it may be removed. Returns how many
-    /// lines are kept for this reason, and the reason in words.
+    /// lines are kept because of their position, and the reason in words.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,

@@ -47,7 +47,7 @@ pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;
 pub(crate) use verdicts::{changes_context, record_edits};
 
-/// The rules to apply. By default, there are none.
+/// The rules to apply, of which there are none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Shorten long results.
@@ -58,12 +58,12 @@ pub struct Options {
     pub drop: Vec<Rule>,
     /// Shorten strings in call arguments that are longer than this, in characters.
     pub argument_chars: Option<usize>,
-    /// Drop all but the last messages. System messages stay and are not counted.
+    /// Drop all but this many of the last messages. System messages stay and are not counted.
     pub window_messages: Option<u64>,
-    /// How many of the last assistant messages stay unchanged. Everything after the first of them
-    /// stays unchanged as well.
+    /// How many of the last assistant messages stay unchanged, together with everything after the
+    /// first of them.
     pub protect_last: usize,
-    /// Patterns of references to files with offloaded results. Such references are not changed.
+    /// Patterns of references to files with offloaded results, which are not changed.
     pub references: Vec<ReferencePattern>,
     /// The tools whose results may change.
     pub tools: ToolFilter,
@@ -185,7 +185,7 @@ pub struct Plan {
     pub pins: Vec<Pin>,
     /// If set, only records in this zone change.
     pub zone: Option<Zone>,
-    /// The minimum number of tokens to free. If fewer would be freed, nothing changes.
+    /// The minimum number of tokens to free; if fewer would be freed, nothing changes.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -199,7 +199,7 @@ pub struct Plan {
     pub temp: PathBuf,
 }
 
-/// A provider's prompt cache. It becomes useless when the beginning of a session changes.
+/// A provider's prompt cache, which becomes useless when the beginning of a session changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
     /// For how long the provider keeps the cache after a call.
@@ -244,13 +244,13 @@ impl LastCall {
     }
 }
 
-/// Converts a number of characters or messages. If the number is too large, it becomes the largest
-/// possible one, which has the same effect.
+/// Converts a number of characters or messages. A number that is too large becomes the largest
+/// possible number, which has the same effect.
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Returns whether each record precedes the window. Returns an empty list if there is no window.
+/// Returns whether each record precedes the window, or an empty list if there is no window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     let Some(messages) = options.window_messages else { return Vec::new() };
     // The facts contain no exchanges if they were gathered for options without a window.
@@ -286,7 +286,7 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
     }
 }
 
-/// Extends the window so that the conversation begins with a user message. Exchanges stay whole.
+/// Extends the window so that the conversation begins with a user message. No exchange is split.
 fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();

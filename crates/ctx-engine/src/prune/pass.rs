@@ -1,4 +1,4 @@
-//! Prunes one session. Its records are held back until all facts are known.
+//! Prunes one session, whose records are held back until all facts about them are known.
 
 use std::path::Path;
 

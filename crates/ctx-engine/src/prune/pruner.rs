@@ -29,7 +29,7 @@ pub struct Pruner<'p> {
     first_with: HashMap<u64, usize>,
     /// The original lengths, in bytes, of texts that were shortened by an earlier run.
     originals: HashSet<u64>,
-    /// Finds exchanges, if there is a window. A window keeps exchanges whole.
+    /// Finds exchanges, if there is a window, because a window never splits an exchange.
     exchanges: Option<ExchangeFinder>,
 }
 
@@ -128,7 +128,7 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a tool result. Returns its token count if all messages are counted.
+    /// Adds a tool result. Returns the token count of the result if all messages are counted.
     fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
         let index = self.facts.results.len();
         let call = match self.calls.find(result.id.as_deref()) {
@@ -217,8 +217,8 @@ impl<'p> Pruner<'p> {
     }
 
     /// Returns the hash of the next result's text if a handle may contain it or if an earlier
-    /// result has the same text. In the latter case, the hash is also stored for that result. Other
-    /// texts, which are the most common, need no hash.
+    /// result has the same text. The hash is then also stored for the earlier result. Most texts
+    /// need no hash.
     fn hash(&mut self, text: &str, is_named: bool) -> Option<ShortHash> {
         if !self.options.drops(Rule::Duplicates) {
             return is_named.then(|| ShortHash::of(text));

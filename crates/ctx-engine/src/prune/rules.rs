@@ -76,7 +76,7 @@ struct Decider<'f> {
     facts: &'f Facts,
     options: &'f Options,
     counter: MessageCounter,
-    /// Whether each record precedes the window. Empty if there is no window.
+    /// Whether each record precedes the window; the list is empty if there is no window.
     before_window: Vec<bool>,
     protected_from: usize,
 }
@@ -236,8 +236,8 @@ impl<'f> LaterResults<'f> {
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Adds a result. `stays` means that its text stays. A call that writes a file supersedes
-    /// earlier results even if its own result is replaced.
+    /// Adds a result. `stays` means that the text of the result stays. A call that writes a file
+    /// supersedes earlier results even if its own result is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];
         if !facts.is_text {

@@ -1,4 +1,4 @@
-//! The verdicts on all records of a session. Computes what they free, and applies them.
+//! The verdicts on all records of a session: computes what the verdicts free, and applies them.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::shorten::{shorten, shorten_arguments};
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;
 
-/// The verdicts on all records. Records are identified by their index, from 0.
+/// The verdicts on all records, which are identified by their index, from 0.
 pub struct Verdicts<'p> {
     pub(super) facts: Facts,
     pub(super) options: &'p Options,
@@ -34,8 +34,8 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// Decides again with other options. All their rules must be among the old ones, because no
-    /// further facts are gathered.
+    /// Decides again with other options, which may only have rules that the old options had,
+    /// because no further facts are gathered.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
         // The old decisions are dropped first, so that the two lists are never in memory at the
@@ -105,8 +105,8 @@ impl<'p> Verdicts<'p> {
         (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
     }
 
-    /// Returns the token count of a record's message before pruning. Does not count results again
-    /// whose count is already known.
+    /// Returns the token count of a record's message before pruning. Results whose token count is
+    /// already known are not counted again.
     pub(super) fn tokens_before(&self, index: usize, message: &Message<'_>) -> Option<u64> {
         let record = self.facts.records[index];
         record.role?;
@@ -200,7 +200,7 @@ pub(crate) fn record_edits<'r>(
 }
 
 /// Returns true if the verdict on a record changes the context to which later signed reasoning is
-/// bound. Dropping reasoning does not.
+/// bound. Dropping reasoning does not change that context.
 pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
     verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
 }

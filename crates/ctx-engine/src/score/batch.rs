@@ -27,8 +27,8 @@ pub type Sided<T> = Result<T, (Side, PassError)>;
 pub type TakeScore<'t> = dyn FnMut(u64, Sided<Score>) -> Sided<()> + 't;
 
 /// Scores each conversation of a batch, several at a time. Lines that are blank in both batches are
-/// skipped. Other lines that cannot be scored are passed on as errors, and scoring continues with
-/// the next line.
+/// skipped. The errors of lines that cannot be scored are passed to `take`, and scoring continues
+/// with the next line.
 pub fn score_batch(
     [before, after]: [Box<dyn Read + Send>; 2],
     dialect: Option<&'static dyn Dialect>,
@@ -76,7 +76,7 @@ fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> 
 /// The lines of one batch, without regard to what they contain.
 struct Lines(Records<Box<dyn Read + Send>>);
 
-/// A line of a batch. If the line is too long, this is only its beginning.
+/// A line of a batch, or only the beginning of a line that is too long.
 struct Line {
     origin: Origin,
     bytes: Vec<u8>,

@@ -28,7 +28,7 @@ pub struct Question {
     evidence: Vec<Vec<String>>,
 }
 
-/// The structure of a file of questions. Other members are allowed.
+/// The structure of a file of questions, in which other members are allowed.
 #[derive(Deserialize)]
 struct Questions {
     questions: Vec<Question>,
@@ -132,7 +132,7 @@ impl Exam {
     pub fn marks(&mut self) -> Vec<Mark<'_>> {
         self.before.end(&self.quotes);
         self.after.end(&self.quotes);
-        // System messages that were already in the old session earn a compaction no credit. But
+        // A compaction gets no credit for system messages that were already in the old session. But
         // some tools put their summary into a system message, so new system messages are
         // considered.
         let old: HashSet<u64> = self.before.system.iter().map(|(digest, _)| *digest).collect();

@@ -45,7 +45,7 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the new session. Its messages are also passed to the measures in `further`.
+/// Reads the new session, and passes its messages to the measures in `further` as well.
 pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {

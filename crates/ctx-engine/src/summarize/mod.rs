@@ -38,7 +38,7 @@ pub use zone_pass::{ChangedRecord, ZonePass, check_end};
 pub struct Plan {
     /// Adds the header to summaries, and recognizes the summaries of earlier compactions.
     pub recognizer: Recognizer,
-    /// The role for the message with the summary. Used if the dialect allows it.
+    /// The role for the message with the summary, if the dialect allows this role.
     pub role: Role,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -76,7 +76,7 @@ pub enum TellSizes {
 pub struct Summary {
     /// The number of messages that the summary replaces.
     pub messages: u64,
-    /// The number of these messages that were already summaries.
+    /// The number of replaced messages that were themselves summaries.
     pub earlier: u64,
     /// The text of the summary.
     pub text: String,
@@ -88,9 +88,9 @@ pub struct Summary {
     pub repairs: usize,
     /// The model's answer, before anything was added to it.
     answer: Option<String>,
-    /// The number of secrets removed from the source of the text. `redacted_late` is the number of
-    /// secrets removed from the finished text.
+    /// The number of secrets removed from the source of the text.
     redacted: usize,
+    /// The number of secrets removed from the finished text.
     redacted_late: usize,
 }
 
@@ -102,7 +102,8 @@ impl Summary {
 }
 
 /// Adds the header to a summary, and removes any remaining secrets. Each method already removes
-/// secrets from its input. This is the final check, no matter which method wrote the text.
+/// secrets from its input. This function makes the final check, no matter which method wrote the
+/// text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     // Quotes are marked at the start of a line, so nothing else may look like a line break. Control

@@ -28,12 +28,13 @@ pub struct Model {
     pub most_percent: u64,
     /// The context window of the model.
     pub window: Window,
-    /// Whether the pass fails if there is no usable answer. If not, the summary is then written by
+    /// Whether the pass fails if there is no usable answer, instead of using a summary written by
     /// code.
     pub must_answer: bool,
     /// The headings that the summary must have, if the policy requires this check.
     pub headings: Option<Vec<String>>,
-    /// Returns the current time. Needed because a server may name a time at which to retry.
+    /// Returns the current time, which is needed because a server may name a time at which to
+    /// retry.
     pub now: fn() -> DateTime<Utc>,
 }
 

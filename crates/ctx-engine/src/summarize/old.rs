@@ -14,7 +14,7 @@ use crate::message_counter::PER_MESSAGE;
 /// What a writer needs to know about the old records to summarize them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Whether the ledger is needed. If not, the counts for a rule summary are gathered instead.
+    /// Whether the ledger is needed instead of the counts for a rule summary.
     pub ledger: bool,
     /// Whether the input for a model is needed, together with the source for checking the model's
     /// answer.
@@ -35,19 +35,19 @@ pub(super) struct OldZone {
     reader: Option<LedgerReader>,
     /// The ledger; empty unless a ledger is needed.
     pub(super) ledger: Ledger,
-    /// The counts for a rule summary. Gathered only if no ledger is needed.
+    /// The counts for a rule summary, which are gathered only if no ledger is needed.
     pub(super) rule: RuleSummary,
-    /// The input for the model. Gathered only if a model is to be asked.
+    /// The input for the model, which is gathered only if a model is to be asked.
     pub(super) input: Option<ModelInput>,
     /// The number of messages in the zone.
     pub(super) messages: u64,
-    /// The number of these messages that are summaries of earlier compactions.
+    /// The number of messages in the zone that are summaries of earlier compactions.
     earlier_messages: u64,
     /// The number of lines in the zone that are not messages.
     pub(super) other_lines: u64,
-    /// The texts of the messages, up to a total of [`COMPARED`] bytes. `ends` contains the end of
-    /// each text.
+    /// The texts of the messages, one after another, up to a total of [`COMPARED`] bytes.
     texts: String,
+    /// The index at which each text ends in `texts`.
     ends: Vec<usize>,
     /// The total length of the texts, in bytes.
     bytes: usize,
@@ -80,9 +80,9 @@ pub(super) struct MessageSize {
 
 /// The number of bytes above which the tokens of the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
-/// If the old records have more than this many times as many bytes as the summary, they certainly
-/// have more tokens, so the tokens need not be counted, which would take longer than everything
-/// else.
+/// Old records with more than this many times the bytes of the summary certainly have more tokens
+/// than the summary. Their tokens are not counted, because counting them would take longer than
+/// everything else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.

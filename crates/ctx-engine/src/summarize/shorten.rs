@@ -1,5 +1,6 @@
-//! Shortens records that stay. Of a long tool result, the beginning and the end stay, followed by a
-//! handle for the whole text. If this is not enough, long call arguments are also cut.
+//! Shortens records that stay. A long tool result is reduced to its beginning and end, followed by
+//! a handle for the whole text. If shorter results are not enough, long call arguments are also
+//! cut.
 
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
@@ -12,7 +13,7 @@ const MARK: u64 = 4;
 /// The minimum number of tokens to keep of a text that is cut.
 const LEAST_TEXT: u64 = 8;
 /// The percentage of the kept text that comes from the beginning of the original. The most
-/// important part is at the top of files and lists, but at the end of a command's output.
+/// important part of files and lists is at the top, but that of a command's output is at the end.
 const HEAD: usize = 60;
 /// The maximum length of a string in call arguments, in characters.
 const ARGUMENT_CHARS: usize = 120;
@@ -152,8 +153,8 @@ fn share(bytes: usize, part: u64, whole: u64) -> usize {
     usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }
 
-/// The maximum length in bytes of names, numbers and paths that are not cut. Half of a name would
-/// be a different name.
+/// The maximum length in bytes of names, numbers and paths that are not cut. Names are not cut
+/// because half of a name would be a different name.
 const FARTHEST: usize = 80;
 
 /// Returns the last position, no later than `at`, that is not inside a name.

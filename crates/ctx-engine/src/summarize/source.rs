@@ -67,8 +67,8 @@ pub struct Window {
     told: OnceCell<Option<u64>>,
 }
 
-/// A window that hardly any model falls short of. If a request fits into it, the server is not
-/// asked for its window.
+/// Hardly any model has a window smaller than this, so the server is not asked for its window if a
+/// request fits into this size.
 const SHORTEST: u64 = 4_096;
 /// The window that is assumed for unknown models.
 const GUESS: u64 = 32_000;

@@ -26,11 +26,12 @@ pub struct Writer {
 }
 
 /// The percentage of the tokens left by the system messages that a model is asked to use for its
-/// summary if the whole context has a budget. The rest is for the latest messages.
+/// summary if the whole context has a budget. The other tokens left by the system messages are for
+/// the latest messages.
 const MODEL_SHARE: u64 = 60;
-/// How much to reserve for a model's answer, as a percentage of its maximum length. This is more
-/// than 100, because the model's tokenizer may count differently. What the answer does not use goes
-/// to the latest messages.
+/// How much to reserve for a model's answer, as a percentage of its maximum length. The percentage
+/// is more than 100, because the model's tokenizer may count differently. What the answer does not
+/// use goes to the latest messages.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// The number of tokens in the fixed text around a summary.
@@ -46,20 +47,20 @@ const USUAL: (u64, u64) = (500, 4_000);
 const LEAST_LEFT: u64 = 50;
 /// The maximum number of tokens in the list of items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-/// The minimum space, in tokens, for adding a list of missing values. If there is less space, it is
-/// more useful for the latest messages.
+/// The minimum space, in tokens, for adding a list of missing values. A smaller space is more
+/// useful for the latest messages.
 const LITTLE_ROOM: u64 = 330;
 /// The maximum length of a list of missing values is the length of the model's answer divided by
 /// this number, within the limits `LIST`.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
-/// The maximum number of lines in a list of missing values. There may be one more for every
+/// The maximum number of lines in a list of missing values. One more line is allowed for every
 /// `LINE_TOKENS` unused tokens.
 const LIST_LINES: usize = 12;
 const LINE_TOKENS: u64 = 8;
 
 /// A summary that was written for one output of a session and is reused in another output that
-/// keeps more messages. The model is not asked again.
+/// keeps more messages. The model is not asked again for a reused summary.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
     /// The input from which the model wrote the summary.
@@ -214,8 +215,8 @@ impl Writer {
     }
 
     /// Completes a model's answer with a short list of the values that it lacks, within `room`
-    /// tokens. If `has_list` is set, the list may have its usual length. `more` is the number of
-    /// tokens that it may have in addition.
+    /// tokens. If `has_list` is set, the list of missing values may have its usual length. `more`
+    /// is the number of tokens that the list may have in addition.
     fn completed(
         &self,
         mut summary: Summary,
@@ -261,15 +262,15 @@ impl Writer {
     }
 }
 
-/// Subtracts the line that marks a summary as a record from the available space. Not needed for
-/// extractive summaries, which contain that line themselves.
+/// Subtracts the line that marks a summary as a record from the available space. Extractive
+/// summaries contain the line that marks them as a record themselves.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");
     room.map(|room| room.saturating_sub(old.counter.count(&line())))
 }
 
-/// Returns the length to request from a model. Unless a length is given, it depends on the
-/// available space or, without a budget, on the length of the replaced text.
+/// Returns the length to request from a model. Unless a length is given, the requested length
+/// depends on the available space or, without a budget, on the length of the replaced text.
 fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     let Some(room) = room else {
         let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
@@ -300,9 +301,9 @@ fn ends_in_heading(text: &str) -> bool {
     text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
-/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. This
-/// is the maximum length of the model's answer, but no more than half of `largest`, the length of
-/// the replaced text.
+/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. The
+/// result is the maximum length of the model's answer, but no more than half of `largest`, the
+/// length of the replaced text.
 fn longest(asked: u64, largest: Option<u64>) -> u64 {
     largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }

@@ -40,7 +40,7 @@ impl<'p> ZonePass<'p> {
         }
     }
 
-    /// Adds the next record. Its zone is taken from its tag.
+    /// Adds the next record, whose zone is taken from its tag.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_to(zone, record)
@@ -109,9 +109,9 @@ impl<'p> ZonePass<'p> {
     }
 }
 
-/// Checks that the stream is complete and that its records have zones. If they have none and the
-/// lines of the session depend on each other, returns the error that such a session cannot be
-/// summarized.
+/// Checks that the stream is complete and that its records have zones. If the records have no zones
+/// and the lines of the session depend on each other, returns the error that such a session cannot
+/// be summarized.
 pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
     if zones.records() > 0 && !zones.zoned() {
         if dialect.is_some() {

@@ -1,9 +1,9 @@
 //! Finds exchanges as records arrive. An exchange consists of replies with calls and the results
-//! that answer them. A result answers the nearest earlier call with the same id. Ids may therefore
-//! repeat, and a result may be far from its call. Some APIs treat adjacent replies as one message.
-//! Therefore, if a reply has unanswered calls and is directly followed by another reply or by a
-//! result that answers no call, that message joins the same exchange. All records of a message are
-//! in the same exchange, together with everything between them.
+//! that answer them. A result answers the nearest earlier call with the same id. The ids of calls
+//! may repeat, and a result may be far from its call. Some APIs treat adjacent replies as one
+//! message. Therefore, if a reply has unanswered calls and is directly followed by another reply or
+//! by a result that answers no call, that message joins the same exchange. All records of a message
+//! are in the same exchange, together with everything between them.
 
 use std::collections::HashMap;
 
@@ -39,17 +39,17 @@ impl Exchange {
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// Exchanges that turned out to be part of an earlier exchange. Maps their id, which is no
-    /// longer used, to the id of the earlier exchange.
+    /// Maps the unused id of each exchange that turned out to be part of an earlier exchange to the
+    /// id of the earlier exchange.
     joined: HashMap<u64, u64>,
     /// The calls without a result. Maps the id of a call to the latest exchange with such a call
     /// and the number of such calls in that exchange.
     calls: HashMap<String, (u64, u64)>,
     /// Maps each message whose last record has not arrived yet to its exchange.
     messages: HashMap<u64, u64>,
-    /// The exchange that the next reply or result joins if it answers no call. This is the exchange
-    /// of the latest reply while that reply waits for results, and otherwise the exchange of the
-    /// preceding message.
+    /// The exchange that the next reply or result joins if it answers no call. While the latest
+    /// reply waits for results, this field is the reply's exchange; otherwise, it is the exchange
+    /// of the preceding message.
     before: Option<u64>,
     /// Whether to keep entries in `joined` that are no longer needed for any record.
     lasting: bool,
@@ -67,7 +67,7 @@ impl Exchanges {
         let mut joined = self.joined;
         let mut gone: Vec<u64> = joined.keys().copied().collect();
         gone.sort_unstable();
-        // Exchanges are updated in ascending order. The target of each exchange is therefore final
+        // Exchanges are updated in ascending order, so that the target of each exchange is final
         // before a later exchange refers to it.
         for id in gone {
             if let Some(last) = joined.get(&joined[&id]).copied() {
@@ -190,7 +190,7 @@ impl Exchanges {
         self.forget_if_done(id);
     }
 
-    /// Joins two exchanges. The result has the id of the earlier exchange.
+    /// Joins two exchanges into one, which has the id of the earlier exchange.
     fn join(&mut self, one: u64, other: u64) -> u64 {
         let (one, other) = (self.resolve(one), self.resolve(other));
         let (id, gone) = (one.min(other), one.max(other));

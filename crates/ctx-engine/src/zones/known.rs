@@ -1,6 +1,6 @@
-//! Finds the zones of a session that has been read before. Because its exchanges are already known,
-//! no verdict depends on later records. Only the beginning of the tail is stored, together with the
-//! few exchanges that are partly in it.
+//! Finds the zones of a session that has been read before. Because the exchanges of the session are
+//! already known, no verdict depends on later records. Only the beginning of the tail is stored,
+//! together with the few exchanges that are partly in it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ pub struct ExchangeFinder {
 #[derive(Debug, Default)]
 pub struct Joined(HashMap<u64, u64>);
 
-/// Returns the zone of each record, in order, after it has been determined which records stay.
+/// Determines which records stay, and then returns the zone of each record, in order.
 #[derive(Debug)]
 pub struct KnownZones {
     /// The number of the first record of the tail.
@@ -69,8 +69,8 @@ impl Joined {
 
 impl KnownZones {
     /// Determines which records stay. `each` must pass on every record that is not dropped, with
-    /// its number in the session, from 1. It is called twice: first to find the beginning of the
-    /// tail, and then to find the exchanges that are only partly in the tail.
+    /// its number in the session, from 1. The function is called twice: first to find the beginning
+    /// of the tail, and then to find the exchanges that are only partly in the tail.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
         let mut window = Window::new(keep);
         let (mut latest_user, mut next) = (None, 1);

@@ -2,8 +2,8 @@
 //!
 //! Zones are decided as records arrive, and only from facts about the records. [`Splitter::push`]
 //! takes the facts about the next record. The splitter is an iterator over the final verdicts, in
-//! order. A record has no verdict as long as later records may change it. This is the case in the
-//! kept tail, in an incomplete exchange, and after the latest user message.
+//! order. A record has no verdict as long as later records may change it. Records wait for their
+//! verdict in the kept tail, in an incomplete exchange, and after the latest user message.
 
 mod exchanges;
 mod known;

@@ -59,8 +59,8 @@ impl KeptRecord {
 /// What is needed to write the compaction of a log: the text of some of its records, and a writer
 /// that has read the whole log.
 pub(super) struct LogRecords {
-    /// Writes the agent's own compaction records. `None` if the agent has none, so that the session
-    /// is rewritten.
+    /// Writes the agent's own compaction records, if its format has any. Without such records, the
+    /// session is rewritten.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,

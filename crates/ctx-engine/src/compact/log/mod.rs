@@ -2,10 +2,10 @@
 //! reply.
 //!
 //! The context of the log is *lowered*, that is, converted to a plain session in which each message
-//! names the records of the log that it comes from. The plain session is compacted like any other.
-//! The messages that stay in the plain session determine which records of the log stay. The summary
-//! replaces the other records. If the agent's format has a compaction record, lines are appended to
-//! the log. Otherwise, the log is rewritten.
+//! names the records of the log that it comes from. The plain session is compacted like any other
+//! session. The messages that stay in the plain session determine which records of the log stay.
+//! The summary replaces all other records of the log. If the agent's format has a compaction
+//! record, lines are appended to the log; otherwise, the log is rewritten.
 
 mod kept;
 
@@ -185,7 +185,7 @@ pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content> {
     Ok(log.with(file))
 }
 
-/// Returns the bytes to append: `lines`, after a newline if the log does not end with one.
+/// Returns `lines`, preceded by a newline if the log does not end with one.
 fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
     let newline: &[u8] = if log.ends_line()? { b"" } else { b"\n" };
     Ok([newline, lines].concat())

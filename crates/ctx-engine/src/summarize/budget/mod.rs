@@ -43,7 +43,7 @@ const LATEST_WORDS: u64 = 80;
 pub struct BudgetRequest {
     /// The maximum size of the whole output, in tokens.
     pub tokens: u64,
-    /// The minimum that must be kept of the session.
+    /// How much of the session must be kept at least.
     pub keep: Keep,
     /// The records that always stay.
     pub pins: Vec<Pin>,
@@ -197,9 +197,9 @@ impl<'p> BudgetPass<'p> {
         if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
     }
 
-    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens. If
-    /// they do, stores both values in the request. Must be called after all records have been
-    /// pushed.
+    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens.
+    /// Stores both values in the request if the records fit. Must be called after all records have
+    /// been pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
         decide(&self.entries, &Self::budget_of(tokens))?;

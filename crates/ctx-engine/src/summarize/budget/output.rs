@@ -1,5 +1,5 @@
-//! Builds the output within a budget. It consists of the records that stay and a summary in the
-//! space that they leave.
+//! Builds the output within a budget from the records that stay and a summary in the space that
+//! they leave.
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_format::{Dialect, Record};
@@ -15,9 +15,8 @@ use crate::calls::CallNames;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// The minimum space, in tokens, for a summary that covers only text cut from tool results. If
-/// there is less space, no such summary is written, and the cut text is described only by the
-/// handles.
+/// The minimum space, in tokens, for a summary that covers only text cut from tool results. With
+/// less space, text cut from results is described only by the handles.
 const LEAST_OF_CUT: u64 = 60;
 
 /// An output that is being built from records and the verdicts on them.
@@ -26,8 +25,9 @@ pub(super) struct Output<'p> {
     pub(super) writer: &'p Writer,
     /// The budget for the whole output, in tokens.
     pub(super) budget: u64,
-    /// Whether all messages stay and only their tool results are shortened. In this case, a summary
-    /// of the text cut from the results is put before the first message, if there is space.
+    /// Whether all messages stay and only their tool results are shortened. If only results are
+    /// shortened, a summary of the text cut from them is put before the first message, provided
+    /// that there is space.
     pub(super) cut_only: bool,
     /// The number of tokens in the records that stay.
     pub(super) used: u64,
@@ -136,8 +136,8 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary. Tokens that are left in the budget have not been given back to
-/// shortened records yet.
+/// An output with its summary, before the tokens left in the budget are given back to shortened
+/// records.
 pub(super) struct SummedUp<'p> {
     pub(super) decision: Decision,
     pub(super) notes: Notes,
@@ -251,8 +251,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // The text is slightly too long, or it cannot be made short enough. This is no reason
-            // to ask the model again.
+            // The model is not asked again because its text is slightly too long or cannot be made
+            // short enough.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,

@@ -1,6 +1,6 @@
 //! Makes shortened records longer again, the latest first, with the tokens that the summary leaves
-//! in the budget. This is done last, because the length of a summary is known only after it has
-//! been written.
+//! in the budget. Records are made longer last, because the length of a summary is known only after
+//! it has been written.
 
 use ctx_format::Record;
 
