@@ -94,7 +94,7 @@ fn calls_at_the_end_may_wait_unless_strict() {
 #[test]
 fn bad_lines_are_problems_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
-    let tail = "ctx-check: warning: <stdin>:4: the last line is not complete and is left out\n";
+    let tail = "ctx-check: warning: <stdin>:4: the last line is incomplete and was left out\n";
     let bad = "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n";
     check().stdin(input.clone()).stdout(bad).stderr(tail).code(1).run();
     check()
@@ -128,7 +128,7 @@ fn a_file_without_a_message_is_a_problem() {
     check()
         .stdin("{\"role\":\"us")
         .stdout(none)
-        .stderr("ctx-check: warning: <stdin>:1: the last line is not complete and is left out\n")
+        .stderr("ctx-check: warning: <stdin>:1: the last line is incomplete and was left out\n")
         .code(1)
         .run();
     check()

@@ -162,7 +162,7 @@ fn too_little_evidence_is_no() {
         .file("none.jsonl", "{\"role\":\"user\",\"content\":\"Hello\"}\n")
         .args(["--list", "questions", "--min-evidence", "0", "none.jsonl", "after.jsonl"])
         .stdout_has("?\tq1\t")
-        .stderr("ctx-score: warning: BEFORE can answer none of the questions\n")
+        .stderr("ctx-score: warning: none of the questions can be answered from BEFORE\n")
         .code(1)
         .run();
 }

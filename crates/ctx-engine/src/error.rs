@@ -87,13 +87,13 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The agent would read a context from the result that is not the intended one.
+    /// The agent would not read the intended context from the result.
     #[error(
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
     ChangedContext,
     /// A record contains an exchange in a dialect other than the session's.
-    #[error("the exchange has the format {found}, but the session has the format {known}")]
+    #[error("the exchange is in the format {found}, but the session is in the format {known}")]
     TwoFormats {
         /// The dialect of the session.
         known: &'static str,
@@ -102,7 +102,7 @@ pub enum ErrorKind {
     },
     /// The record that determines the session's dialect comes after records that have already been
     /// processed.
-    #[error("the first exchange, of the format {found}, comes too late to detect the format")]
+    #[error("the first exchange, in the format {found}, comes too late to determine the format")]
     LateFormat {
         /// The dialect of the exchange.
         found: &'static str,

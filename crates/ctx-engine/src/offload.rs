@@ -21,7 +21,7 @@ pub struct ChangePass<C> {
     reading: Reading,
     change: C,
     bound: BoundReasoning,
-    /// The output; `None` if nothing will be written.
+    /// The output, or `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
     /// The number of assistant messages in `waiting`, to be compared with `protect_last`.

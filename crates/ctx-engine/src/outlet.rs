@@ -77,8 +77,8 @@ impl<W: Write> Outlet<W> {
 
     /// Writes the records that are still held, and returns the output. `left_out` is the number of
     /// input records that were not passed to the outlet. A tagged stream gets an end marker only if
-    /// the input had a correct one. A missing end marker tells the next tool in the pipeline that a
-    /// previous tool has died.
+    /// the input had a correct end marker. A missing end marker tells the next tool in the pipeline
+    /// that a previous tool has died.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);

@@ -509,7 +509,7 @@ mod in_turn_tests {
         fn work(&self, portion: &[u64]) -> Vec<u64> {
             let square = |job: &u64| {
                 let job = *job;
-                // Some jobs take longer than later ones.
+                // Some jobs take longer than later jobs.
                 for _ in 0..(job % 7) * 50 {
                     std::thread::yield_now();
                 }

@@ -457,7 +457,7 @@ mod unread_tests {
             r#"a part of the type "smell" cannot be read, so nothing can be compacted"#
         );
         refused("responses", r#"{"type":"dream_call","call_id":"c"}"#);
-        // This part could be a call in another format.
+        // In another format, the unknown part may be a call.
         refused("chat", r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
         assert_eq!(refusal("chat", r#"{"type":"progress"}"#), None);
         assert_eq!(refusal("chat", "no JSON"), None);

@@ -18,7 +18,7 @@ pub struct Plan {
     pub keep: Keep,
     /// Selectors of records that are kept.
     pub pins: Vec<Pin>,
-    /// Counts tokens; `None` unless what is kept depends on the number of tokens.
+    /// Counts tokens, if what is kept depends on the number of tokens.
     pub counter: Option<MessageCounter>,
     /// If set, only records in this zone are written.
     pub only: Option<Zone>,

@@ -90,7 +90,7 @@ pub(crate) enum Verdict {
 /// The verdicts on all records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// One verdict for each record, in order.
+    /// The verdicts on the records, in order.
     pub(crate) verdicts: Vec<Verdict>,
     /// Whether the latest user message was too long to keep.
     pub(crate) latest_request_is_old: bool,

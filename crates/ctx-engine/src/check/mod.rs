@@ -36,7 +36,7 @@ pub struct Plan {
     pub batch: bool,
     /// The number of threads that check the conversations of a batch.
     pub threads: usize,
-    /// Counts tokens and the bytes of tool results; `None` if no check needs these counts.
+    /// Counts tokens and the bytes of tool results, if any check needs these counts.
     pub counter: Option<MessageCounter>,
     /// Whether to take the size of an agent's session from its recorded usage.
     pub calibrate: bool,
@@ -46,11 +46,11 @@ pub struct Plan {
 pub struct CheckPass<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The check of the session; `None` for a batch or an unknown dialect.
+    /// The check of the session, or `None` for a batch or an unknown dialect.
     conversation: Option<ConversationCheck>,
     /// The checks of the conversations in a batch, which run on several threads.
     batch: Option<InTurn<Checking>>,
-    /// Estimates the size from recorded usage; `None` if the size is counted.
+    /// Estimates the size from recorded usage, if it is not counted.
     calibration: Option<CalibrationPass>,
     understood: Understood<'p>,
     report: Report,

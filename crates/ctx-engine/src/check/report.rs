@@ -116,7 +116,7 @@ impl Report {
             self.bad.report(notes);
         }
         if let Some(line) = self.tail.filter(|_| !self.has("torn-tail")) {
-            notes.warn_at(line, "the last line is not complete and is left out");
+            notes.warn_at(line, "the last line is incomplete and was left out");
         }
         for Remark { finding, is_warning } in &self.remarks {
             let level = if *is_warning { Level::Warning } else { Level::Info };
@@ -215,7 +215,7 @@ pub struct Finding {
     /// Whether the finding is a problem or an exceeded limit.
     #[serde(skip)]
     pub fault: Fault,
-    /// The line; `None` for a finding about the session as a whole.
+    /// The line, or `None` for a finding about the session as a whole.
     pub line: Option<u64>,
     /// The name of the violated rule, for programs.
     pub rule: &'static str,

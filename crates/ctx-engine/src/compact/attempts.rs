@@ -22,7 +22,7 @@ pub(super) struct Candidate {
     pub(super) size: Size,
     /// The zone of each record. The records of the old zone were summarized or left out.
     pub(super) zones: Zones,
-    /// The summary; `None` if the old records were only left out.
+    /// The summary, or `None` if the old records were only left out.
     pub(super) summary: Option<Summary>,
 }
 

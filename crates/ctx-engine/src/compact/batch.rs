@@ -27,7 +27,7 @@ pub struct BatchPass<'p> {
     pub environment: &'p Environment,
     /// The dialect of all conversations, if the user named it.
     pub dialect: Option<&'static dyn Dialect>,
-    /// The file as the user named it; `None` for stdin.
+    /// The file as the user named it, or `None` for stdin.
     pub name: Option<String>,
     /// How many conversations to compact at the same time.
     pub jobs: NonZeroUsize,

@@ -60,7 +60,7 @@ impl Attempts<'_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // This summary would be written by code, but the policy accepts only a model's summary.
+            // Code would write the summary here, but the policy accepts only a model's summary.
             true if plan.needs_model() => None,
             true if plan.summarizes() => self.share(notes)?,
             true => self.keep_fewer(&summary, notes)?,
@@ -96,8 +96,7 @@ impl Attempts<'_> {
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
-            // These fallbacks only change who writes the summary, so they do not need attempts of
-            // their own.
+            // Fallbacks that only change who writes the summary do not need attempts of their own.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = summary.safeguard.then_some(AttemptKind::LessKept);

@@ -210,7 +210,7 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     least
 }
 
-/// One part in this many of the budget stays free if the API's count is only an estimate.
+/// The budget divided by this number stays free if the API's count is only an estimate.
 const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {

@@ -108,10 +108,10 @@ pub struct Survivors {
 #[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
-    /// The session as the user named it; `None` for stdin.
+    /// The session as the user named it, or `None` for stdin.
     #[serialize_always]
     pub name: Option<String>,
-    /// The line of the conversation in a batch; `None` if the session is not part of a batch.
+    /// The line of the conversation in a batch, or `None` if the session is not part of a batch.
     pub line: Option<u64>,
     /// The id of the session in the store.
     pub session: Option<String>,
@@ -132,7 +132,7 @@ pub struct Report {
     pub tokens_after: u64,
     /// The number of tokens by which the session shrank.
     pub freed_tokens: u64,
-    /// `tokens_after` divided by `tokens_before`; `None` for an empty session.
+    /// `tokens_after` divided by `tokens_before`, or `None` for an empty session.
     #[serialize_always]
     pub ratio: Option<f64>,
     /// The size of the context before the compaction as the API would count it, estimated from

@@ -32,7 +32,7 @@ pub(super) struct Survey<'p> {
     /// The token count of the system messages, including the conversation's overhead if the first
     /// message is a system message.
     pub(super) system_tokens: u64,
-    /// The pruning verdict on each record; `None` if nothing is pruned.
+    /// The pruning verdict on each record, or `None` if nothing is pruned.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,

@@ -96,10 +96,10 @@ pub struct Row {
     pub key: String,
     /// The number of messages, parts, calls or lines.
     pub count: u64,
-    /// The size in tokens; `None` if the size is in bytes.
+    /// The size in tokens, or `None` if the size is in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
-    /// The size in bytes; `None` if the size is in tokens.
+    /// The size in bytes, or `None` if the size is in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }

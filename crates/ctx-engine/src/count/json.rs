@@ -53,12 +53,12 @@ pub struct CountFormat<'a> {
 /// The model, or only the context window, that the user named.
 #[derive(Clone, Copy, Serialize)]
 pub struct OfModel<'a> {
-    /// The name of the model as the user gave it; `None` if only a window is known.
+    /// The name of the model as the user gave it, or `None` if only a window is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<&'a str>,
     /// The context window, in tokens.
     pub window: u64,
-    /// The tokens of the file as a share of the context window; `None` in the total.
+    /// The tokens of the file as a share of the context window, or `None` in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Whether the tokens were counted in the model's own encoding.

@@ -14,7 +14,7 @@
 //!
 //! If a tool has pruned the session, the file no longer contains what was sent, so nothing can be
 //! learned about the factor. The tool may also have corrected the recorded size of the last request
-//! ([`Calibrator::without`]). Such a correction is recognized by a drop in the recorded size.
+//! ([`Calibrator::without`]). A correction by a tool is recognized by a drop in the recorded size.
 
 #[cfg(test)]
 mod tests;

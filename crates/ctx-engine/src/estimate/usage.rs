@@ -25,7 +25,7 @@ use crate::placeholder::ReplacedResults;
 pub struct Calibration {
     /// The number of tokens in the context, as we count them.
     pub counted: u64,
-    /// The estimated size of the context; `None` if no usage is recorded.
+    /// The estimated size of the context, or `None` if no usage is recorded.
     pub estimate: Option<Estimate>,
     /// How many tokens the API counts per token that we count.
     pub factor: f64,
@@ -44,7 +44,7 @@ pub struct Calibration {
     calibrator: Calibrator,
 }
 
-/// The reply from whose usage an agent takes the length of its context.
+/// The reply whose usage tells the agent how long its context is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
     /// Identifies the reply that the usage belongs to.
@@ -66,8 +66,8 @@ pub struct Reply {
     pub counted: u64,
     /// The number of tokens in the whole request, as the API counts them.
     pub prompt: u64,
-    /// The size predicted from earlier replies; `None` if there was nothing on which a prediction
-    /// could be based.
+    /// The size predicted from earlier replies, or `None` if there was nothing on which a
+    /// prediction could be based.
     pub estimate: Option<Estimate>,
     /// The model that wrote the reply, if it is known.
     pub model: Option<String>,

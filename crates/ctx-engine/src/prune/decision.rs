@@ -22,7 +22,7 @@ pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) records: WaitingRecords,
-    /// The lines of an agent's log; `None` for a list of messages.
+    /// The lines of an agent's log, or `None` for a list of messages.
     pub(super) log: Option<LogLines>,
     /// Whether the bytes of the records are stored in addition to their positions.
     pub(super) has_bytes: bool,
@@ -136,8 +136,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. In a log, only records with decided changes may change, and
-    /// the agent must read the same context as before.
+    /// Checks the records that stay. In a log, only those records may change for which this was
+    /// decided, and the agent must read the same context as before.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,

@@ -48,7 +48,7 @@ pub(super) struct Facts {
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(super) struct RecordFacts {
-    /// The role of the record's message; `None` if the record is not a message.
+    /// The role of the record's message, or `None` if the record is not a message.
     pub(super) role: Option<Role>,
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,

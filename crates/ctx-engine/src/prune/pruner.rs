@@ -35,8 +35,8 @@ pub struct Pruner<'p> {
 
 impl<'p> Pruner<'p> {
     /// Creates a pruner. If `count_all` is set, the tokens of all messages are counted, so that the
-    /// size of the session is known at the end. Otherwise, only messages that may change are
-    /// counted.
+    /// size of the session is known at the end. Without `count_all`, only messages that may change
+    /// are counted.
     pub fn new(options: &'p Options, counter: MessageCounter, count_all: bool) -> Self {
         Self {
             options,
@@ -174,8 +174,8 @@ impl<'p> Pruner<'p> {
         self.facts.add_call(tool, None, &name, is_fixed)
     }
 
-    /// Returns the facts about a result that consists only of text. Also stores a shortened text,
-    /// if there is one.
+    /// Returns the facts about a result that consists only of text. If the text can be shortened,
+    /// the shortened text is stored as well.
     fn add_text(
         &mut self,
         call: CallFacts,

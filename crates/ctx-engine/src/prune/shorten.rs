@@ -154,7 +154,7 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Matches lines of base64, wrapped as in the output of `base64` and in PEM files, where the last
-/// line may be shorter. Also matches a single long word.
+/// line may be shorter. A single long word of base64 is matched as well.
 static BASE64: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}",

@@ -11,7 +11,7 @@ use super::{read_after, read_before};
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, PassError, Result, Session};
 
-/// One of the two batches.
+/// One of the two batches that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The batch with the old sessions.

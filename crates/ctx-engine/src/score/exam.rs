@@ -83,13 +83,13 @@ impl Mark<'_> {
 /// The figures of all questions, or of one category.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recall<'e> {
-    /// The category of the questions; `None` for all questions.
+    /// The category of the questions, or `None` for all questions.
     #[serde(skip)]
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// The number of questions that could be answered from the old session. Other questions are not
-    /// scored.
+    /// The number of questions that could be answered from the old session. Questions that could
+    /// not be answered from the old session are not scored.
     pub answerable: u64,
     /// The number of answerable questions that can be answered from the new session as well.
     pub kept: u64,

@@ -105,9 +105,9 @@ fn each_message(
 /// Additional measures, which are given each message of both sessions.
 #[derive(Default)]
 pub struct Further {
-    /// The measure of which values needed later were kept.
+    /// Measures which of the values needed later were kept.
     pub later: Option<Later>,
-    /// The measure of which questions can be answered.
+    /// Measures which questions can still be answered.
     pub exam: Option<Exam>,
 }
 
@@ -149,7 +149,7 @@ pub fn shortfalls(
             Some(format!("the {what} is {share:.3}, which is below {min}"))
         }
         (Some(_), _) => None,
-        (None, _) => Some("BEFORE can answer none of the questions".to_owned()),
+        (None, _) => Some("none of the questions can be answered from BEFORE".to_owned()),
     };
     asked.into_iter().filter_map(shortfall).collect()
 }
@@ -230,7 +230,7 @@ pub struct Measure {
     pub needed: u64,
     /// The number of needed values that were kept.
     pub kept: u64,
-    /// `kept` divided by `needed`; `None` if nothing was needed.
+    /// `kept` divided by `needed`, or `None` if nothing was needed.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
@@ -283,7 +283,7 @@ mod least_tests {
             shortfalls(&score, Some(&[]), Some(1.5), Some(0.5)),
             [
                 "the share of items kept is 1.000, which is below 1.5",
-                "BEFORE can answer none of the questions"
+                "none of the questions can be answered from BEFORE"
             ]
         );
     }

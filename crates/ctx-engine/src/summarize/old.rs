@@ -81,7 +81,7 @@ pub(super) struct MessageSize {
 /// The number of bytes above which the tokens of the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
 /// Old records with more than this many times the bytes of the summary certainly have more tokens
-/// than the summary. Their tokens are not counted, because counting them would take longer than
+/// than the summary, so their tokens are not counted. Counting them would take longer than
 /// everything else.
 const FAR_LONGER: usize = 16;
 

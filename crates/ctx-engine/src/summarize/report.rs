@@ -12,7 +12,7 @@ use super::Summary;
 /// How a summary was made, and what the model cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// The method with which the summary was written; `none` if there is no summary.
+    /// The method with which the summary was written, or `none` if there is no summary.
     pub method: Method,
     /// Whether the summary was written by code although a model was requested.
     pub fell_back: bool,
@@ -43,7 +43,7 @@ impl Summing {
 /// The JSON report of `ctx-summarize`. The keys are stable: keys may be added but never removed.
 #[derive(Default, Serialize)]
 pub struct Report<'a> {
-    /// The session as the user named it; `None` for stdin.
+    /// The session as the user named it, or `None` for stdin.
     pub name: Option<&'a str>,
     output: Option<String>,
     session: Option<&'a str>,

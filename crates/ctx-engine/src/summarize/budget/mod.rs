@@ -60,10 +60,10 @@ pub struct BudgetPass<'p> {
     pub zones: ZoneReader,
     records: WaitingRecords,
     entries: Entries,
-    /// Finds exchanges; `None` once all records have been read.
+    /// Finds exchanges until all records have been read.
     exchanges: Option<ExchangeFinder>,
     reader: Option<LedgerReader>,
-    /// The size of each message; `None` for a record that is not a message.
+    /// The size of each message, or `None` for a record that is not a message.
     sizes: Vec<Option<MessageSize>>,
     checks: Option<Validator>,
     problems: Vec<Problem>,
@@ -226,8 +226,8 @@ impl<'p> BudgetPass<'p> {
         let ledger = self.reader.take().map(LedgerReader::finish);
         self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
-        // If all records fit, no summary is needed. Otherwise, the number of latest messages that
-        // stay depends on the length that a summary needs.
+        // If all records fit, no summary is needed. If some records do not fit, the length that a
+        // summary needs determines how many of the latest messages stay.
         if !budget.holds(&self.entries) {
             self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());
