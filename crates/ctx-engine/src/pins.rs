@@ -1,4 +1,4 @@
-//! Selectors for records: `role:NAME`, `line:N`, `line:N-M`, `re:REGEX`.
+//! The selectors for records, which are `role:NAME`, `line:N`, `line:N-M` and `re:REGEX`.
 
 use std::fmt;
 use std::ops::RangeInclusive;

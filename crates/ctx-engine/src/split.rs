@@ -22,7 +22,7 @@ pub struct Plan {
     pub counter: Option<MessageCounter>,
     /// If set, only records in this zone are written.
     pub only: Option<Zone>,
-    /// The folder of temporary files.
+    /// The folder for temporary files.
     pub temp: PathBuf,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Survey<'p> {
     pub(super) ledger: Option<Ledger>,
     /// The counts of the session's lines.
     pub(super) tally: Tally,
-    /// The first message that is not understood. For logs, see `Content::unread`.
+    /// The first message that is not understood (for logs, see `Content::unread`).
     pub(super) unread: FirstUnread,
 }
 

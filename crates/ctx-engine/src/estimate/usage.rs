@@ -2,8 +2,8 @@
 //!
 //! A request consists of the records on the path to its reply. The path includes records in the
 //! context and records that compactions have replaced, but not abandoned branches or other agents.
-//! Our count of the request is therefore the sum of the tokens on the path. After a compaction, the
-//! sum restarts with the records that the compaction kept.
+//! Our count of a request is the sum of the tokens on its path. After a compaction, the sum
+//! restarts with the records that the compaction kept.
 //!
 //! If a result was pruned or offloaded, the file does not contain the text that was sent. Nothing
 //! is learned from the difference between the replies before and after a result that was pruned or

@@ -195,7 +195,7 @@ pub struct Plan {
     pub strict: bool,
     /// The provider's prompt cache, which must have expired before anything is changed.
     pub cache: Option<Cache>,
-    /// The folder of temporary files.
+    /// The folder for temporary files.
     pub temp: PathBuf,
 }
 

@@ -23,7 +23,7 @@ pub struct Question {
     /// The question in words.
     #[serde(skip_serializing)]
     pub question: String,
-    /// Groups of quotes. The question can be answered if one quote from each group is present.
+    /// Groups of quotes; the question can be answered if one quote from each group is present.
     #[serde(skip_serializing)]
     evidence: Vec<Vec<String>>,
 }
@@ -240,7 +240,7 @@ mod tests {
         Message::new(role, vec![Part::Text(text.into())])
     }
 
-    /// Returns the marks: `+` for kept, `-` for lost, `?` for never there.
+    /// Returns the marks, which are `+` for kept, `-` for lost, and `?` for never there.
     fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
         let mut exam = Exam::parse(QUESTIONS).expect("questions");
         for message in after {

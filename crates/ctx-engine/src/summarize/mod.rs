@@ -50,7 +50,7 @@ pub struct Plan {
     pub tell_sizes: TellSizes,
     /// Whether the handles of shortened results may say that the original is saved.
     pub saved: Saved,
-    /// The folder of temporary files.
+    /// The folder for temporary files.
     pub temp: PathBuf,
 }
 

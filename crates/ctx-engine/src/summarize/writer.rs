@@ -262,8 +262,8 @@ impl Writer {
     }
 }
 
-/// Subtracts the line that marks a summary as a record from the available space. Extractive
-/// summaries contain the line that marks them as a record themselves.
+/// Subtracts the line that marks a summary as a record from the available space. The text of an
+/// extractive summary already contains the line that marks it as a record.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");
     room.map(|room| room.saturating_sub(old.counter.count(&line())))

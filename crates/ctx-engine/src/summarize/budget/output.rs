@@ -272,7 +272,7 @@ impl SummaryBudget<'_> {
 }
 
 /// Returns the fixed text around a summary, without the line that marks the summary as a record.
-/// Extractive summaries contain that line themselves.
+/// The text of an extractive summary already contains the line that marks it as a record.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
     plan.recognizer.compose(&summary).replace(RECORD_HEADING, "").trim_end().to_owned()
