@@ -1,6 +1,6 @@
-//! Builds the ledger of a session while its messages are read. Finding the items of a message takes
-//! longer than everything else that is done with its record, so long sessions are processed on
-//! several threads.
+//! Builds the ledger of a session while its messages are read. Long sessions are processed on
+//! several threads, because finding the items of a message takes longer than everything else that
+//! is done with its record.
 
 use ctx_format::{Message, Zone};
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};

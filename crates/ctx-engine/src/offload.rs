@@ -35,7 +35,7 @@ struct Waiting {
 }
 
 impl<C: Change> ChangePass<C> {
-    /// Creates a pass whose spool has its temporary file in the folder `temp`. If `temp` is `None`,
+    /// Creates a pass that keeps its output in a spool in the folder `temp`. If `temp` is `None`,
     /// there is no output.
     pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
         Self {

@@ -8,7 +8,7 @@ use ctx_format::{Piece, Record, Splice, Spool, Tag};
 
 use crate::{PassError, Result};
 
-/// Writes the records that stay, whether they change or not.
+/// Writes the records that stay, changed or unchanged.
 pub(crate) struct Outlet<W> {
     writer: TaggedWriter<W>,
     announced: Announced,
@@ -44,7 +44,8 @@ impl<W: Write> Outlet<W> {
         self.came += u64::from(piece.begins());
     }
 
-    /// Writes a record. `new` contains its new bytes, without a tag, if the record has changed.
+    /// Writes a record. `new` contains the record's new bytes, without a tag, if the record has
+    /// changed.
     pub(crate) fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
         let length = new.as_ref().map(Vec::len);
         let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
@@ -59,8 +60,8 @@ impl<W: Write> Outlet<W> {
         })
     }
 
-    /// Writes a record with the bytes `untagged` and with the tag that `retag` makes from its old
-    /// tag.
+    /// Writes a record with the bytes `untagged` and with the tag that `retag` makes from the
+    /// record's old tag.
     pub(crate) fn write_with(
         &mut self,
         record: &Record<'_>,

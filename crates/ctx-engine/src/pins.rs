@@ -41,7 +41,7 @@ impl Pin {
     }
 }
 
-/// Returns the first of these selectors that matches a record.
+/// Returns the first selector in `pins` that matches a record.
 pub(crate) fn first<'p, 'a>(
     pins: &'p [Pin],
     record: &Record<'a>,

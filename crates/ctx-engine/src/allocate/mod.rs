@@ -30,7 +30,7 @@ pub(crate) struct Entry {
     pub(crate) exchange: Option<u64>,
     /// The kind of record.
     pub(crate) kind: RecordKind,
-    /// Whether a selector or a minimum requires the record to stay.
+    /// Whether a selector or the amount to keep requires the record to stay.
     pub(crate) pinned: bool,
     /// Whether the record begins a message; false for a later fragment of the message.
     pub(crate) begins_message: bool,
@@ -76,7 +76,7 @@ pub(crate) enum Verdict {
     /// The record stays unchanged.
     Keep,
     /// The record stays, but each of its tool results is shortened to `tokens` tokens. If
-    /// `arguments` is set, long strings in its call arguments are shortened as well.
+    /// `arguments` is set, long strings in the record's call arguments are shortened as well.
     Shorten {
         /// The maximum number of tokens per tool result.
         tokens: u16,
@@ -147,7 +147,7 @@ struct Packed {
     /// The index in `Entries::results` just past the record's last tool result.
     results_end: u32,
     kind: RecordKind,
-    /// Whether a selector or a minimum requires the record to stay.
+    /// Whether a selector or the amount to keep requires the record to stay.
     pinned: bool,
     /// Whether a selector requires the record to stay.
     selected: bool,

@@ -30,7 +30,7 @@ pub struct Plan {
     pub strict: bool,
     /// The rules whose violations are allowed.
     pub allow: Vec<&'static NamedRule>,
-    /// Whether to return every problem instead of only the first one for each rule.
+    /// Whether to return every problem instead of only the first problem for each rule.
     pub all: bool,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,

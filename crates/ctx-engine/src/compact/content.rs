@@ -194,7 +194,7 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content from its beginning, with these bytes appended.
+    /// Opens the content from its beginning, with the bytes `behind` appended.
     pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session> {
         let mut session =
             session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;

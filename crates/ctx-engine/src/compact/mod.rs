@@ -42,11 +42,11 @@ pub use survey::MessageReader;
 /// A session whose large tool results have been offloaded to files.
 #[derive(Clone, Copy)]
 pub struct Offloaded<'a> {
-    /// The session with those tool results offloaded, and whether it is now small enough. `None` if
-    /// no result was large enough to offload.
+    /// The session after offloading, and whether it is now small enough. `None` if no result was
+    /// large enough to offload.
     pub left: Option<(&'a Content, bool)>,
-    /// Restores offloaded results, including those from earlier runs. `None` unless the policy
-    /// requires offloaded results to be summarized.
+    /// Restores offloaded results, including those from earlier runs, if the policy requires
+    /// offloaded results to be summarized.
     pub originals: Option<&'a dyn Originals>,
     /// The paths of the files to which results were offloaded.
     pub paths: &'a [String],

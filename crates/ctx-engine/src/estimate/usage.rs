@@ -185,8 +185,8 @@ impl CalibrationPass {
         }
     }
 
-    /// Adds a record. `tokens` is its token count, if that is already known and the record is in
-    /// the context.
+    /// Adds a record. `tokens` is the record's token count, if that is already known and the record
+    /// is in the context.
     pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else { return };
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));

@@ -136,8 +136,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. In a log, only those records may change for which this was
-    /// decided, and the agent must read the same context as before.
+    /// Checks the records that stay. From a log, the agent must read the same context as before,
+    /// except for the intended changes.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,

@@ -202,7 +202,7 @@ pub struct Plan {
 /// A provider's prompt cache, which becomes useless when the beginning of a session changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// For how long the provider keeps the cache after a call.
+    /// How long the provider keeps the cache after a call.
     pub ttl: Duration,
     /// The time of the last call, for sessions whose records have no timestamps.
     pub last_call: Option<Time>,

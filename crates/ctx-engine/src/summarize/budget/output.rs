@@ -251,8 +251,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // The model is not asked again because its text is slightly too long or cannot be made
-            // short enough.
+            // A text that is slightly too long, or that cannot be made short enough, is no reason
+            // to ask the model again.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,
