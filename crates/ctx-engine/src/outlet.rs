@@ -109,7 +109,7 @@ impl<W: Write> TaggedWriter<W> {
         Self { output, held: None, behind: Spool::new(temp), behind_length: 0 }
     }
 
-    /// Writes the next record. `bytes` does not include its tag. `tag` is the tag with its
+    /// Writes the next record. `bytes` does not include the record's tag. `tag` is the tag with its
     /// position, or `None` if the record cannot carry a tag.
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<()> {
         if let Some((splice, tag)) = tag {

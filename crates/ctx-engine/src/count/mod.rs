@@ -114,7 +114,7 @@ pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
     }
 }
 
-/// Counts the tokens of a session. Returns `None` if its dialect is unknown.
+/// Counts the tokens of a session. Returns `None` if the dialect of the session is unknown.
 pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result<Option<u64>> {
     let mut session = Session::open(session, &Options::default(), Invalid::Keep)?;
     if session.dialect().is_none() {
@@ -230,9 +230,9 @@ impl CountPass {
 /// The model named in the session, and the size of the session according to its recorded usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfSession {
-    /// The model that wrote the last reply.
+    /// The model that wrote the last reply, if it is known.
     pub model: Option<String>,
-    /// The context window of that model, if it is known.
+    /// The context window of `model`, if it is known.
     pub window: Option<u64>,
     /// The size of the context in the API's tokens, including what is sent but not in the file.
     pub estimate: Option<Estimate>,

@@ -88,8 +88,8 @@ const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
 /// The largest plausible number of tokens that an agent sends besides the messages. If a request
-/// seems to have more of them, the file begins in the middle of a session, and the usual number is
-/// assumed.
+/// seems to have more tokens besides its messages, the file begins in the middle of a session, and
+/// the usual number is assumed.
 const MOST_BESIDE: u64 = 100_000;
 /// The usual number of tokens besides the messages, which is between 20,000 and 45,000 in recorded
 /// sessions (docs/tokens.md).

@@ -34,7 +34,7 @@ pub struct Calibration {
     /// The model of the last reply with recorded usage or, if there is none, the last model named
     /// in the session.
     pub model: Option<String>,
-    /// The context window of that model, taken from the session or, failing that, from our list of
+    /// The context window of `model`, taken from the session or, failing that, from our list of
     /// models.
     pub window: Option<u64>,
     /// The replies with recorded usage, in order.

@@ -20,7 +20,7 @@ use crate::{ErrorKind, PassError, Result};
 #[derive(Default)]
 pub(super) struct LogLines {
     lines: Vec<Line>,
-    /// The ids of lines, each stored once. Lines refer to them by index.
+    /// The ids of lines, each stored only once because lines refer to ids by index.
     ids: IndexSet<Box<str>>,
     /// The reason why no line may be removed, if there is one.
     keeps_all: Option<&'static str>,

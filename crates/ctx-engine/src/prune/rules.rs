@@ -49,7 +49,7 @@ impl Decisions {
 }
 
 /// Returns the index of the first of the last `replies` assistant messages. Returns 0 if there are
-/// fewer of them, so that all records are protected.
+/// fewer assistant messages, so that all records are protected.
 fn protected_from(facts: &Facts, replies: usize) -> usize {
     let Some(before) = replies.checked_sub(1) else { return facts.records.len() };
     let is_reply = |index: &usize| {

@@ -81,8 +81,7 @@ pub(super) struct MessageSize {
 /// The number of bytes above which the tokens of the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
 /// Old records with more than this many times the bytes of the summary certainly have more tokens
-/// than the summary, so their tokens are not counted. Counting them would take longer than
-/// everything else.
+/// than the summary, so their tokens are not counted, which would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.
@@ -142,8 +141,8 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of the zone. `line` and `bytes` are the line and the length of its record.
-    /// `earlier` is the text of the earlier summary that the message contains, if any.
+    /// Adds a message of the zone. `line` and `bytes` are the line and the length of the message's
+    /// record. `earlier` is the text of the earlier summary that the message contains, if any.
     pub(super) fn push(
         &mut self,
         line: u64,

@@ -59,8 +59,8 @@ impl KeptRecord {
 /// What is needed to write the compaction of a log: the text of some of its records, and a writer
 /// that has read the whole log.
 pub(super) struct LogRecords {
-    /// Writes the agent's own compaction records, if its format has any. Without such records, the
-    /// session is rewritten.
+    /// Writes the agent's own compaction records, or `None` if the agent's format has none, so that
+    /// the session is rewritten.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,
@@ -86,7 +86,7 @@ impl LogRecords {
             if !record.piece.begins() {
                 return Ok(());
             }
-            // Some agents read the first object of a line that has several.
+            // Some agents read the first object of a line that contains several objects.
             let is_read = context.contains(&records.count) || record.class == Class::Object;
             let object = if is_read { record.object() } else { None };
             if let (Some(writer), Some(object)) = (&mut records.writer, object) {

@@ -48,8 +48,8 @@ impl<'p> Output<'p> {
         has_place
     }
 
-    /// Adds a record as `verdict` says. `index` is its index in the session, and `tokens` is its
-    /// token count.
+    /// Adds a record as `verdict` says. `index` and `tokens` are the record's index in the session
+    /// and its token count.
     pub(super) fn record(
         &mut self,
         index: usize,
