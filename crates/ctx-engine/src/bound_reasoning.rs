@@ -1,6 +1,6 @@
 //! Finds signed reasoning that a change to the session invalidates. Newer models bind each block of
-//! reasoning to all messages before the block. If one of these messages changes, the API rejects or
-//! drops the block.
+//! reasoning to all messages before the block. If a message before a block changes, the API rejects
+//! or drops the block.
 
 use std::collections::BTreeSet;
 

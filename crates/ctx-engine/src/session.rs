@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// Passes each record to `handle`, except for bad lines that are left out. Returns an error if
-    /// the input is in a format that we cannot read.
+    /// the input has no readable lines, for example because it is compressed.
     pub fn each(&mut self, mut handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         if let Some(foreign) = self.records.unreadable() {
             let done = "read";
@@ -127,8 +127,8 @@ impl Session {
         &self.bad
     }
 
-    /// Returns an error if the session is an agent's log in a JSON document. The records of such a
-    /// log would be written as lines, which the agent cannot load.
+    /// Returns an error if the session is an agent's log in a JSON document. The log's records
+    /// would be written as lines, which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
@@ -277,8 +277,8 @@ impl FirstUnread {
 /// messages around it.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    // Few records contain this word, and searching for it is cheaper than reading each record
-    // again.
+    // Few records contain the word "compaction", and searching for it is cheaper than reading each
+    // record again.
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary
     })

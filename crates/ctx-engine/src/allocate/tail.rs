@@ -14,8 +14,8 @@ const RESULT_SHARE: Share = Share::of_percent(12);
 const RESULT_TOKENS: (u16, u16) = (60, 800);
 /// The smallest limit for tool results in records that must stay, in tokens.
 const LEAST_RESULT: u16 = 36;
-/// The maximum share of the available tokens for messages that must stay. If these messages need
-/// more, some of them are summarized after all, or the allocation fails.
+/// The maximum share of the available tokens for messages that must stay. If the messages that must
+/// stay need more than this share, some of them are summarized after all, or the allocation fails.
 const MUST_SHARE: Share = Share::of_percent(75);
 /// The latest user message is summarized if it takes more than this share of the available tokens.
 const REQUEST_SHARE: Share = Share::of_percent(45);

@@ -242,7 +242,7 @@ pub struct Limits {
     /// Report sessions with more than N tokens
     #[cfg_attr(feature = "clap", arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub tokens: Option<u64>,
-    /// Report sessions with more than N messages, not counting system ones
+    /// Report sessions with more than N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub messages: Option<u64>,
     /// Report sessions with more than N bytes of tool results

@@ -11,7 +11,7 @@ use ctx_format::{Dialect, Object, Record};
 pub struct Volume {
     /// The number of lines, or of values inside lines.
     pub count: u64,
-    /// The total length of these lines or values in bytes, including line ends.
+    /// The total length of the lines or values in bytes, including line ends.
     pub bytes: u64,
 }
 

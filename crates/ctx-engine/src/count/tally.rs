@@ -13,7 +13,7 @@ use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 pub struct Share {
     /// The number of messages, parts or calls.
     pub count: u64,
-    /// The token count of these messages, parts or calls.
+    /// The token count of the messages, parts or calls.
     pub tokens: u64,
 }
 

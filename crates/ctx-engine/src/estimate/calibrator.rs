@@ -9,8 +9,9 @@
 //!
 //! Here, `extra` counts the tokens that the agent adds to each request without recording them.
 //! `factor` and `extra` are medians over the latest replies, so they are not affected by a single
-//! unusual reply. The width of an estimate's range follows from the errors of the formula for these
-//! replies. Each reply is compared with its estimate before the calibrator learns from the reply.
+//! unusual reply. The width of an estimate's range follows from the errors of the formula for the
+//! latest replies. Each reply is compared with its estimate before the calibrator learns from the
+//! reply.
 //!
 //! If a tool has pruned the session, the file no longer contains what was sent, so nothing can be
 //! learned about the factor. The tool may also have corrected the recorded size of the last request

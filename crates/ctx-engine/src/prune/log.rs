@@ -143,9 +143,9 @@ impl LogLines {
         dropped
     }
 
-    /// Keeps lines if the format refers to lines by their position. In such a format, only lines
-    /// that precede a line which replaces everything before it may be removed. Returns how many
-    /// lines are kept because of their position, and the reason in words.
+    /// Keeps lines if the format refers to lines by their position. In a format that refers to
+    /// lines by their position, only lines before a line that replaces everything before it may be
+    /// removed. Returns how many lines are kept because of their position, and the reason in words.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -333,7 +333,7 @@ pub struct Unsent {
     pub rule: &'static str,
     /// The number of removed lines or second copies.
     pub count: u64,
-    /// The total length of these lines or copies in bytes.
+    /// The total length of the removed lines or copies in bytes.
     pub bytes: u64,
 }
 

@@ -75,8 +75,8 @@ pub struct Options {
 
 impl Options {
     /// Returns the pruning rules of a compaction's policy, or `None` if the policy does not prune.
-    /// The caller decides whether old results are cleared, because the policy may allow this only
-    /// if the other rules do not free enough.
+    /// The caller decides whether old results are cleared, because the policy may allow clearing
+    /// only if the other rules do not free enough.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,
@@ -237,8 +237,8 @@ impl LastCall {
         }
     }
 
-    /// Returns the time of the last reply that has one or, if no reply has one, of the last such
-    /// message.
+    /// Returns the time of the last reply that has one or, if no reply has one, of the last message
+    /// that has one.
     pub fn time(self) -> Option<Time> {
         self.reply.or(self.any)
     }

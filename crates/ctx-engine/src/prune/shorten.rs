@@ -194,7 +194,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 fn without_base64(text: &str) -> Cow<'_, str> {
-    // Every match of `BASE64` contains such a run, but most texts do not.
+    // Every match of `BASE64` contains a long run of base64 characters, but most texts do not.
     if !has_base64_run(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
@@ -208,9 +208,9 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns true if a text contains a run of [`BASE64_LINE`] base64 characters. Each window of this
-/// length is searched from its end. The next run can begin only after the last byte that is not a
-/// base64 character, so most bytes are never examined.
+/// Returns true if a text contains a run of [`BASE64_LINE`] base64 characters. Each window of
+/// [`BASE64_LINE`] bytes is searched from its end. The next run can begin only after the last byte
+/// that is not a base64 character, so most bytes are never examined.
 fn has_base64_run(text: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut rest = text;
