@@ -178,8 +178,8 @@ const LEAST_MESSAGES: u64 = 8_000;
 
 /// Converts `limit`, a limit in the API's tokens, to a number of our tokens that is certain not to
 /// exceed it. A compaction shrinks only messages, so it cannot meet a limit that is exceeded by the
-/// system prompt and the tools alone; in that case, messages get [`LEAST_MESSAGES`] tokens, unless
-/// the limit is strict.
+/// system prompt and the tools alone. If the limit is that low and not strict, messages get
+/// [`LEAST_MESSAGES`] tokens.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let sure = after.counted_within(limit, |it| it.high);

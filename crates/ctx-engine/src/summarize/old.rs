@@ -80,8 +80,9 @@ pub(super) struct MessageSize {
 
 /// The number of bytes above which the tokens of the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
-/// Old records with more than this many times the bytes of the summary certainly have more tokens
-/// than the summary, so their tokens are not counted, which would take longer than everything else.
+/// If the old records have more than this many times the bytes of the summary, they certainly have
+/// more tokens than the summary, so their tokens need not be counted. Counting the tokens of long
+/// records would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.
