@@ -147,7 +147,7 @@ pub struct Latest<T> {
     forgotten: bool,
 }
 
-/// The number of calls to remember, although up to twice as many may be remembered.
+/// The minimum number of calls to remember. At most twice as many are remembered.
 const REMEMBERED: usize = 1 << 12;
 
 /// The result of looking for a call.

@@ -50,7 +50,7 @@ pub struct CheckPass<'p> {
     conversation: Option<ConversationCheck>,
     /// The checks of the conversations in a batch, which run on several threads.
     batch: Option<InTurn<Checking>>,
-    /// Estimates the size from recorded usage, if it is not counted.
+    /// Estimates the size from recorded usage, if the plan requests this.
     calibration: Option<CalibrationPass>,
     understood: Understood<'p>,
     report: Report,
