@@ -43,7 +43,7 @@ fn a_folder_is_no_error_without_a_way_out() {
     with_folder(tool("ctx-check"))
         .args(["--glob", "*.zip", "d"])
         .code(2)
-        .stderr_has("d: this folder has no session file; --glob PATTERN sets the names to look for")
+        .stderr_has("d: no session files in this folder; --glob PATTERN sets the names to look for")
         .run();
     for name in ["ctx-compact", "ctx-split", "ctx-snapshot", "ctx-extract"] {
         with_folder(tool(name)).args(["d"]).code(2).stderr_has("name session files: find ").run();

@@ -110,7 +110,7 @@ fn a_bare_m_is_refused_in_a_span() {
     gc(dir.path())
         .args(["--keep-within", "1m"])
         .code(2)
-        .stderr_has("m may be months or minutes; write 1mo for a month, 1min for a minute")
+        .stderr_has("m could mean months or minutes; write 1mo for a month or 1min for a minute")
         .run();
     for span in ["1mo", "1min", "1y6mo2w3d4h5min6s"] {
         gc(dir.path())

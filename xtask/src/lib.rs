@@ -1,8 +1,8 @@
-//! Tasks of the repository: generates files from the table of tools, and makes the packages.
+//! Development tasks: generates files from the list of tools, and makes the packages.
 //!
 //! The man pages and the completions are checked in, so that packagers and readers do not need to
-//! build them. [`generated`] makes them in memory, [`stale`] compares them with the checked-in
-//! files, and [`write()`] updates these files.
+//! build them. [`generated`] returns the files, [`stale`] compares them with the checked-in files,
+//! and [`write()`] updates the checked-in files.
 
 pub mod dist;
 mod man;
@@ -18,7 +18,7 @@ use ctx_tools::template::filled;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-/// Generated files: maps a path in the repository to the content of the file.
+/// Generated files: the content of each file, by its path in the repository.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The command that updates stale files.
@@ -57,7 +57,8 @@ pub fn generated() -> io::Result<Files> {
     Ok(files)
 }
 
-/// Returns `docs/exit-status.md`: the common table, and the more specific meanings in some tools.
+/// Returns `docs/exit-status.md`, which contains the common table and the more specific meanings in
+/// some tools.
 fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
     let of_tool = |tool: &&Tool| (tool.name, tool.page().exit_status);
@@ -70,7 +71,8 @@ fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     filled(include_str!("exit-status.md.in"), escaped, values).into_bytes()
 }
 
-/// Returns the files under `root` that differ, are missing, or no longer belong to a tool.
+/// Returns the files under `root` that differ from `files`, are missing, or no longer belong to a
+/// tool.
 pub fn stale(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
     let mut stale = leftovers(root, files)?;
     for (path, content) in files {
@@ -171,7 +173,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // The two additional files are ctx.7 and the table of exit statuses.
+        // The two other files are `ctx.7` and the table of exit statuses.
         assert_eq!(files.len(), tools().len() * 4 + 2);
     }
 }

@@ -11,16 +11,16 @@ use clap::Parser;
 enum Chore {
     /// Write man pages, completions and the generated pages of docs/
     Gen {
-        /// Write nothing; fail if a file is stale
+        /// Only check, and fail if a file is stale
         #[arg(long)]
         check: bool,
     },
-    /// Draw the picture in the README with the tools in a folder
+    /// Draw the picture in the README by running the tools in a folder
     Picture {
         /// The folder with the tools, for instance target/release
         bin: PathBuf,
     },
-    /// Build the tools and pack them: a tarball and a Debian package, in target/packages
+    /// Build a tarball and a Debian package in target/packages
     Dist(xtask::dist::Dist),
 }
 

@@ -1,8 +1,8 @@
 //! Draws the picture in the README, which shows a real run of the tools on the example session in a
 //! terminal.
 //!
-//! The tools run in a home folder of their own, which contains the example session as sessions of
-//! three agents. The same tools always draw the same picture.
+//! The tools run in a temporary home folder, in which the example session is stored as sessions of
+//! three agents. As long as the tools do not change, neither does the picture.
 
 use std::fmt::Write;
 use std::fs;
@@ -16,7 +16,8 @@ use crate::{Files, root};
 
 const COLUMNS: u16 = 100;
 
-/// Commands that the picture does not show: they create three sessions, each from another agent.
+/// The commands that run first, which are not shown: they create three sessions, each of a
+/// different agent.
 const BEFORE: &str = "
 put() {
     mkdir -p \"$(dirname \"$2\")\"
@@ -30,7 +31,7 @@ put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222
 put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
 ";
 
-/// The commands to show, which run in the folder of the first session.
+/// The commands that the picture shows. They run in the folder of the first session.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
     "ctx-count --window 32k day.jsonl",
@@ -39,7 +40,7 @@ const SHOWN: [&str; 5] = [
     "ctx-rollback --undo day.jsonl   # every byte is back",
 ];
 
-/// Draws the picture for light and for dark pages, with the tools in the folder `bin`.
+/// Draws the picture for light and for dark pages by running the tools in the folder `bin`.
 pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let home = home.path();
@@ -61,9 +62,8 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     Ok(Files::from(files))
 }
 
-/// Returns the output of a command on a terminal. The command must succeed and print nothing on
-/// stderr. Stderr is not the terminal, because a progress line of a slow run would change the
-/// picture.
+/// Runs a command in a terminal and returns its output. The command must succeed and print nothing
+/// on stderr. Stderr is a pipe, because the progress line of a slow run would change the picture.
 fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<String> {
     let terminal = ctx_testkit::Terminal::new(COLUMNS);
     let path = std::env::var("PATH").unwrap_or_default();
@@ -89,8 +89,8 @@ fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<
     Ok(text)
 }
 
-/// The colours of the background and the text, and a style for each ECMA-48 code (select graphic
-/// rendition). Each colour has a contrast of at least 4.5 with the background (WCAG 2.2, 1.4.3).
+/// The colours of the background and the text, and the style for each ECMA-48 code (select graphic
+/// rendition). The contrast of each colour to the background is at least 4.5 (WCAG 2.2, 1.4.3).
 const LIGHT: &str = include_str!("picture/light.css");
 const DARK: &str = include_str!("picture/dark.css");
 
@@ -133,7 +133,7 @@ fn draw(shown: &str, theme: &str) -> String {
     )
 }
 
-/// Draws a text in one style. The position and the width of the text do not depend on the font.
+/// Draws text in one style. The position and the width of the text do not depend on the font.
 fn text(drawn: &mut String, run: &str, style: &str, (column, row): (usize, f64)) {
     let (x, y) = (MARGIN + COLUMN * column as f64, MARGIN + ROW * (row + 0.75));
     let length = COLUMN * run.width() as f64;

@@ -1,8 +1,8 @@
 //! All tools, including those in their own packages.
 //!
-//! A distribution package contains one program and a link to it for each tool, because most of a
-//! tool's size is the vocabularies of the token encodings. The program takes up 25 MB; `ctx-check`
-//! alone would take up 13 MB.
+//! A distribution package contains one program and a link to it for each tool, because the
+//! vocabularies of the token encodings make up most of a tool's size. The program with all tools is
+//! 25 MB in size; a separate `ctx-check` would be 13 MB.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -17,13 +17,13 @@ pub fn tools() -> Vec<&'static Tool> {
     tools
 }
 
-/// Returns the tool under whose name the program was started. `program` may include a path.
+/// Returns the tool that the program's file name selects. `program` may include a path.
 pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     let name = Path::new(program).file_name()?;
     tools().into_iter().find(|tool| name == tool.name)
 }
 
-/// Returns the full name of the tool that `word` names, with or without the prefix `ctx-`.
+/// Returns the full name of a tool. `word` is its name with or without the prefix `ctx-`.
 pub fn named(word: &OsStr) -> Option<&'static str> {
     let word = word.to_str()?;
     let mut names = tools().into_iter().map(|tool| tool.name);

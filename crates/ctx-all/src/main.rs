@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use ctx_cli::ExitStatus;
 use include_dir::{Dir, include_dir};
 
-/// The manual pages, which `--man` shows.
+/// The manual pages shown by `--man`.
 static MAN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../man");
 
 fn main() -> ExitCode {
@@ -27,21 +27,21 @@ fn main() -> ExitCode {
     }
     let failure = match ctx_all::named(&first) {
         Some(tool) => become_tool(tool, args),
-        None => "name a tool; ctx-tools -h lists them".to_owned(),
+        None => "name a tool; ctx-tools -h lists all tools".to_owned(),
     };
     // If stderr is closed, there is nowhere to report the error.
     let _ = writeln!(io::stderr(), "ctx-tools: {failure}");
     ExitCode::from(ExitStatus::Failed.code())
 }
 
-/// Returns the manual page of a tool.
+/// Returns the manual page of the given tool.
 fn manual(tool: &str) -> &'static str {
     let page = MAN.get_file(format!("{tool}.1"));
     page.and_then(|page| page.contents_utf8()).unwrap_or_default()
 }
 
-/// Replaces the process with this program under the name of the tool. Returns only if that fails,
-/// with the message for the user.
+/// Executes this program again under the name of the tool, in the same process. If that fails,
+/// returns the message for the user.
 fn become_tool(tool: &str, args: impl Iterator<Item = OsString>) -> String {
     let itself = std::env::current_exe();
     let error = match itself {

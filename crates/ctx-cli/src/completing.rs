@@ -1,8 +1,8 @@
 //! Shell completion: the scripts for the shells, and the answers to their requests.
 //!
-//! Each script calls its tool with the words typed so far, and with the name of the shell in the
-//! variable `CTX_COMPLETE`. The tool then answers through `clap_complete` instead of running;
-//! [`Binary::completed`] provides the values.
+//! Each script runs its tool with the words typed so far as arguments and with the name of the
+//! shell in the environment variable `CTX_COMPLETE`. The tool then prints completions, made by
+//! `clap_complete`, instead of running. [`Binary::completed`] provides the values to complete.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::{Binary, Shell};
 const VARIABLE: &str = "CTX_COMPLETE";
 
 impl Shell {
-    /// Returns the script that makes the shell call the tool `name` from its `PATH`.
+    /// Returns the completion script for the tool `name`, which the shell finds in its `PATH`.
     pub fn script(self, name: &str) -> String {
         let script = match self {
             Self::Bash => include_str!("completing/bash.sh"),
@@ -28,8 +28,7 @@ impl Shell {
     }
 }
 
-/// Answers a shell's request for completions; returns `None` if this call of the tool is no such
-/// request.
+/// Answers a shell's request for completions. Returns `None` if there is no such request.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
     let shell = Shell::from_str(&shell, false).ok()?;
@@ -55,7 +54,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
         Shell::Fish => &Fish,
     };
     let written = engine.write_complete(&mut command, words, directory.as_deref(), &mut answer);
-    // A failure cannot be reported, because the user is still typing the line.
+    // An error cannot be reported, because the user is still typing the command line.
     let printed = written.and_then(|()| io::stdout().write_all(&answer));
     Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -68,8 +67,8 @@ fn parsed(command: Command, words: &[OsString]) -> ArgMatches {
     matches.remove_subcommand().map_or(matches, |(_, of_command)| of_command)
 }
 
-/// Hides the flags until the user types the first letter of a word, because dozens of flags would
-/// crowd out the values. Clap still offers hidden flags if nothing else fits.
+/// Hides the flags as long as the current word is empty, because dozens of flags would crowd out
+/// the values. Clap still offers hidden flags if nothing else matches.
 fn calmed(command: Command) -> Command {
     let without_flags = |command: Command| {
         let command = command.disable_help_flag(true).disable_version_flag(true);
@@ -98,7 +97,7 @@ mod tests {
         parsed(command, &words).get_one("store").cloned()
     }
 
-    /// The flags typed earlier, in any notation, decide which values are offered.
+    /// Flags typed earlier, in any notation, determine which values are offered.
     #[test]
     fn the_value_of_a_flag_is_found_however_it_was_typed() {
         for words in [
@@ -113,7 +112,7 @@ mod tests {
         assert_eq!(store(&["ctx-x", "--store"]), None);
     }
 
-    /// If a flag is repeated, the last value counts, as when the tool runs.
+    /// If a flag is repeated, completion uses its last value, just as the tool does when it runs.
     #[test]
     fn the_last_of_a_flag_counts() {
         assert_eq!(store(&["ctx-x", "--store=/a", "--store", "/b"]).as_deref(), Some("/b"));

@@ -1,10 +1,10 @@
-//! Escapes text from outside, such as file names and messages, for a terminal, a shell, a CI system
-//! or XML.
+//! Escapes untrusted text, such as file names and messages, for a terminal, a shell, a CI system or
+//! XML.
 
 use std::fmt::Write;
 
-/// Escapes control characters, line separators and bidirectional marks, so that a text from outside
-/// cannot control the terminal or disguise itself as another text.
+/// Escapes control characters, line separators and bidirectional marks, so that untrusted text can
+/// neither control the terminal nor look like a different text.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -17,7 +17,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// Quotes `text`, if necessary, so that the shell reads it as one word.
+/// Quotes `text` if necessary, so that a shell reads it as one word.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@%,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -39,7 +39,7 @@ pub fn github_message(text: &str) -> String {
     printable(&text)
 }
 
-/// Escapes the value of a property of a GitHub workflow command, such as `file=`.
+/// Escapes the value of a GitHub workflow command's property, such as `file=`.
 pub fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn no_name_looks_like_another() {
         assert_eq!(printable("\u{9b}2J\u{7f}"), "\\u{9b}2J\\u{7f}");
-        // A terminal that obeys the mark would display this script's name as that of a text file.
+        // A terminal that obeys the bidirectional mark would make this shell script look like a
+        // text file.
         assert_eq!(printable("log\u{202e}txt.sh"), "log\\u{202e}txt.sh");
         assert_eq!(printable("a\u{2028}b"), "a\\u{2028}b");
         assert_eq!(printable("日志 é\u{a0}"), "日志 é\u{a0}");
@@ -93,7 +94,7 @@ mod tests {
     fn commands_of_github_cannot_be_forged() {
         assert_eq!(github_property("a,b:c%3A\n::error"), "a%2Cb%3Ac%253A%0A%3A%3Aerror");
         assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
-        // The log of a run may be shown in a terminal, so it must not contain escape sequences.
+        // The log of a workflow may be read in a terminal, so it must not contain escape sequences.
         assert_eq!(github_message("\u{1b}[31m\u{9b}"), "\\u{1b}[31m\\u{9b}");
         assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
     }

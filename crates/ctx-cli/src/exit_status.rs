@@ -6,17 +6,17 @@
 pub enum ExitStatus {
     /// Done, or the reader of stdout exited early.
     Done = 0,
-    /// Done, and the answer is "no"; each man page says what "no" means there.
+    /// Done, and the answer is "no"; the man page of each tool says what "no" means.
     No = 1,
     /// A usage error, bad input or an I/O error: no file and no store entry changed, but stdout may
     /// be incomplete.
     Failed = 2,
     /// Partly done: some inputs failed.
     Partial = 3,
-    /// Another process uses or changed the file: try again.
+    /// Another process is using the file, or changed it during the run: try again.
     Busy = 4,
-    /// The change is made, but its durability or its audit record is uncertain, or the report on it
-    /// could not be written.
+    /// The change was made, but it may not be durable or not be in the audit log, or stdout could
+    /// not be written.
     Uncertain = 5,
     /// Interrupted by the user.
     Interrupted = 130,
@@ -35,14 +35,14 @@ impl ExitStatus {
         (Self::Busy, "busy, or changed during the run: try again"),
         (
             Self::Uncertain,
-            "changed, but the durability or the audit record is uncertain, or stdout could not be written",
+            "changed, but possibly not durable or not in the audit log, or stdout could not be written",
         ),
         (Self::Interrupted, "interrupted"),
     ];
 
-    /// Returns the combined status of several inputs: their common status if they agree, otherwise
-    /// `No` if all are `Done` or `No`, otherwise `Uncertain` if all inputs were processed,
-    /// otherwise `Partial`.
+    /// Returns the combined status of several inputs. Equal statuses give that status, and a
+    /// mixture of `Done` and `No` gives `No`. Any other mixture gives `Uncertain` if all inputs
+    /// were processed, and otherwise `Partial`.
     pub fn of_several(statuses: &[Self]) -> Self {
         let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
         match statuses {
@@ -54,7 +54,7 @@ impl ExitStatus {
         }
     }
 
-    /// Returns the number that the shell sees.
+    /// Returns the number that the process returns to the shell.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -8,7 +8,7 @@ use crate::{ExitStatus, printable};
 /// A result whose error is shown to the user.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
+/// A failure, reported to the user as `ctx-NAME: FILE:LINE: what is wrong; what to do`.
 #[derive(Clone, Debug)]
 pub struct Failure {
     status: ExitStatus,
@@ -37,8 +37,8 @@ impl Failure {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// Creates the failure for a closed pipe at stdout, with which the tool ends silently and with
-    /// exit status 0.
+    /// Creates the failure for a closed pipe at stdout. It ends the tool silently with exit status
+    /// 0.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)
     }
@@ -59,8 +59,8 @@ impl Failure {
         self
     }
 
-    /// Marks a failure that follows a permanent change, which `what` describes. Exit status 2 would
-    /// claim that nothing changed, so it becomes 5.
+    /// Marks a failure that occurred after a permanent change. `what` describes the change. Exit
+    /// status 2 becomes 5, because 2 would claim that nothing changed.
     #[must_use]
     pub fn after(mut self, what: impl fmt::Display) -> Self {
         if self.status == ExitStatus::Failed {
@@ -71,7 +71,7 @@ impl Failure {
         self
     }
 
-    /// Sets the file in which the problem is, and the line if it is known.
+    /// Sets the file in which the problem was found, and the line number, if known.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
         self.file = Some(file.into());
@@ -91,7 +91,7 @@ impl Failure {
         self.status
     }
 
-    /// Returns true if there is nothing to report because the reader of stdout exited.
+    /// Returns true if nothing is to be reported because the reader of stdout exited.
     pub fn is_silent(&self) -> bool {
         self.status == ExitStatus::Done
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Converts an error from clap, so that a tool can use `?` when it reads its arguments.
+/// Converts an error from clap, so that a tool can read its arguments with `?`.
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
         Self::new(error)

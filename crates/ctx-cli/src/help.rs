@@ -1,8 +1,9 @@
 //! The output of `-h` and `--help`.
 //!
-//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens:
-//! it shows every flag in one line, in groups, and then examples. The long texts are in the manual.
-//! Clap would print them for `--help`, so this module renders `--help` from the short texts.
+//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens.
+//! It lists all flags in groups, with one line per flag, and then gives examples. Only the manual
+//! contains the long descriptions of flags. Clap would print the long descriptions for `--help`, so
+//! this module renders `--help` from the short ones.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,7 +20,7 @@ const SCREENS: usize = 90;
 /// The length in bytes of the longest list of possible values that the help shows.
 const LONGEST_LIST: usize = 60;
 
-/// Returns true if clap rendered the short help.
+/// Returns true if the text that clap rendered is the short help.
 pub(crate) fn is_short(rendered: &str) -> bool {
     rendered.contains("\nAll flags: ")
 }
@@ -30,7 +31,7 @@ pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Resu
     command.print_help()
 }
 
-/// Returns the clap command whose short help is what `-h` prints.
+/// Returns a clap command whose short help is the output of `-h`.
 pub fn short(tool: &Tool, name: Option<&str>) -> Command {
     let mut command = tool.full_command();
     command.build();
@@ -40,7 +41,7 @@ pub fn short(tool: &Tool, name: Option<&str>) -> Command {
     command.mut_args(one_line)
 }
 
-/// Returns the clap command whose short help is what `--help` prints.
+/// Returns a clap command whose short help is the output of `--help`.
 pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     let command = short(tool, name);
     let about = description(&command);
@@ -51,8 +52,9 @@ pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     command.after_help(ending(tool, name, room))
 }
 
-/// Shortens the help of a flag to one line. Environment variables have a section of their own in
-/// the manual, and the error for a wrong value lists the possible values.
+/// Shortens the help of a flag to one line. Environment variables are left out because the manual
+/// has a section about them, and long lists of possible values because the error for a wrong value
+/// contains them.
 fn one_line(arg: Arg) -> Arg {
     let values = arg.get_possible_values();
     let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
@@ -60,7 +62,7 @@ fn one_line(arg: Arg) -> Arg {
     let is_shown = !names.is_empty() && names != ["true", "false"] && list.len() <= LONGEST_LIST;
     let is_shown = is_shown && !arg.is_hide_possible_values_set();
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    // The text may end with the default value in brackets.
+    // The help text of the flag may end with the default value in brackets.
     let (what, default) = match text.find(" [") {
         Some(at) => text.split_at(at),
         None => (text.as_str(), ""),
@@ -80,7 +82,8 @@ fn description(command: &Command) -> String {
     }
 }
 
-/// Returns as many examples as fit into `room` lines, at least two, and a pointer to the manual.
+/// Returns as many examples as fit into `room` lines, but at least two, and a reference to the
+/// manual.
 fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     let whole = whole_name(tool, name);
     // Two blank lines, the heading and the line about the manual take up four lines.

@@ -1,5 +1,5 @@
-//! The operands of a tool: files, folders whose session files are read at any depth, and `-` or no
-//! operand for stdin.
+//! The operands of a tool: files, folders that are searched for session files at any depth, and `-`
+//! for stdin. A tool without operands reads stdin.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -16,7 +16,7 @@ use crate::{Failure, Progress, Result, shell_word};
 /// The name of stdin in messages.
 pub const STDIN_NAME: &str = "<stdin>";
 
-/// One opened input.
+/// An opened input.
 pub struct Input {
     /// The name that the user gave, or [`STDIN_NAME`].
     pub name: String,
@@ -24,8 +24,8 @@ pub struct Input {
     pub reader: Box<dyn Read + Send>,
 }
 
-/// Returns the paths of the operands. No operand means stdin, as `-` does. It is a usage error to
-/// name stdin twice, or to read stdin from a terminal.
+/// Returns the paths of the operands. Without operands, returns `-`, which means stdin. Naming
+/// stdin twice is a usage error, and so is reading stdin from a terminal.
 pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = operands.into_iter().cloned().collect();
     if paths.is_empty() {
@@ -39,13 +39,13 @@ pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec
     }
 }
 
-/// Returns the name by which messages call an operand.
+/// Returns the name of an operand for messages.
 pub fn input_name(path: &Path) -> String {
     if is_stdin(path) { STDIN_NAME.to_owned() } else { path.display().to_string() }
 }
 
 impl Input {
-    /// Opens one of the [`inputs`].
+    /// Opens one of the paths that [`inputs`] returned.
     pub fn open(path: &Path) -> Result<Self> {
         let name = input_name(path);
         if is_stdin(path) {
@@ -62,8 +62,8 @@ impl Input {
         Ok(Self::counted(name, meta, file))
     }
 
-    /// Opens `copy` in place of one of the [`inputs`], at the position where reading would have
-    /// begun: the start of the file, or the current position of stdin.
+    /// Opens `copy` in place of the input `path`. Reading begins where it would have begun in the
+    /// original: at the start of a file, or at the current position of stdin.
     pub fn of_copy(path: &Path, copy: &File) -> Result<Self> {
         let name = input_name(path);
         let open = || -> io::Result<File> {
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// Returns the metadata of the file that an operand names; for `-`, of the file or pipe at stdin.
+/// Returns the metadata of an operand's file. For `-`, this is the file or pipe at stdin.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     if !is_stdin(path) {
         return path.metadata();
@@ -92,7 +92,7 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     stdin_file()?.metadata()
 }
 
-/// Returns the file or pipe at stdin.
+/// Returns stdin as a file, which may be a pipe.
 fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
@@ -135,7 +135,7 @@ pub struct FolderArgs {
     /// In folders, read files that match PATTERN [default: *.jsonl, *.json]
     ///
     /// Can be repeated. A pattern without a slash is matched against the file name, a pattern with
-    /// a slash against the path below the folder.
+    /// a slash is matched against the path relative to the folder.
     #[arg(long, value_name = "PATTERN", value_parser = pattern, help_heading = "Input")]
     glob: Vec<Glob>,
 }
@@ -145,24 +145,25 @@ pub struct FolderArgs {
 pub struct Walk {
     /// True if folders are searched without `--recursive`.
     pub always: bool,
-    /// Returns true for files and folders to skip, even if their names match.
+    /// Returns true for files and folders that are skipped even if their names match.
     pub skip: fn(&Path) -> bool,
 }
 
 /// The files to read, in the order of the operands. The files of a folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files to read; folders that could not be read keep their place among them.
+    /// The files to read, and in between, at their place in the order, the folders that could not
+    /// be read.
     pub paths: Vec<PathBuf>,
-    /// The folders and paths that could not be read, each with its error.
+    /// The error for each folder or file that could not be read.
     failed: HashMap<PathBuf, Failure>,
 }
 
 impl FolderArgs {
-    /// Returns the files that the operands name, and the session files in the folders that they
-    /// name.
+    /// Returns the files to read. An operand that is a folder is replaced by the session files in
+    /// it.
     ///
-    /// Hidden files are included; links below a folder are not followed.
+    /// Hidden files are included. Symbolic links inside a folder are not followed.
     pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands> {
         let named = inputs(operands)?;
         let globs = self.globs()?;
@@ -198,7 +199,7 @@ impl FolderArgs {
 }
 
 impl Operands {
-    /// Returns the error if `path` could not be read while folders were searched.
+    /// Returns an error if `path` could not be read when the folders were searched.
     pub fn check(&self, path: &Path) -> Result<()> {
         self.failed.get(path).map_or(Ok(()), |failure| Err(failure.clone()))
     }
@@ -216,7 +217,7 @@ impl Operands {
         for entry in walk.filter_entry(is_wanted) {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
-                    // Match the patterns against the file name and against the path below the
+                    // Match the patterns against the file name and against the path relative to the
                     // folder.
                     let below = entry.path().strip_prefix(&folder).unwrap_or(entry.path());
                     if globs.is_match(entry.file_name()) || globs.is_match(below) {
@@ -233,7 +234,7 @@ impl Operands {
             }
         }
         if self.paths.len() == before {
-            let failure = Failure::new("this folder has no session file");
+            let failure = Failure::new("no session files in this folder");
             self.fail(folder, failure.hint("--glob PATTERN sets the names to look for"));
         }
     }
@@ -286,7 +287,7 @@ mod folder_tests {
             fs::create_dir_all(path.parent().expect("it is in one")).expect("made");
             fs::write(path, "").expect("written");
         }
-        // A search that followed this link would never end.
+        // A search that followed this symbolic link would never end.
         std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).expect("linked");
         let args = FolderArgs {
             recursive: false,
@@ -300,7 +301,8 @@ mod folder_tests {
         operands.paths.iter().map(outcome).collect()
     }
 
-    /// The files of a folder are sorted by name. Hidden files are included; links are not followed.
+    /// The files of a folder are sorted by name. Hidden files are included, and symbolic links are
+    /// not followed.
     #[test]
     fn a_folder_gives_the_files_in_it_in_their_order() {
         let sorted = [".hidden/c.jsonl", "a.json", "b.jsonl"];
@@ -310,12 +312,12 @@ mod folder_tests {
         assert!(pattern("[").is_err());
     }
 
-    /// A folder without a session file is an error that tells the user what to do.
+    /// For a folder without session files, the error tells the user what to do.
     #[test]
     fn a_folder_that_gives_nothing_says_what_to_do() {
         assert_eq!(
             found(&["*.md"], WALK),
-            ["DIR: this folder has no session file; --glob PATTERN sets the names to look for"]
+            ["DIR: no session files in this folder; --glob PATTERN sets the names to look for"]
         );
         let files_only = Walk { always: false, ..WALK };
         assert_eq!(

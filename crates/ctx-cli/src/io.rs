@@ -25,19 +25,19 @@ pub enum Verbosity {
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
-    /// Whether output is coloured: on stdout, then on stderr.
+    /// Whether stdout is coloured, and whether stderr is.
     colour: [bool; 2],
-    /// Describes a change that remains even if the tool fails afterwards; `None` if nothing
+    /// A description of the permanent change that the tool has made, or `None` if nothing has
     /// changed.
     committed: Option<String>,
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// The size of the buffer for stdout in bytes, large enough that a pipe needs few system calls.
+/// The size in bytes of the buffer for stdout. It is large, so that few system calls are needed.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
 impl Io {
-    /// Returns the process's own stdout and stderr.
+    /// Returns the stdout and stderr of this process.
     pub fn of_process(tool: &'static str, common: &CommonArgs) -> Self {
         let verbosity = match (common.quiet, common.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -60,7 +60,8 @@ impl Io {
         }
     }
 
-    /// Returns `text` in the given colour, if there is one and output to stdout is coloured.
+    /// Returns `text` in the given colour, or unchanged if no colour is given or stdout is not
+    /// coloured.
     pub fn paint(&self, paint: impl Into<Option<Paint>>, text: &str) -> String {
         match paint.into() {
             Some(paint) => painted(self.colour[0], paint, text),
@@ -68,7 +69,7 @@ impl Io {
         }
     }
 
-    /// Returns the width of the terminal at stdout; `None` if stdout is not a terminal.
+    /// Returns the width of the terminal at stdout, or `None` if stdout is not a terminal.
     pub fn columns(&self) -> Option<usize> {
         let stdout = io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
@@ -76,18 +77,19 @@ impl Io {
         (stdout.is_terminal() && columns > 0).then_some(columns)
     }
 
-    /// Returns how much to print on stderr.
+    /// Returns how much the tool prints on stderr.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
     /// Records a permanent change, such as "snapshot 7 is taken". If the tool fails afterwards, the
-    /// message reports the change, and the exit status does not claim that nothing changed.
+    /// error message mentions the change, and the exit status is 5 instead of 2, which would mean
+    /// that nothing changed.
     pub fn committed(&mut self, what: impl fmt::Display) {
         self.committed = Some(what.to_string());
     }
 
-    /// Adds the permanent change, if the tool recorded one, to the tool's failure.
+    /// Mentions the permanent change in the tool's failure, if the tool has recorded one.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         match &self.committed {
             Some(what) => failure.after(what),
@@ -95,7 +97,7 @@ impl Io {
         }
     }
 
-    /// Returns buffered stdout for data, which is flushed when the tool ends.
+    /// Returns stdout with a buffer, which is flushed when the tool ends.
     pub fn out(&mut self) -> &mut (dyn Write + Send) {
         &mut self.out
     }
@@ -116,8 +118,8 @@ impl Io {
     }
 
     /// Flushes stdout when the tool ends. If the run was only partly done, a failed write is
-    /// reported but does not change the status, because it matters more that the run must be
-    /// repeated.
+    /// reported but does not change the exit status: it is more important that the user repeats the
+    /// run.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
@@ -164,7 +166,8 @@ impl Io {
         }
     }
 
-    /// Writes a message with one call, so that messages of several processes do not interleave.
+    /// Writes a message with a single call, so that it is not mixed with the messages of other
+    /// processes.
     fn say_whole(message: &str) {
         // If stderr is closed, there is nowhere to report the error.
         let write = || io::stderr().write_all(message.as_bytes());
@@ -172,8 +175,8 @@ impl Io {
     }
 }
 
-/// Returns stdout without a buffer, because the standard library's is flushed at every line, while
-/// a filter writes large blocks.
+/// Returns stdout without the standard library's buffer, which is flushed after every line. Filters
+/// write large blocks instead.
 fn raw_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -182,7 +185,7 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Colours and styles, with their numbers in terminal escape sequences.
+/// Colours and styles. The value of each is its number in terminal escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {
@@ -210,11 +213,11 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
 
 /// Returns a value as one line of JSON.
 pub fn json_line(value: &impl Serialize) -> String {
-    let line = serde_json::to_string(value).expect("keys are strings, numbers are finite");
+    let line = serde_json::to_string(value).expect("keys are strings and numbers are finite");
     escaped(line) + "\n"
 }
 
-/// Escapes the control characters that JSON allows but a terminal obeys.
+/// Escapes the control characters that are valid in JSON but have an effect on a terminal.
 fn escaped(line: String) -> String {
     if !line.contains(char::is_control) {
         return line;
@@ -231,7 +234,7 @@ fn escaped(line: String) -> String {
     escaped
 }
 
-/// Returns the line of JSON that reports the failure of an input, or of one line of the input.
+/// Returns a line of JSON that reports an error in an input, or in one line of the input.
 pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String {
     #[derive(Serialize)]
     struct Failed<'a> {
@@ -243,7 +246,7 @@ pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String 
     json_line(&Failed { name: json_name(name), line, error: failure.to_string() })
 }
 
-/// Returns the name of an input for JSON output; `None` for stdin.
+/// Returns the name of an input for JSON output, which is `None` for stdin.
 pub fn json_name(name: &str) -> Option<&str> {
     Some(name).filter(|name| *name != STDIN_NAME)
 }

@@ -2,9 +2,9 @@
 //! exit status.
 //!
 //! A [`Tool`] has a name, a clap command and a `run` function. A binary only calls [`main`], which
-//! does what all tools have in common: parsing, colour, closed pipes, the exit status. This crate
-//! does not depend on any particular tool, and leaves the contents of sessions to the library
-//! crates.
+//! handles what all tools have in common: the command line, colours, closed pipes, and the exit
+//! status. This crate does not depend on any particular tool and does not read sessions, which is
+//! the task of the library crates.
 
 mod common_args;
 mod completing;

@@ -1,25 +1,25 @@
-//! Tables for people, like those of `ls -l` and `docker ps`: a heading, aligned columns, short
-//! numbers, cut at the edge of the terminal.
+//! Tables like those of `ls -l` and `docker ps`, with a heading, aligned columns and short numbers.
+//! Lines are cut at the edge of the terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{Io, Paint, printable};
 
-/// A table with a heading. The caller must escape texts that could control a terminal.
+/// A table with a heading. The caller must escape all characters that could control a terminal.
 pub struct Listing {
-    /// True for each column that is aligned to the right, as numbers are.
+    /// For each column, true if it is right-aligned, as columns of numbers are.
     is_right: Vec<bool>,
     rows: Vec<Vec<Cell>>,
-    /// The space between two columns.
+    /// The number of blanks between two columns.
     gap: usize,
 }
 
-/// A text and its colour, if any.
+/// The text of a cell, and its colour, if any.
 pub type Cell = (String, Option<Paint>);
 
 impl Listing {
     /// Creates a table that has only a heading: the names of the columns, separated by `|`. A `>`
-    /// before the name of a column aligns it to the right, as is usual for numbers.
+    /// before its name makes a column right-aligned, as is usual for numbers.
     pub fn new(heading: &str) -> Self {
         let column = |name: &str| {
             let text = name.trim_start_matches('>');
@@ -34,24 +34,24 @@ impl Listing {
         self.push_painted(row.into_iter().map(|text| (text, None)).collect());
     }
 
-    /// Adds a row of cells in colours.
+    /// Adds a row of coloured cells.
     pub fn push_painted(&mut self, row: Vec<Cell>) {
         debug_assert_eq!(row.len(), self.is_right.len());
         self.rows.push(row);
     }
 
-    /// Returns the table as text; its lines are cut to `most` columns if that is given.
+    /// Returns the table as text. If `most` is given, lines are cut to `most` columns.
     pub fn text(&self, most: Option<usize>) -> String {
         self.lines(most, |_, text| text.to_owned())
     }
 
-    /// Returns the table for a terminal, in colour if `io` colours stdout.
+    /// Returns the table for a terminal, in colour if stdout is coloured.
     pub fn painted(&self, most: Option<usize>, io: &Io) -> String {
         self.lines(most, |paint, text| io.paint(paint, text))
     }
 
-    /// Returns the table for a terminal with this number of columns. `None` means a pipe, for which
-    /// the heading is left out, because scripts read the first word of each line.
+    /// Returns the table for a terminal that is `columns` wide. `None` means a pipe; the heading is
+    /// then left out, because scripts read the first word of each line.
     pub fn for_stdout(mut self, columns: Option<usize>) -> String {
         if columns.is_none() {
             self.rows.remove(0);
@@ -82,7 +82,7 @@ impl Listing {
         out
     }
 
-    /// Returns the pieces of a line; each piece has one colour.
+    /// Returns the line for a row, split into pieces of one colour each.
     fn line(&self, row: &[Cell], widths: &[usize], most: Option<usize>) -> Vec<Cell> {
         let mut pieces: Vec<Cell> = Vec::new();
         let blank = |columns: usize| (" ".repeat(columns), None);
@@ -109,7 +109,7 @@ impl Listing {
     }
 }
 
-/// Cuts the pieces of a line to `most` columns. A `…` shows where text is missing.
+/// Cuts the pieces of a line to `most` columns in total. A `…` marks the cut.
 fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let width = |pieces: &[Cell]| pieces.iter().map(|(text, _)| text.width()).sum::<usize>();
     if width(&pieces) <= most {
@@ -128,7 +128,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     kept
 }
 
-/// Cuts the text to `most` columns. A `…` shows where text is missing.
+/// Cuts the text to `most` columns. A `…` marks the cut.
 pub fn cut_to_width(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
@@ -144,7 +144,7 @@ pub fn cut_to_width(text: &str, most: usize) -> String {
     begin + "…"
 }
 
-/// Formats rows of numbers, which are aligned to the right, with a name in the last column.
+/// Formats rows that consist of right-aligned numbers and a name in the last column.
 pub fn aligned(rows: Vec<Vec<String>>) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let is_right = (1..=columns).map(|column| column < columns).collect();
@@ -155,7 +155,7 @@ pub fn aligned(rows: Vec<Vec<String>>) -> String {
     listing.text(None)
 }
 
-/// Formats one line for each label and its value, with the values aligned.
+/// Formats one line for each pair of a label and a value. The values are aligned.
 pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.as_ref().len()).max().unwrap_or(0);
     let row = |(what, value): &(S, String)| {
@@ -164,10 +164,10 @@ pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     rows.iter().map(row).collect()
 }
 
-/// A segment of a bar, as [`bar`] draws it.
+/// A segment of a bar that [`bar`] draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion {
-    /// The character that fills the portion, one column wide.
+    /// The character that fills the segment; it is one column wide.
     pub fill: char,
     /// The colour, if any.
     pub paint: Option<Paint>,
@@ -175,8 +175,8 @@ pub struct Portion {
     pub amount: u64,
 }
 
-/// Draws a bar of `columns` columns that the portions fill side by side; `paint` colours each
-/// portion. A portion with any amount gets at least one column, if there are enough columns.
+/// Draws a bar that is `columns` wide and is divided between the portions. `paint` colours each
+/// portion. If there are enough columns, every portion that is not 0 gets at least one.
 pub fn bar(
     portions: &[Portion],
     columns: usize,
@@ -199,7 +199,8 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     };
     let least = |it: &Portion| usize::from(it.amount > 0);
     let mut widths: Vec<usize> = portions.iter().map(|it| share(it).max(least(it))).collect();
-    // Rounding and the minimum widths change the sum. The largest portions make up the difference.
+    // Rounding and the minimum widths change the sum. The difference is added to or taken from the
+    // largest portions.
     loop {
         let sum: usize = widths.iter().sum();
         if all == 0 || sum == columns {

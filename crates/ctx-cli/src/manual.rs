@@ -1,6 +1,6 @@
-//! Answers `--man` and `--completions` from within the binary, for a tool that was installed
-//! without its manual page and completion scripts. On a terminal without `man`, the manual is shown
-//! as plain text: clap's help for all flags, followed by the other sections of the page.
+//! Implements `--man` and `--completions`. The texts are in the binary, so a tool needs no
+//! installed manual page or completion script. If `man` is not installed, the manual is shown as
+//! plain text, which consists of clap's help for all flags and the other sections of the page.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -17,8 +17,8 @@ enum ManualRequest {
     Completions(Shell),
 }
 
-/// Answers `--man` or `--completions`; `None` if neither is given. This runs before clap, which
-/// would report missing operands.
+/// Answers `--man` or `--completions`, or returns `None` if neither is given. This runs before
+/// clap, which would report missing operands.
 pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
     Some(match request_in(std::env::args_os().skip(1))? {
         ManualRequest::Manual => show(binary),
@@ -28,7 +28,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
 
 fn request_in(args: impl Iterator<Item = OsString>) -> Option<ManualRequest> {
     let mut args = args.take_while(|arg| arg != "--");
-    // Clap reports a shell that is not supported.
+    // If the shell is not supported, clap will report it.
     let shell = |name: &str| Shell::from_str(name, false).ok().map(ManualRequest::Completions);
     while let Some(arg) = args.next() {
         match arg.to_str() {
@@ -51,7 +51,7 @@ fn to_stdout(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Shows the page through `man` on a terminal; otherwise prints its source.
+/// Shows the manual page with `man` on a terminal, or prints its roff source to a pipe or file.
 fn show(binary: &Binary) -> io::Result<()> {
     let page = binary.manual;
     if !io::stdout().is_terminal() {
@@ -68,7 +68,7 @@ fn show(binary: &Binary) -> io::Result<()> {
     to_stdout(&text)
 }
 
-/// Pipes the text into a program. Returns true if the program succeeded.
+/// Starts a program and pipes the text into it. Returns true if the program succeeded.
 fn piped(program: &str, args: &[&str], text: &str) -> bool {
     let child =
         Command::new(program).args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Both flags are found anywhere on the command line before `--`.
+    /// `--man` and `--completions` may be anywhere on the command line before `--`.
     #[test]
     fn a_tool_tells_of_itself_when_it_is_asked() {
         assert_eq!(asked(&["--man"]), "manual");

@@ -1,4 +1,4 @@
-//! Formats counts, sizes, times and shares in a few characters, for people.
+//! Formats counts, sizes, times and percentages in a few characters for human readers.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
     if unit == 0 {
         return number.to_string();
     }
-    // Integer arithmetic gives the same result on all machines. Sizes are rounded down, like times.
+    // Integer arithmetic gives the same result on all machines. Sizes and times are rounded down.
     let tenths = u128::from(number) * 10 / u128::from(one);
     if tenths < 100 {
         format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
@@ -33,7 +33,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
 pub fn short_time(time: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
     let seconds = time.as_secs();
-    // Times of less than two years are clearer in days.
+    // Times of less than two years are easier to understand in days.
     let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
     match UNITS.iter().find(fits) {
         Some((unit, name)) => format!("{}{name}", seconds / unit),
@@ -41,7 +41,7 @@ pub fn short_time(time: Duration) -> String {
     }
 }
 
-/// Formats a share, such as `71.3%`; `-` if the whole is 0.
+/// Formats a part of a whole as a percentage, such as `71.3%`, or as `-` if the whole is 0.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();

@@ -1,4 +1,4 @@
-//! Processes several operands at a time; some of them may fail.
+//! Processes several operands at a time, some of which may fail.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use std::thread::Builder;
 
 use crate::{ExitStatus, Failure, Io, Outcome, Progress, Result};
 
-/// Returns the number of threads for `--jobs`; the default is one per core.
+/// Returns the number of threads to use: the value of `--jobs`, or by default one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
-/// Runs `work` for each path on up to `jobs` threads (see [`jobs_of`]), or on as many as the system
-/// allows. The results are in the order of the paths.
+/// Runs `work` for each path on at most `jobs` threads (see [`jobs_of`]), or on fewer if the system
+/// does not allow as many. The results are in the order of the paths.
 pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,
     work: impl Fn(&Path) -> T + Sync,
 ) -> Vec<T> {
-    // Finding out the number of cores takes longer than counting a short session.
+    // Determining the number of cores takes longer than processing a short session.
     let jobs = if paths.len() > 1 { jobs_of(jobs) } else { NonZeroUsize::MIN };
     let progress = Progress::current();
     progress.files(paths.len());
@@ -31,7 +31,7 @@ pub fn in_parallel<T: Send + Sync>(
     })
 }
 
-/// Like [`in_parallel`], but with `builder` to start each thread.
+/// Does the work of [`in_parallel`], using `builder` to start each thread.
 fn with_threads<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,
@@ -50,8 +50,8 @@ fn with_threads<T: Send + Sync>(
         }
     };
     std::thread::scope(|scope| {
-        // The current thread works as well. If the system starts no other thread, it does all the
-        // work.
+        // The current thread takes part in the work, and does all of it if no other thread can be
+        // started.
         let mut others = 1..threads;
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();
@@ -59,8 +59,8 @@ fn with_threads<T: Send + Sync>(
     tasks.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
-/// Reports the failures in the order of the operands, and returns the exit status. If no operand
-/// succeeded, the last failure is not reported but returned, as the failure of the tool.
+/// Reports the failures in the order of the operands, and returns the exit status. If all operands
+/// failed, the last failure is not reported here but returned as the tool's failure.
 pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io) -> Outcome {
     let last = if failures.len() == operands { failures.pop() } else { None };
     for failure in &failures {
@@ -85,7 +85,7 @@ impl Statuses {
         }
     }
 
-    /// Reports that one input failed; the tool continues with the others.
+    /// Reports that an input failed. The tool continues with the other inputs.
     pub fn failed(&mut self, failure: &Failure, io: &mut Io) {
         io.report(failure);
         self.add(failure.exit_status());
@@ -141,12 +141,12 @@ mod tests {
             assert_eq!(results, names);
         }
     }
-    /// No thread can be started, as under `ulimit -u 1`.
+    /// All work is done even if no thread can be started, for example under `ulimit -u 1`.
     #[test]
     fn without_threads_the_work_is_done_all_the_same() {
         let paths: Vec<PathBuf> = (0..9).map(|n| PathBuf::from(n.to_string())).collect();
         let jobs = NonZeroUsize::new(4).expect("not zero");
-        // No system can allocate such a stack.
+        // No system can allocate a stack of this size.
         let none = || Builder::new().stack_size(usize::MAX / 4);
         let results = with_threads(&paths, jobs, none, Path::to_owned);
         assert_eq!(results, paths);

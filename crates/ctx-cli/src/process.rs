@@ -20,8 +20,8 @@ pub fn main(binary: &Binary) -> ExitCode {
     }
     let tool = binary.tool;
     return_large_blocks();
-    // Beyond `ulimit -f`, a write must fail with EFBIG, which the tools handle. The default action
-    // of the signal would kill them during the write.
+    // A write beyond the limit of `ulimit -f` must fail with EFBIG, which the tools handle. By
+    // default, the signal SIGXFSZ would kill the tool during the write.
     let flag = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 
@@ -42,7 +42,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     Progress::current().end();
     let outcome = outcome.and_then(|status| io.end(status));
     let status = outcome.unwrap_or_else(|failure| {
-        // The output before the failure is still valid.
+        // Output written before the failure is still valid.
         let _ = io.out().flush();
         let failure = io.failed(failure);
         io.report(&failure);
@@ -51,7 +51,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     ExitCode::from(status.code())
 }
 
-/// Returns the status of a tool that only printed information about itself.
+/// Returns the exit status after the tool's manual or completion script was printed.
 fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
     let Err(error) = printed else { return ExitCode::SUCCESS };
     let failure = Failure::stdout(&error);
@@ -59,8 +59,8 @@ fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
     ExitCode::from(failure.exit_status().code())
 }
 
-/// Parses the command line. If it asks for help or is wrong, prints the answer and returns the exit
-/// status as the error.
+/// Parses the command line. If the user asked for help or made an error, prints the help or the
+/// error message, and returns the exit status as `Err`.
 fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let failure = match without_empty_variables(tool.full_command()).try_get_matches() {
@@ -97,23 +97,24 @@ fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> 
     error.print()
 }
 
-/// A memory block of this size or more, in bytes, is mapped separately and returned to the system
-/// as soon as it is free.
+/// The size in bytes from which a memory block is mapped separately, so that it is returned to the
+/// system as soon as it is freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED: libc::c_int = 4 << 20;
 
-/// Fixes glibc's threshold for mapped blocks. By default, glibc raises it to the size of each freed
-/// block, up to 32 MB. Growing tables then leave holes in the heap that no other block fits into: a
-/// compaction of two million messages took 176 MB instead of 100.
+/// Sets a fixed threshold above which glibc maps each memory block separately. By default, glibc
+/// raises the threshold to the size of any larger block that is freed, up to 32 MB. Growing tables
+/// then leave holes in the heap that are too small for later blocks. As a result, a compaction of
+/// two million messages took 176 MB of memory instead of 100 MB.
 ///
 /// Up to the same amount of free memory is kept at the end of the heap. With glibc's default of 128
-/// KB, each conversation of a batch returned its pages, and the next one had to request them again,
-/// which took a quarter of the time.
+/// KB, memory was returned to the system after each conversation of a batch and requested again for
+/// the next one, which took a quarter of the total time.
 fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code)] // No crate has a safe wrapper for `mallopt`.
-    // SAFETY: mallopt takes two numbers, and no other thread runs yet. If it refuses them, nothing
-    // changes.
+    // SAFETY: `mallopt` takes two numbers, and no other thread is running yet. If `mallopt` rejects
+    // a value, nothing changes.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
         libc::mallopt(libc::M_TRIM_THRESHOLD, MAPPED);

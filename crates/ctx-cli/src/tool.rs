@@ -10,39 +10,40 @@ use crate::{ExitStatus, Failure, Io, Outcome};
 /// The maximum length of a line of help, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;
 
-/// What a binary consists of: a tool, and what it shares with other tools.
+/// The parts of a binary: a tool, and the functions that it shares with other tools.
 #[derive(Clone, Copy)]
 pub struct Binary {
     /// The tool that the binary runs.
     pub tool: &'static Tool,
     /// The source of the tool's manual page, in roff.
     pub manual: &'static str,
-    /// Answers a flag that several tools share, such as `--list-models`. Returns true if it did;
-    /// the tool is then not run.
+    /// Handles flags that several tools share, such as `--list-models`. If it returns true, the
+    /// tool itself is not run.
     pub answered: fn(&ArgMatches, &mut Io) -> Result<bool, Failure>,
-    /// Adds completers to the arguments of a command. The matches are those of the command line
-    /// typed so far.
+    /// Adds completers to the arguments of a command. The `ArgMatches` are those of the command
+    /// line typed so far.
     pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
-/// A tool, from which its binary, its man page, its completions and some of its tests are made.
+/// The definition of a tool. The binary, the man page, the completions and some tests are made from
+/// it.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// The name, such as `ctx-count`.
     pub name: &'static str,
-    /// Returns the clap command. The doc comments of the tool's `Args` are its help.
+    /// Returns the clap command. Its help texts are the doc comments of the tool's `Args`.
     pub command: fn() -> Command,
     /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
     /// The long names of the flags that most people need, separated by spaces. `-h` shows only
-    /// these flags, and they come first everywhere, in this order. If the tool has subcommands, the
-    /// flags of all of them are in this list.
+    /// these flags, and every other list of flags begins with them, in this order. In a tool with
+    /// subcommands, the list is for all subcommands.
     pub first: &'static str,
     /// The [`Page`], in TOML.
     pub page: &'static str,
 }
 
-/// The content of a manual page that is not about flags. It is parsed only for help, manuals and
+/// The parts of a manual page that are not about flags. It is parsed only for help, manuals and
 /// usage errors.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -50,20 +51,20 @@ pub struct Page {
     guesses: Vec<(String, String)>,
     /// The exit statuses with a special meaning in this tool.
     pub exit_status: Vec<(u8, String)>,
-    /// The environment variables, each with what it sets.
+    /// The environment variables, each with a description of what it sets.
     pub environment: Vec<(String, String)>,
-    /// The files that the tool reads or writes, each with its content.
+    /// The files that the tool reads or writes, each with a description of its content.
     pub files: Vec<(String, String)>,
-    /// Example commands, each with what it does. `--help` ends with the first of them.
+    /// Example commands, each with a description. `--help` ends with the first few examples.
     pub examples: Vec<(String, String)>,
 }
 
 impl Page {
     pub(crate) fn parse(text: &str) -> Self {
-        toml::from_str(text).expect("a page is valid TOML: a test reads each")
+        toml::from_str(text).expect("a test checks that each page is valid TOML")
     }
 
-    /// Returns the exit statuses of the tool with their meanings. Status 1 is missing if the tool
+    /// Returns the exit statuses of the tool with their meanings. Status 1 is left out if the tool
     /// never answers "no".
     pub fn statuses(&self) -> impl Iterator<Item = (u8, &str)> {
         ExitStatus::TABLE.into_iter().filter_map(|(status, meaning)| {
@@ -77,9 +78,9 @@ impl Page {
         })
     }
 
-    /// Returns words that users of other tools type, each with an answer. A word is a flag, a flag
-    /// with its value, the first operand, or `FILE`, which means any superfluous operand. The
-    /// answer consists of the flags to use instead, or is a sentence of advice.
+    /// Returns words that users may type because other tools have them, each with an answer. A word
+    /// is a flag, a flag with its value, the first operand, or `FILE`, which means any superfluous
+    /// operand. An answer is either the flags to use instead or a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))
@@ -87,13 +88,13 @@ impl Page {
 }
 
 impl Tool {
-    /// Returns the part of the manual that is not about flags.
+    /// Returns the parts of the manual page that are not about flags.
     pub fn page(&self) -> Page {
         Page::parse(self.page)
     }
 
-    /// Returns the command with everything that all tools share: the version, the order of flags,
-    /// and flags such as `-q`, `-v` and `--color`.
+    /// Returns the clap command with everything that all tools have in common: the version, the
+    /// order of flags, and flags such as `-q`, `-v` and `--color`.
     pub fn full_command(&self) -> Command {
         let own = (self.command)();
         let (about, long_about) = (own.get_about().cloned(), own.get_long_about().cloned());
@@ -114,8 +115,8 @@ impl Tool {
     }
 }
 
-/// Returns the command as `-h` and the manual show it. The flags that most people need come first,
-/// and `-h` shows only these.
+/// Returns the clap command with its flags in the order of `-h` and the manual. The flags that most
+/// people need come first, and `-h` shows only these.
 pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
     let first: Vec<&str> = tool.first.split_whitespace().collect();
     let mut behind = first.len();
@@ -125,15 +126,15 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
             return arg.display_order(place).help_heading(None::<&str>);
         }
         behind += 1;
-        // The `-h` of every tool shows these two flags.
+        // Every tool shows `--quiet` and `--verbose` in its `-h`.
         let is_common = matches!(long, "quiet" | "verbose");
         arg.display_order(behind).hide_short_help(!is_common)
     });
     let whole = whole_name(tool, name);
     let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
     let command = command.after_help(footer);
-    // Clap's own long help is never printed, but it must differ from the short help, because the
-    // footer tells which of the two clap rendered.
+    // Clap's own long help is never printed, but it must not contain the footer, by which
+    // `help::is_short` recognizes the short help.
     command.after_long_help("")
 }
 

@@ -1,10 +1,9 @@
-//! Turns usage errors into the form that all failures have: one line that says what is wrong and
-//! what to do.
+//! Converts clap's usage errors into failures, which say in one line what is wrong and what to do.
 //!
-//! Clap's own tips are not used, because they propose the most similar name even if it means
-//! something else, or suggest that a flag is a file. This module suggests what the tool has for a
-//! word from another tool, or else a name with nearly the same spelling. Without a clear answer, it
-//! suggests nothing.
+//! Clap's own tips are not used, because they suggest the most similar name even if its meaning is
+//! different, or suggest that a flag is a file. If the user typed a word from another tool, this
+//! module suggests the equivalent in this tool, or else a name with nearly the same spelling. If
+//! there is no clear answer, it suggests nothing.
 
 use std::borrow::Borrow;
 use std::error::Error as _;
@@ -25,7 +24,7 @@ pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
     typed.find(|arg| names.contains(arg)).map(str::to_owned)
 }
 
-/// Returns the failure for an error from clap.
+/// Converts an error from clap into a failure.
 pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Failure {
     let usage = Usage::of(tool, args);
     let names = |kind| strings(error, kind);
@@ -63,12 +62,12 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     }
 }
 
-/// Returns a failure if the first operand is not a file but a word that would be a command in
-/// another tool. Without this, the tool would only report a missing file.
+/// Returns a failure if the first argument is not a file but looks like the command of another
+/// tool. Without this check, the tool would only report a missing file.
 pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let word = args.first()?.to_str()?;
-    // Parsing the page takes longer than parsing the flags, so it is parsed only if there is no
-    // such file.
+    // Parsing the page takes longer than parsing the flags, so the page is parsed only if no file
+    // has this name.
     if word.starts_with('-') || word == ANY || Path::new(word).symlink_metadata().is_ok() {
         return None;
     }
@@ -85,10 +84,10 @@ pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     Some(Failure::new(format_args!("there is no file {word}")).hint(hint))
 }
 
-/// The key in a table of guesses that means any superfluous operand.
+/// The word in [`Page::guesses`] that means any superfluous operand.
 const ANY: &str = "FILE";
 
-/// The tool and the subcommand that the user called, for messages about wrong usage.
+/// The tool and the subcommand that the user called, for error messages.
 struct Usage<'t> {
     tool: &'t Tool,
     command: Command,
@@ -114,7 +113,7 @@ impl<'t> Usage<'t> {
         suggestion(&self.tool.page(), typed, &self.command)
     }
 
-    /// Returns the tool's own answer to a word that the user typed, if it has one.
+    /// Returns the answer in the tool's own page for a word that the user typed, if there is one.
     fn guess(&self, typed: &str) -> Option<String> {
         let page = self.tool.page();
         page.guesses().find(|(key, _)| *key == typed).map(|(_, answer)| answer.to_owned())
@@ -129,7 +128,8 @@ impl<'t> Usage<'t> {
         format!("see {} -h", self.name)
     }
 
-    /// Returns the hint of a failure. A question is followed by the command that shows the flags.
+    /// Returns the hint of a failure. If `tip` is a question, the command that shows the flags is
+    /// appended.
     fn hint(&self, tip: Option<String>) -> String {
         match tip {
             Some(tip) if tip.ends_with('?') => format!("{tip} ({} -h)", self.name),
@@ -155,8 +155,8 @@ impl<'t> Usage<'t> {
         let tip = tip.or_else(|| self.suggestion(ANY));
         let taken: Vec<String> = self.command.get_positionals().map(operand).collect();
         let what = match taken.as_slice() {
-            [] => format!("it takes no file, and {word} is one"),
-            taken => format!("it takes {}, and {word} is one too many", taken.join(" and ")),
+            [] => format!("unexpected operand {word}: the tool takes no file"),
+            taken => format!("unexpected operand {word}: the tool takes {}", taken.join(" and ")),
         };
         Failure::new(what).hint(self.hint(tip))
     }
@@ -202,8 +202,7 @@ impl<'t> Usage<'t> {
     fn wrong_value(&self, argument: &str, value: &str, valid: &[String]) -> Failure {
         let flag = flag(argument);
         let tip = self.guess(&format!("{flag} {value}")).map(|answer| {
-            // The answer is a value, possibly with more text after it, or else a sentence of
-            // advice.
+            // The answer is either a value, which more text may follow, or a sentence of advice.
             let word = answer.split([',', ' ']).next().unwrap_or(&answer);
             let is_value = valid.iter().any(|value| value == word);
             if is_value { format!("did you mean {answer}?") } else { answer }
@@ -245,7 +244,8 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// Removes the value's name: `--budget <N>` becomes `--budget`, and `<FILE>` becomes FILE.
+/// Removes the name of the value, so `--budget <N>` becomes `--budget`, and `<FILE>` becomes
+/// `FILE`.
 fn flag(argument: &str) -> &str {
     argument.split([' ', '=', '[']).next().unwrap_or(argument).trim_matches(['<', '>', '.'])
 }
@@ -261,24 +261,25 @@ fn plain(argument: &str) -> String {
     argument.replace(['<', '>'], "").replace("...", "").replace('|', " or ")
 }
 
-/// Guesses for every tool that has the suggested flag. A tool's own [`Page::guesses`] take
-/// precedence.
+/// Guesses that are used for every tool that has the suggested flag. The tool's own
+/// [`Page::guesses`] take precedence.
 const COMMON: &str = include_str!("guesses.toml");
 
 /// The largest number of names in a suggestion.
 const PROPOSED: usize = 4;
 
-/// The smallest similarity at which two names may differ by a typing error; 1 means equality.
+/// The smallest similarity at which a word is considered a misspelling of a name. Equal words have
+/// a similarity of 1.
 const ALIKE: f64 = 0.75;
 
-/// Returns the first guess for the typed word that is a sentence, or whose flag the command has.
+/// Returns the first usable guess for the typed word: a sentence, or a flag that the command has.
 fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
     let common = Page::parse(COMMON);
     let applies = |answer: &str| !answer.starts_with('-') || has(command, answer);
     let mut rows = own.guesses().chain(common.guesses());
     let (_, answer) = rows.find(|(key, answer)| *key == typed && applies(answer))?;
     let is_flag = answer.starts_with('-');
-    // A sentence of advice is shown unchanged.
+    // A sentence of advice is returned unchanged.
     Some(if is_flag { format!("did you mean {answer}?") } else { answer.to_owned() })
 }
 
@@ -301,7 +302,7 @@ fn similar_flags(typed: &str, command: &Command) -> Option<String> {
     question(&similar.iter().map(|name| format!("--{name}")).collect::<Vec<_>>())
 }
 
-/// Returns the question "did you mean a, b or c?"; `None` without names.
+/// Returns the question "did you mean a, b or c?", or `None` if `names` is empty.
 pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
@@ -344,7 +345,8 @@ mod tests {
         Command::new("ctx-sample").args(args)
     }
 
-    /// A tool's own answers take precedence, and no answer names a flag that the tool lacks.
+    /// A tool's own answers take precedence, and no answer mentions a flag that the tool does not
+    /// have.
     #[test]
     fn what_is_meant_is_a_flag_of_the_tool_or_a_sentence() {
         let command = command(&["dry-run", "json", "budget"]);
@@ -361,7 +363,8 @@ mod tests {
         assert_eq!(suggestion("--file"), said("name files without a flag"));
     }
 
-    /// A typing error gets a suggestion; a different word of the same length gets none.
+    /// There is a suggestion for a misspelled flag, but none for a different word of the same
+    /// length.
     #[test]
     fn only_what_is_spelled_alike_is_proposed() {
         let names = ["window", "store", "method", "max-tokens", "max-messages", "purge"];

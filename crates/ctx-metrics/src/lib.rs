@@ -1,8 +1,7 @@
-//! Computes figures over all operations of the tools: reads the events of the audit log, and
-//! returns sums and rates.
+//! Reads the events of the audit log, and computes sums and rates over all operations of the tools.
 //!
 //! Memory use does not grow with the number of events, only with the number of sessions and of
-//! unfinished operations. A value that was not measured is `None`, never a guess.
+//! unfinished operations. A value that was not measured is `None`; values are never guessed.
 
 pub mod profile;
 #[cfg(test)]
@@ -18,30 +17,31 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures of a period. The keys of its JSON are a contract.
+/// The figures of a period. The JSON keys never change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
-    /// The number of records that were read from the log.
+    /// The number of records read from the audit log.
     pub records: u64,
     /// The number of compactions that changed a session.
     pub compaction_count: u64,
-    /// The number of these compactions by outcome.
+    /// The number of compactions that changed a session, by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// The number of attempts at a compaction that changed nothing, by outcome.
+    /// The number of attempted compactions that changed nothing, by outcome.
     pub without_result: BTreeMap<&'static str, u64>,
-    /// The number of compactions without an end: they were killed, failed, or are still running.
+    /// The number of compactions whose end is not recorded, because they were killed, failed, or
+    /// are still running.
     pub unfinished: u64,
-    /// The tokens before all compactions that changed a session.
+    /// The total tokens before the compactions that changed a session.
     pub tokens_before_compact: u64,
-    /// The tokens after all compactions that changed a session.
+    /// The total tokens after the compactions that changed a session.
     pub tokens_after_compact: u64,
     /// `tokens_after_compact` divided by `tokens_before_compact`.
     pub ratio: Option<f64>,
     /// The total time of all compactions and attempts, in milliseconds.
     pub duration_ms: u64,
-    /// The number of sessions with an attempt at a compaction.
+    /// The number of sessions that were compacted or whose compaction was attempted.
     pub sessions: u64,
-    /// The number of sessions that were still too large after their newest compaction.
+    /// The number of sessions that were still too large after the latest compaction.
     pub overflow_sessions: u64,
     /// `overflow_sessions` divided by `sessions`.
     pub overflow_rate: Option<f64>,
@@ -53,7 +53,7 @@ pub struct Stats {
     pub rollbacks_unfinished: u64,
     /// The fraction of rollbacks that were completed.
     pub rollback_success: Option<f64>,
-    /// The requests to models, and what they cost.
+    /// The requests to models, with their tokens and times.
     #[serde(flatten)]
     pub model: Model,
 }
@@ -63,13 +63,13 @@ pub struct Stats {
 pub struct Model {
     /// The number of requests, including retries.
     pub model_calls: u64,
-    /// The total of input tokens, as far as servers reported them.
+    /// The total number of input tokens that servers reported.
     pub model_tokens_in: u64,
-    /// The total of output tokens, as far as servers reported them.
+    /// The total number of output tokens that servers reported.
     pub model_tokens_out: u64,
-    /// The time spent waiting for answers, in milliseconds.
+    /// The time spent waiting for responses, in milliseconds.
     pub model_ms: u64,
-    /// The number of summaries that code wrote because the model failed.
+    /// The number of summaries that were written without a model because the model failed.
     pub fell_back: u64,
 }
 
@@ -78,19 +78,19 @@ pub struct Model {
 pub struct Tally {
     since: Option<DateTime<Utc>>,
     stats: Stats,
-    /// Whether the newest compaction of each session left it too large.
+    /// For each session, whether it was still too large after the latest compaction.
     overflows: BTreeMap<String, bool>,
-    /// The operations that have started but not ended, and whether each of them is a compaction.
+    /// For each operation that has started but not ended, whether it is a compaction.
     begun: BTreeMap<String, bool>,
 }
 
 impl Tally {
-    /// Creates a tally of the operations since a time, or of all operations.
+    /// Creates a tally of the operations since the given time, or of all operations.
     pub fn new(since: Option<DateTime<Utc>>) -> Self {
         Self { since, ..Self::default() }
     }
 
-    /// Adds an event. Events must come in the order in which they were written.
+    /// Adds an event. Events must be added in the order in which they were written.
     pub fn add(&mut self, event: &Event) {
         if self.since.is_some_and(|since| event.time < since) {
             return;
@@ -138,7 +138,8 @@ impl Tally {
 
     fn compaction(&mut self, event: &Event) {
         let outcome = event.outcome.as_deref().and_then(|word| Outcome::from_str(word).ok());
-        // Older tools did not record the outcome; a completed compaction made the session smaller.
+        // Older versions of the tools did not record outcomes. In these versions, every completed
+        // compaction made the session smaller.
         let is_done = event.phase == "done";
         let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::as_str);
         if let Some(session) = &event.session {
@@ -166,22 +167,22 @@ fn number(event: &Event, key: &str) -> Option<u64> {
     event.others.get(key).and_then(Value::as_u64)
 }
 
-/// Adds without overflow, because a log may contain any number.
+/// Adds numbers without overflow, because a log may contain arbitrarily large numbers.
 fn add(sum: &mut u64, more: Option<u64>) {
     *sum = sum.saturating_add(more.unwrap_or(0));
 }
 
-/// Returns a fraction, rounded to four digits; `None` if the whole is 0.
+/// Returns `part / whole`, rounded to four digits, or `None` if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| rounded(part as f64 / whole as f64))
 }
 
-/// Returns the fidelity of a compaction, from 0 to 1: the fraction of items that it kept, from the
-/// member `survived` of its record in the audit log. Fidelity is the weighted mean over the classes
-/// with items, as in ctx-score; a retained item counts as one, a recoverable item as a half, and a
-/// lost item as zero. The record has only numbers, so all identifiers count the same here, while
-/// ctx-score weighs each by the probability that it is needed. Returns `None` if nothing was
-/// scored.
+/// Returns the fidelity of a compaction: the fraction of items that it kept, from 0 to 1.
+/// `survived` is the member of that name in the compaction's audit record. As in ctx-score,
+/// fidelity is the weighted mean over all classes that have items; a retained item counts as one, a
+/// recoverable item as a half, and a lost item as zero. The audit record contains only counts, so
+/// all identifiers have the same weight here, whereas ctx-score weighs each by the probability that
+/// it is needed. Returns `None` if the compaction was not scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);
     for (class, counts) in counts_of(survived) {
@@ -198,7 +199,7 @@ pub fn fidelity(survived: &Value) -> Option<f64> {
     (all > 0.0).then(|| rounded(kept / all))
 }
 
-/// Returns the number of items of each class in the record, without empty classes.
+/// Returns the item counts of each class in the audit record, without empty classes.
 pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
     let counts = |class: Class| {
         let row = survived.get(class.as_str())?;
@@ -210,29 +211,29 @@ pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassC
     Class::ALL.into_iter().filter_map(counts)
 }
 
-/// The fraction of sessions that overflow must be below this to be accepted.
+/// The criterion for overflows is met if the fraction of sessions that overflow is below this.
 pub const MOST_OVERFLOW: f64 = 0.05;
-/// The mean fidelity of compactions must be above this to be accepted.
+/// The criterion for fidelity is met if the mean fidelity of compactions is above this.
 pub const LEAST_FIDELITY: f64 = 0.8;
 
-/// One criterion of acceptance.
+/// An acceptance criterion and the measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
     /// The name of the criterion.
     pub name: &'static str,
-    /// The measured value; `None` if nothing was measured.
+    /// The measured value, or `None` if nothing was measured.
     pub value: Option<f64>,
     /// The required value, in words or as a comparison.
     pub wanted: &'static str,
-    /// Whether the criterion is met; `None` if that is unknown.
+    /// Whether the criterion is met, or `None` if nothing was measured.
     pub met: Option<bool>,
-    /// The number of sessions, compactions or rollbacks that the value is based on.
+    /// The number of sessions, compactions or rollbacks on which the value is based.
     pub samples: u64,
 }
 
 impl Stats {
-    /// Returns all four criteria. No log shows whether a task succeeded, so `task_success` has no
-    /// value.
+    /// Returns all four criteria. `task_success` never has a value, because the audit log does not
+    /// contain whether a task succeeded.
     pub fn acceptance(&self) -> [Acceptance; 4] {
         let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
             let met = value.map(is_met);
@@ -253,18 +254,18 @@ impl Stats {
     }
 }
 
-/// A histogram of values from 0 to 1 in tenths, whose size does not depend on the number of values.
+/// A histogram, in tenths, of values from 0 to 1. Its size does not depend on the number of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
     /// The number of values that were added.
     pub count: u64,
-    /// The mean of the values; `None` if there are none.
+    /// The mean of the values, or `None` if there are no values.
     pub mean: Option<f64>,
-    /// The smallest value; `None` if there are no values.
+    /// The smallest value, or `None` if there are no values.
     pub min: Option<f64>,
-    /// The largest value; `None` if there are no values.
+    /// The largest value, or `None` if there are no values.
     pub max: Option<f64>,
-    /// The number of values up to 0.1, above 0.1 and up to 0.2, …, above 0.9.
+    /// The number of values in each tenth: up to 0.1, above 0.1 and up to 0.2, …, above 0.9.
     pub tenths: [u64; 10],
     /// The sum of the values.
     #[serde(skip)]
@@ -313,7 +314,7 @@ mod fidelity_tests {
         json!({"retained": retained, "recoverable": recoverable, "lost": lost})
     }
 
-    /// Classes count by their weights, and items by whether they were retained, recoverable or
+    /// Fidelity weighs the classes, and depends on how many items were retained, recoverable or
     /// lost.
     #[test]
     fn it_is_the_items_kept_of_the_score() {

@@ -4,12 +4,13 @@ use crate::policy::{Fallback, Method, Policy, Summary, Target};
 use crate::trigger::without_reserve;
 
 impl Target {
-    /// Returns the maximum size of the result in tokens, which is the smallest limit that is set;
-    /// `None` if no limit is set. The result must then only be smaller than the session.
+    /// Returns the maximum size of the compacted session in tokens, which is the smallest limit
+    /// that is set. Returns `None` if no limit is set; any result smaller than the session is then
+    /// acceptable.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let share = self.share.map(|share| share.of(window));
-        // This is pomelobot's budget for the history: a share of the window, but at most the window
-        // without the reserve.
+        // This is how pomelobot limits the history: to a share of the window, but at most to the
+        // window without the reserve.
         let history = self
             .max_history_share
             .map(|share| share.of(window).min(without_reserve(window, self.reserve.unwrap_or(0))));
@@ -18,7 +19,8 @@ impl Target {
 }
 
 impl Summary {
-    /// Returns the length to request for a summary of `old` tokens; `None` if the policy sets none.
+    /// Returns the length, in tokens, to request for a summary of `old` tokens, or `None` if the
+    /// policy sets no length.
     pub fn length(&self, old: u64) -> Option<u64> {
         let share = self.max_share.map(|share| share.of(old).max(1));
         let all = [self.target_tokens, self.tokens, share];
@@ -26,11 +28,11 @@ impl Summary {
     }
 
     /// Returns the maximum number of tokens that a model may write if `length` tokens are
-    /// requested; `None` if there is no limit.
+    /// requested, or `None` if there is no limit.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a length of 2^53 tokens does not exist, a factor is at least 1"
+        reason = "no length reaches 2^53 tokens, and a factor is at least 1"
     )]
     pub fn max_output(&self, length: u64) -> Option<u64> {
         let most = |factor: f64| (length as f64 * factor).round() as u64;
@@ -38,7 +40,7 @@ impl Summary {
         said.or_else(|| self.tokens.map(|_| length))
     }
 
-    /// Returns the method for a summary that no model writes.
+    /// Returns the method for a summary that is written without a model.
     pub fn offline(&self) -> Method {
         match self.method {
             Method::Rule => Method::Rule,
@@ -47,14 +49,15 @@ impl Summary {
         }
     }
 
-    /// Returns the fallback that the policy names for a model that gives no usable answer.
+    /// Returns the fallback that the policy sets in case the model gives no usable response.
     pub fn named_fallback(&self) -> Option<Fallback> {
         let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
         let mut steps = self.fallback.iter();
         steps.find(|step| instead.contains(step)).copied()
     }
 
-    /// Returns the fallback for a model that gives no usable answer, even if the policy names none.
+    /// Returns the fallback to use if the model gives no usable response, even if the policy sets
+    /// none.
     pub fn on_failure(&self) -> Fallback {
         self.named_fallback().unwrap_or(match self.offline() {
             Method::Rule => Fallback::Rule,
@@ -64,8 +67,8 @@ impl Summary {
 }
 
 impl Policy {
-    /// Returns the number of tokens of recent messages to keep, for a window and the size of the
-    /// system messages in tokens.
+    /// Returns how many tokens of recent messages to keep. `system` is the size of the system
+    /// messages in tokens.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
         let window = self.trigger.with_model(model_window).window();
         let max = self.target.max_tokens(window);
@@ -83,8 +86,8 @@ mod tests {
     use crate::presets::preset;
     use crate::share::Share;
 
-    /// Returns the maximum size of a history, and what is left of it after `system` tokens of
-    /// system messages.
+    /// Returns the maximum size of a history, and the tokens left for recent messages if the system
+    /// messages have `system` tokens.
     fn history(window: u64, reserve: u64, system: u64, overhead: u64) -> (u64, u64) {
         let mut policy = preset("pomelobot").expect("a preset");
         policy.trigger.window = Some(window);

@@ -9,11 +9,12 @@ use crate::layer::{built_in, find};
 use crate::policy::{Method, Policy};
 use crate::share::Share;
 
-/// The range of `summary.max_output_factor`: how many times the requested length a model may write.
+/// The valid values of `summary.max_output_factor`, which limits a model's output to a multiple of
+/// the requested length.
 const OUTPUT_FACTORS: std::ops::RangeInclusive<f64> = 1.0..=10.0;
 
 impl Policy {
-    /// Checks whether the settings are consistent, after all layers are merged.
+    /// Checks whether the settings are consistent. All layers must already have been merged.
     pub fn check(&self) -> Result<(), ConfigError> {
         let values = self.to_json();
         let wrong = |key: &str, wanted: &dyn fmt::Display| {
@@ -42,12 +43,13 @@ impl Policy {
             return wrong("summary.max_output_factor", &"a number from 1 to 10");
         }
         let tail = self.prune.tail_share;
-        // Of a million characters, every share is a whole number.
+        // Every share of a million characters is a whole number, because shares have six decimal
+        // places.
         let left = 1_000_000 - self.prune.head_share.of(1_000_000);
         if tail.of(1_000_000) > left {
             let wanted = match u32::try_from(left).map(Share::of_millionths) {
-                Ok(Ok(most)) => format!("at most {most} (what head_share leaves)"),
-                _ => "a head_share that leaves some".to_owned(),
+                Ok(Ok(most)) => format!("at most {most} (1 minus head_share)"),
+                _ => "a head_share below 1".to_owned(),
             };
             return wrong("prune.tail_share", &wanted);
         }
@@ -149,12 +151,12 @@ mod tests {
         policy.prune.tail_share = Share::of_percent(31);
         assert_eq!(
             error(&policy).as_deref(),
-            Some("prune.tail_share: expected at most 0.3 (what head_share leaves), found 0.31")
+            Some("prune.tail_share: expected at most 0.3 (1 minus head_share), found 0.31")
         );
         policy.prune.head_share = Share::WHOLE;
         assert_eq!(
             error(&policy).as_deref(),
-            Some("prune.tail_share: expected a head_share that leaves some, found 0.31")
+            Some("prune.tail_share: expected a head_share below 1, found 0.31")
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Parses lengths of time as people write them: `90s`, `5m`, `1h30min`, `14d`, `1y6mo`.
+//! Parses durations such as `90s`, `5m`, `1h30min`, `14d` and `1y6mo`.
 //!
-//! All flags and settings use this parser, so that a text means the same everywhere. A text with
-//! two possible meanings is refused.
+//! All flags and settings use this parser, so a duration has the same meaning everywhere. An
+//! ambiguous duration is rejected.
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,37 +38,36 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a constant pattern")
 });
 
-/// A length of time that does not depend on the calendar, so it has no months or years. `m` means
-/// minutes.
+/// A duration that does not depend on the calendar and therefore has no months or years. Here, `m`
+/// means minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedSpan(pub Duration);
 
-/// A length of time in which months and years are calendar months and years, which have no fixed
-/// number of days.
+/// A duration that may include calendar months and years, which have no fixed number of days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CalendarSpan {
     /// Whole months; a year counts as twelve.
     pub months: u32,
-    /// Time in addition to the months.
+    /// The duration in addition to the months.
     pub time: Duration,
 }
 
 /// The reason why a text is not accepted as a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// The text does not consist of numbers with units.
+    /// The text does not consist of numbers with units, the largest unit first.
     #[error(
         "expected numbers with units, the largest first, such as 90s, 5m, 1h30min, 14d or 1y6mo"
     )]
     Malformed,
-    /// The duration is too long to be counted.
+    /// The duration is too long to be represented.
     #[error("too long")]
     TooLong,
     /// A month or a year was given where a fixed length is needed.
-    #[error("a month or a year has no fixed length here; write days, for example 30d")]
+    #[error("months and years have no fixed length; write days, for example 30d")]
     NotFixed,
     /// `m` was given where both minutes and months are plausible.
-    #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
+    #[error("m could mean months or minutes; write 1mo for a month or 1min for a minute")]
     Ambiguous,
 }
 
@@ -116,8 +115,8 @@ impl Serialize for FixedSpan {
     }
 }
 
-/// Parses a duration that may have months and years. Refuses a bare `m`, because next to years and
-/// days it could mean months.
+/// Parses a duration that may have months and years. Rejects the unit `m`, which could mean either
+/// months or minutes.
 pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     let parts = parts(text)?;
     if parts.name("m").is_some() {
@@ -126,7 +125,7 @@ pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     sum(&parts)
 }
 
-/// Returns the numbers in the text, named by their units.
+/// Returns the numbers in the text as capture groups that are named after the units.
 fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
     SPAN.captures(text).filter(|_| !text.is_empty()).ok_or(DurationError::Malformed)
 }
@@ -135,7 +134,8 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     let mut span = CalendarSpan::default();
     for (unit, months, millis) in UNITS {
         if let Some(number) = parts.name(unit) {
-            // The text consists of digits, so the number can only be too large.
+            // The captured text consists of digits, so parsing can fail only if the number is too
+            // large.
             let number = number.as_str().parse().ok();
             span = number
                 .and_then(|number| added(span, number, months, millis))
@@ -145,7 +145,7 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     Ok(span)
 }
 
-/// Adds a number of units to a span; `None` if the result is too long.
+/// Adds a number of units to a duration. Returns `None` if the result is too long.
 fn added(span: CalendarSpan, number: u64, months: u64, millis: u64) -> Option<CalendarSpan> {
     let months = u32::try_from(number.checked_mul(months)?).ok()?;
     let time = Duration::from_millis(number.checked_mul(millis)?);

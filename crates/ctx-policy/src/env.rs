@@ -9,8 +9,8 @@ use crate::layer::{Layer, settings};
 use crate::parse_count;
 use crate::policy::Policy;
 
-/// Reads the layer of the environment, which overrides the settings in `below`. `variable` looks up
-/// an environment variable; an empty value counts as unset.
+/// Reads the settings in environment variables as a layer, which overrides the policy `below`.
+/// `variable` looks up an environment variable. An empty variable counts as unset.
 pub fn environment(
     below: &Policy,
     variable: impl Fn(&str) -> Option<String>,
@@ -21,7 +21,8 @@ pub fn environment(
     };
     let mut layer = Layer::default();
     for key in settings() {
-        // Our own variable takes precedence, because it was set for this program.
+        // Our own variable takes precedence over the variables of other systems, because it was set
+        // for this program.
         let theirs = below.environment.iter().filter(|(_, of)| **of == key);
         let theirs = theirs.map(|(name, _)| name.clone());
         if let Some((name, text)) = variable_of(&key).into_iter().chain(theirs).find_map(set) {
@@ -32,7 +33,7 @@ pub fn environment(
     Ok(layer)
 }
 
-/// Returns the name of the environment variable for a setting; `None` for `name`.
+/// Returns the name of the environment variable for a setting. Returns `None` for the key `name`.
 pub fn variable_of(key: &str) -> Option<String> {
     Some(match key {
         // The name identifies the policy and is not a setting.
@@ -43,7 +44,8 @@ pub fn variable_of(key: &str) -> Option<String> {
     })
 }
 
-/// Sets a setting from the text of a variable, read as the first type that fits the setting.
+/// Sets `key` from the value of an environment variable. Tries a list, a string, a count, a number
+/// and a boolean in turn, and uses the first that the setting accepts.
 pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
     let items = text.split(',').map(str::trim);
     let list: Value = items.filter(|item| !item.is_empty()).collect();
@@ -65,7 +67,7 @@ pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), Strin
     Err(wanted)
 }
 
-/// Returns the layer of the assignments `KEY=VALUE`. The last assignment to a key wins.
+/// Reads assignments of the form `KEY=VALUE` as a layer. The last assignment to a key wins.
 pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer, ConfigError> {
     let mut layer = Layer::default();
     for assignment in assignments {
@@ -73,7 +75,7 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
             return Err(ConfigError::NoValue(assignment.to_owned()));
         };
         let key = key.trim();
-        // The name only identifies a policy, so it cannot be set.
+        // The key `name` cannot be set, because it only identifies the policy.
         if key == "name" || !settings().iter().any(|known| known == key) {
             return Err(unknown(key));
         }
@@ -83,7 +85,7 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
     Ok(layer)
 }
 
-/// Returns the error for an unknown setting. It suggests settings with the same last part or a
+/// Returns the error for an unknown setting, which suggests settings with the same last part or a
 /// similar spelling.
 fn unknown(key: &str) -> ConfigError {
     let settings = settings().into_iter().filter(|known| known != "name");

@@ -12,7 +12,7 @@ pub enum ConfigError {
         format: &'static str,
         /// The number of the line in the text, from 1, if known.
         line: Option<u64>,
-        /// The message of the parser.
+        /// The error message of the parser.
         why: String,
     },
     /// A value is of the wrong type or out of range.
@@ -25,12 +25,12 @@ pub enum ConfigError {
         /// The value that was found.
         found: String,
     },
-    /// Several systems have such tables, and no key shows which system the file belongs to.
-    #[error("this file may belong to several systems; name one with --preset: {0}")]
+    /// The tables in the file exist in several systems, and no key identifies one of these systems.
+    #[error("this file may belong to several systems; choose one with --preset: {0}")]
     Ambiguous(String),
-    /// The file contains no settings of a compaction.
+    /// The file contains no compaction settings.
     #[error(
-        "no settings of a compaction; expected a table of ctx-tools such as [trigger], \
+        "no compaction settings; expected a table of ctx-tools such as [trigger], \
          or compaction, agent.compaction, agents.defaults.compaction or contextPruning"
     )]
     NoSettings,
@@ -87,10 +87,10 @@ pub enum Warning {
     /// The key does not exist.
     #[error("unknown key {0}")]
     Unknown(String),
-    /// A key of the other system to which no setting corresponds.
+    /// The key belongs to another system and corresponds to no setting.
     #[error("{0} is not used here")]
     NotUsed(String),
-    /// The file also has settings of a second system.
+    /// The key belongs to a second system, whose settings in the file are ignored.
     #[error("{0} is ignored: the file also has settings of another system")]
     Shadowed(String),
 }

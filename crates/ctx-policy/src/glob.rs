@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A pattern for names. `*` matches any text, and `?` any character; case is ignored.
+/// A pattern for names, in which `*` matches any text and `?` any character. Case is ignored.
 #[derive(Clone, Debug)]
 pub struct Glob {
     text: String,
@@ -31,7 +31,8 @@ impl FromStr for Glob {
         const SHOWN_CHARS: usize = 40;
         let pattern = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
         let regex = RegexBuilder::new(&format!("^(?s:{pattern})$")).case_insensitive(true).build();
-        // All characters with a special meaning are escaped, so a pattern can only be too long.
+        // Building can fail only if the pattern is too long, because all special characters are
+        // escaped.
         let regex = regex.map_err(|_| NotAGlob(text.chars().take(SHOWN_CHARS).collect()))?;
         let text = text.to_owned();
         Ok(Self { text, regex })
@@ -62,8 +63,8 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// Returns true if the results of a tool may be changed. A tool whose name is unknown matches
-    /// no pattern.
+    /// Returns true if the results of the tool may be changed. No pattern matches a tool whose name
+    /// is unknown.
     pub fn allows(&self, tool: Option<&str>) -> bool {
         let any = |globs: &[Glob]| {
             tool.is_some_and(|tool| globs.iter().any(|glob| glob.regex.is_match(tool)))

@@ -1,6 +1,5 @@
-//! Layers of settings. A layer comes from a preset, a file, the environment or the flags; it has
-//! the structure of a configuration file and is read from TOML or JSON5. Layers are merged in
-//! order.
+//! Layers of settings. A layer contains the settings of a preset, a file, the environment or the
+//! flags, in the structure of a configuration file. Layers are merged in order.
 
 use std::sync::LazyLock;
 
@@ -9,13 +8,13 @@ use serde_json::Value;
 use crate::error::ConfigError;
 use crate::policy::Policy;
 
-/// The file with every setting, its default value, and a comment that explains it.
+/// The file that contains every setting with its default value and an explanation.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 
-/// Tables whose keys are not settings; a preset may have any keys in these tables.
+/// Tables in which a preset may have any keys, because the keys are not settings.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
-/// Some settings with valid values; all others are null.
+/// Settings with valid values. Settings that are not in the layer are missing or null.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer(pub(crate) Value);
 
@@ -34,7 +33,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Reads our own tables. Returns the layer and the unknown keys.
+    /// Reads a configuration in our own format. Returns the layer and the unknown keys.
     pub(crate) fn read(root: &Value) -> Result<(Self, Vec<String>), ConfigError> {
         let (mut layer, mut unknown) = (Self::default(), Vec::new());
         for (key, value) in said(root) {
@@ -46,7 +45,7 @@ impl Layer {
             }
         }
         if Policy::of(&layer).is_err() {
-            // Find the first setting whose value is not valid, for the error.
+            // Find the first setting with an invalid value, to name it in the error.
             for (key, value) in said(&layer.0) {
                 let set = Self::default().set(&key, value);
                 set.map_err(|wanted| ConfigError::wrong(&key, wanted, value))?;
@@ -66,29 +65,29 @@ impl Layer {
 impl Default for Policy {
     /// Returns the built-in policy.
     fn default() -> Self {
-        Self::read(built_in()).expect("what is built in is whole: a test reads it")
+        Self::read(built_in()).expect("a test checks the built-in policy")
     }
 }
 
 impl Policy {
-    /// Returns the built-in policy with the settings of `over` on top.
+    /// Returns the built-in policy, overridden by the settings in `over`.
     pub(crate) fn of(over: &Layer) -> Result<Self, String> {
         over.lay_on(built_in().clone())
     }
 
-    /// Returns the policy with the settings of `over` on top.
+    /// Returns this policy, overridden by the settings in `over`.
     #[must_use]
     pub fn layer(&self, over: &Layer) -> Self {
         if over.0.is_null() {
             return self.clone();
         }
-        over.lay_on(self.to_json()).expect("a layer holds only what fits")
+        over.lay_on(self.to_json()).expect("all values in a layer are valid")
     }
 
-    /// Returns all settings with their values, as in a configuration file; `false` means that a
-    /// setting is off.
+    /// Returns all settings with their values, in the structure of a configuration file. The value
+    /// `false` means that a setting is off.
     pub fn to_json(&self) -> Value {
-        let values = serde_json::to_value(self).expect("tables of plain values");
+        let values = serde_json::to_value(self).expect("a policy can be written as JSON");
         let mut shown = values.clone();
         for (key, _) in leaves(&values).iter().filter(|(_, value)| value.is_null()) {
             put(&mut shown, key, Value::Bool(false));
@@ -103,15 +102,15 @@ pub(crate) fn built_in() -> &'static Value {
     &TREE
 }
 
-/// Parses settings that are embedded in the program. Comments are removed first, because the parser
-/// would spend a third of its time on them.
+/// Parses settings that are embedded in the program. Comments are removed first, because they would
+/// take up a third of the parsing time.
 pub(crate) fn embedded(text: &str) -> Value {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings = lines.collect::<Vec<_>>().join("\n");
-    parse_toml(&settings).expect("TOML: a test reads each")
+    parse_toml(&settings).expect("a test checks that it is valid TOML")
 }
 
-/// Returns the keys of all settings. Keys outside of tables come first.
+/// Returns the keys of all settings, first those that are in no table.
 pub fn settings() -> Vec<String> {
     let known = leaves(built_in()).into_iter();
     known.map(|(key, _)| key).collect()
@@ -129,13 +128,13 @@ fn put(tree: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// Returns all values that are set, with their keys.
+/// Returns all keys with a value other than null.
 fn said(tree: &Value) -> impl Iterator<Item = (String, &Value)> {
     let leaves = leaves(tree).into_iter();
     leaves.filter(|(_, value)| !value.is_null())
 }
 
-/// Returns all values with their keys. Values outside of tables come first.
+/// Returns all keys with their values, first those that are in no table.
 fn leaves(tree: &Value) -> Vec<(String, &Value)> {
     let members = || tree.as_object().into_iter().flatten();
     let at_the_top = members().filter(|(_, value)| !value.is_object());
@@ -159,7 +158,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
     })
 }
 
-/// Returns true if a text is JSON5, as its beginning or else the extension of the file shows.
+/// Returns true if a configuration is JSON5, according to its beginning or the file's extension.
 pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     let text = text.trim_start();
     let extension = name.and_then(|name| name.rsplit_once('.'));
@@ -169,8 +168,8 @@ pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     text.starts_with(['{', '/']) || says_json
 }
 
-/// The largest depth of nesting in a configuration. The JSON5 parser has no limit of its own, so it
-/// would overflow the stack.
+/// The largest depth of nesting in a configuration. The JSON5 parser itself has no limit, so deep
+/// nesting would overflow the stack.
 const MAX_DEPTH: usize = 100;
 
 pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
@@ -190,8 +189,8 @@ pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
     Err(ConfigError::wrong("the file", "an object", &value))
 }
 
-/// Returns true if a text is nested too deeply. Brackets in strings and comments are counted as
-/// well; no real configuration has a hundred unclosed brackets there.
+/// Returns true if a configuration is nested too deeply. Brackets in strings and comments are also
+/// counted, but no real configuration has a hundred unclosed brackets in them.
 fn is_too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -209,7 +208,7 @@ mod tests {
     use super::built_in;
     use crate::policy::Policy;
 
-    /// The file that documents the settings matches the types into which they are read.
+    /// The settings in `built-in.toml` are exactly those of [`Policy`].
     #[test]
     fn what_is_built_in_has_every_setting_and_no_other() {
         assert_eq!(&Policy::default().to_json(), built_in());

@@ -1,11 +1,11 @@
 //! Compaction policies as data.
 //!
 //! A [`Policy`] determines when a session is compacted, what is kept, and how the summary is made.
-//! It is merged from layers, each of which contains only the settings that it changes: the built-in
-//! policy, a preset ([`preset`]), a configuration file ([`read_config`]), the environment, and
-//! flags. If several layers have a setting, the last one wins.
+//! It is merged from layers: the built-in policy, a preset ([`preset`]), a configuration file
+//! ([`read_config`]), the environment, and flags. Each layer contains only the settings that it
+//! changes. If several layers contain the same setting, the last layer wins.
 //!
-//! The functions of this crate take texts and return data; they open no files and read no
+//! The functions of this crate take text and return data. They neither open files nor read
 //! environment variables.
 
 mod budget;
@@ -38,7 +38,7 @@ pub use policy::{
 pub use presets::{headers, layer, names, preset, source};
 pub use share::Bounds;
 
-/// Parses a count with an optional unit: `800`, `8k` (8,000), `2M` (2,000,000).
+/// Parses a count with an optional unit, such as `800`, `8k` (8,000) or `2M` (2,000,000).
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),

@@ -6,7 +6,7 @@ use crate::parse_count;
 use crate::policy::Keep;
 use crate::policy::{Method, Policy};
 
-/// The settings that flags can change. All other settings come from the policy.
+/// The values of flags that change a policy. All other settings are those of the policy.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Overrides {
     /// How much is kept.
@@ -25,7 +25,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Changes the settings of a policy to those that the flags give.
+    /// Changes the policy as the flags say.
     pub fn lay_on(&self, policy: &mut Policy) {
         if self.keep.is_some() {
             policy.keep = self.keep;

@@ -1,7 +1,6 @@
-//! A policy as plain data: the settings for when a session is compacted, and how.
+//! A policy as plain data: the settings that determine when and how a session is compacted.
 //!
-//! `presets/built-in.toml` explains each setting. The fields here have the same names as the
-//! settings, and the types of their values.
+//! `presets/built-in.toml` explains each setting. The fields have the same names as the settings.
 
 #![allow(missing_docs, reason = "presets/built-in.toml documents each setting")]
 
@@ -107,7 +106,8 @@ pub struct Retention {
 }
 
 impl Policy {
-    /// Reads all settings. The error describes the value that a setting should have.
+    /// Reads a tree that contains all settings. If a value is invalid, the error describes valid
+    /// values.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)
     }
@@ -132,11 +132,11 @@ pub enum Mode {
 pub enum When {
     /// Never.
     Never,
-    /// Before the session is split, so that the summary covers only what pruning left.
+    /// Before the session is split, so that pruned content is not summarized.
     Before,
-    /// If the summary failed, or the result is still over its target.
+    /// Only if the summary failed, or the result is still larger than the target.
     Fallback,
-    /// Only in a request that is printed on stdout, never in a stored session.
+    /// Only in a request that is printed to stdout, never in a stored session.
     Sent,
 }
 
@@ -160,9 +160,9 @@ pub enum Clear {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
-    /// Quotes what is most likely to be needed; asks no model
+    /// Quotes what is most likely to be needed, without a model
     Extractive,
-    /// Counts messages and tool calls, and quotes topics; asks no model
+    /// Counts messages and tool calls, and quotes topics, without a model
     Rule,
     /// Asks a language model
     Llm,
@@ -179,13 +179,13 @@ impl Method {
     }
 }
 
-/// What to try if the summary failed or the result is too large. The flag accepts only fallbacks
-/// that can replace a model's answer.
+/// What to try if the summary failed or the result is too large. The flag accepts only the
+/// fallbacks that can replace a model's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Fallback {
-    /// Make the same summary half as long.
+    /// Make a summary of half the length with the same method.
     #[cfg_attr(feature = "clap", value(skip))]
     Smaller,
     /// Use the extractive summary, with a warning
@@ -199,18 +199,18 @@ pub enum Fallback {
     Fail,
 }
 
-/// How much of the end of a session is kept. If several fields are set, everything that any of them
-/// keeps is kept. If none is set, only pinned records and the latest user message are kept.
+/// How much of the end of a session is kept. If several fields are set, the one that keeps most
+/// applies. If no field is set, only pinned records and the latest user message are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
 pub struct Keep {
     /// Keep the last N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
-    /// Keep the last N turns (a user message and all up to the next one)
+    /// Keep the last N turns (a turn begins with a user message)
     #[cfg_attr(feature = "clap", arg(id = "keep_turns", long = "keep-turns", value_name = "N", value_parser = crate::parse_count))]
     pub turns: Option<u64>,
-    /// Keep the last messages, with N tokens or more in total
+    /// Keep the last messages, at least N tokens in total
     #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
     /// Keep the last messages that fill this share of what the target leaves for messages
@@ -225,9 +225,9 @@ impl Keep {
     }
 }
 
-/// The rules of pruning, by their names in policies, flags and reports. A rule that needs a number
-/// or a text is enabled by that value and not by its name. A policy cannot name rules about lines
-/// of an agent's own file, because a compaction only appends lines.
+/// The pruning rules. Their names are the same in policies, flags and reports. A rule that needs a
+/// number or a text has a setting of its own instead of a name. A policy cannot enable rules that
+/// remove lines from an agent's own file, because a compaction only appends lines.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, IntoStaticStr,
 )]
@@ -249,7 +249,7 @@ pub enum Rule {
     Duplicates,
     /// Terminal escapes and base64 inside results
     Noise,
-    /// Reasoning before the latest turn, and messages that are empty without it
+    /// Reasoning before the latest turn, and messages that are then empty
     Reasoning,
     /// Shortens long strings in call arguments
     #[serde(skip_deserializing)]
@@ -261,7 +261,7 @@ pub enum Rule {
     #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
-    /// Lines of an agent's own file on abandoned or rolled-back branches
+    /// Lines of an agent's own file that are on abandoned or rolled-back branches
     #[serde(skip_deserializing)]
     DeadBranches,
     /// Lines of an agent's own file that a compaction replaced
@@ -276,7 +276,7 @@ pub enum Rule {
     /// Lines of an agent's own file that show the progress of a tool
     #[serde(skip_deserializing)]
     Progress,
-    /// Lines with file versions, from which the agent then cannot restore files
+    /// Lines with file versions, without which the agent cannot restore files
     #[serde(skip_deserializing)]
     FileHistory,
     /// Copies of results that an agent's own file keeps for display
@@ -290,7 +290,7 @@ impl Rule {
         self.into()
     }
 
-    /// Returns what the rule does to a session.
+    /// Returns the kind of change that the rule makes to a session.
     pub fn effect(self) -> RuleEffect {
         match self {
             Self::Clear | Self::Superseded | Self::Duplicates => RuleEffect::ReplacesResults,
@@ -308,14 +308,14 @@ impl Rule {
     }
 }
 
-/// What a rule does to a session.
+/// The kind of change that a rule makes to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleEffect {
     /// Results are replaced with notes that contain handles.
     ReplacesResults,
-    /// Results become shorter and end with handles.
+    /// Results are shortened, and a handle is added at the end.
     ShortensResults,
-    /// Call arguments become shorter.
+    /// Call arguments are shortened.
     ShortensArguments,
     /// Messages are removed, as a whole or in part.
     DropsMessages,
@@ -341,11 +341,11 @@ mod tests {
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));
         }
-        // These rules are enabled by a number or a text.
+        // These rules have a setting of their own, which is a number or a text.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
             assert_eq!(read(rule.as_str()), None);
         }
-        // A compaction does not remove lines of an agent's own file.
+        // A policy cannot enable rules that remove lines from an agent's own file.
         for rule in [Rule::DeadBranches, Rule::Progress, Rule::Copies] {
             assert_eq!(read(rule.as_str()), None);
         }

@@ -37,10 +37,10 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
     Some(embedded(source(name)?))
 }
 
-/// Returns the headers of the summaries that presets make.
+/// Returns the headers of the summaries that are written under the presets.
 ///
 /// Every tool that recognizes summaries needs the headers when it starts. Only the header lines are
-/// parsed, because parsing the whole presets would take longer than everything else at the start.
+/// parsed, because parsing whole presets would take longer than the rest of the startup.
 pub fn headers() -> &'static [String] {
     static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let texts = SOURCES.iter().map(|(_, text)| *text);
@@ -51,20 +51,20 @@ pub fn headers() -> &'static [String] {
 
 fn header(preset: &str) -> Option<String> {
     let line = preset.lines().find(|line| line.starts_with("header ="))?;
-    let value = parse_toml(line).expect("a preset is TOML: a test reads them all");
+    let value = parse_toml(line).expect("a test checks that all presets are valid");
     value["header"].as_str().map(str::to_owned)
 }
 
 impl Policy {
-    /// Returns the preset on which the policy is based; `None` if its name is not that of a preset.
+    /// Returns the name of the policy if it is the name of a preset.
     pub fn preset(&self) -> Option<&'static str> {
         names().find(|name| *name == self.name)
     }
 }
 
-/// Returns the policy of a preset, on top of the built-in policy.
+/// Returns the policy of a preset. Settings that are not in the preset have their built-in values.
 pub fn preset(name: &str) -> Option<Policy> {
-    Some(Policy::of(&layer(name)?).expect("a layer holds only what fits"))
+    Some(Policy::of(&layer(name)?).expect("all values in a layer are valid"))
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         for name in names() {
             let (read, unknown) = Layer::read(&tree(name).expect(name)).expect(name);
             assert_eq!(Some(read), layer(name), "{name}");
-            // A preset has no unknown keys, and it does not name another preset.
+            // No preset has unknown keys or is based on another preset.
             assert_eq!(unknown, [""; 0], "{name}");
             assert_eq!(preset(name).expect(name).name, name);
         }

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 /// A share above 0 and up to 1, in millionths.
 ///
-/// In binary floating point, `0.29 × 100` is a little less than 29. Limits must be exact to the
-/// token, so shares are decimal.
+/// Shares are decimal because limits must be exact to the token: in binary floating point, `0.29 ×
+/// 100` is a little less than 29.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share(u32);
 
@@ -25,7 +25,7 @@ impl Share {
     /// The whole.
     pub const WHOLE: Self = Self(ONE);
 
-    /// Returns the share of this many millionths.
+    /// Returns the share that is `millionths` millionths of the whole.
     pub const fn of_millionths(millionths: u32) -> Result<Self, NotAShare> {
         if millionths == 0 || millionths > ONE {
             return Err(NotAShare);
@@ -33,20 +33,20 @@ impl Share {
         Ok(Self(millionths))
     }
 
-    /// Returns a share of 1 to 100 percent, for constants.
+    /// Returns the share for a constant percentage from 1 to 100.
     pub const fn of_percent(percent: u8) -> Self {
-        assert!(percent > 0 && percent <= 100, "a share is 1 to 100 percent");
+        assert!(percent > 0 && percent <= 100, "the percentage is from 1 to 100");
         Self(percent as u32 * (ONE / 100))
     }
 
-    /// Returns this share of `whole`, rounded down. A whole number exceeds the exact product if and
-    /// only if it exceeds the rounded one.
+    /// Returns this share of `whole`, rounded down. Rounding makes no difference in comparisons: a
+    /// whole number exceeds the exact product if and only if it exceeds the rounded product.
     pub fn of(self, whole: u64) -> u64 {
         let product = u128::from(whole) * u128::from(self.0) / u128::from(ONE);
-        u64::try_from(product).expect("a share is not more than the whole")
+        u64::try_from(product).expect("a share is at most the whole")
     }
 
-    /// Returns true if a value is at least this share of `whole`.
+    /// Returns true if `value` is at least this share of `whole`.
     pub fn is_reached(self, value: u64, whole: u64) -> bool {
         u128::from(value) * u128::from(ONE) >= u128::from(whole) * u128::from(self.0)
     }
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(deserializer)? {
             Value::String(text) => Some(text),
-            // Do not use the JSON notation of the number, which is 1e-6 for a millionth.
+            // JSON would write a millionth as 1e-6, so format the number without an exponent.
             other => other.as_f64().map(|number| number.to_string()),
         };
         let share = text.and_then(|text| text.parse().ok());
@@ -106,8 +106,8 @@ impl fmt::Display for Share {
 pub struct Bounds(Share, Share);
 
 impl Bounds {
-    /// Returns true if a value is within the bounds. A value that is not a share is accepted here,
-    /// because it is refused elsewhere.
+    /// Returns true if the value is within the bounds. A value that is not a share is also
+    /// accepted, because it is rejected elsewhere.
     pub(crate) fn admit(self, value: &Value) -> bool {
         Share::deserialize(value).map_or(true, |share| (self.0..=self.1).contains(&share))
     }

@@ -1,8 +1,9 @@
 //! Decides whether a session needs a compaction by comparing its size with limits.
 //!
-//! A limit is the last value that is still allowed: a trigger fires if the value exceeds its limit.
-//! "80 messages" fires at the 81st message, and "0.8 of a window of 128,000" at 102,401 tokens.
-//! With [`Triggers::at_limit`], a trigger fires as soon as the value reaches its limit.
+//! A limit is the largest value that is still allowed, so a trigger fires if the value exceeds its
+//! limit. A limit of 80 messages fires at the 81st message, and a limit of 0.8 of a window of
+//! 128,000 tokens fires at 102,401 tokens. With [`Triggers::at_limit`], a trigger fires as soon as
+//! the value reaches its limit.
 
 use ctx_format::Outline;
 use serde::{Deserialize, Serialize};
@@ -10,10 +11,10 @@ use strum::IntoStaticStr;
 
 use crate::share::Share;
 
-/// The window in tokens to use if neither a setting nor a model determines it.
+/// The size of the window in tokens if neither a setting nor the model determines it.
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
-/// The share of the window to use if no trigger is given.
+/// The share of the window above which a compaction is due if no trigger is set.
 pub const DEFAULT_SHARE: Share = Share::of_percent(80);
 
 /// The size of a session.
@@ -23,37 +24,38 @@ pub struct Size {
     pub messages: u64,
     /// The number of user messages that start a turn.
     pub turns: u64,
-    /// The counted tokens of all messages, including system messages.
+    /// The token count of all messages, including system messages.
     pub tokens: u64,
-    /// The estimated tokens of the whole context, including the system prompt and the tools; `None`
-    /// if the session has no recorded usage.
+    /// The estimated token count of the whole context, including the system prompt and the tools,
+    /// or `None` if the session has no usage records.
     #[serde(rename = "calibrated_tokens", skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<u64>,
-    /// The size of the window in tokens, if the session or its model shows it.
+    /// The size of the window in tokens, if it is known from the session or its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// The size of the text of all tool results in bytes.
+    /// The total size of the text of all tool results in bytes.
     pub tool_bytes: u64,
-    /// Whether the model refused the session because its window was full.
+    /// Whether the model rejected the session because the window was full.
     #[serde(skip)]
     pub overflow: bool,
 }
 
 impl Size {
-    /// Returns the number of tokens that is compared with limits.
+    /// Returns the token count that is compared with the limits.
     pub fn context(&self) -> u64 {
         self.calibrated.unwrap_or(self.tokens)
     }
 
-    /// Adds a message, or another fragment of a message, to the counts.
+    /// Adds a message to the counts. A message may consist of several fragments, which are added
+    /// one by one but counted as one message.
     pub fn add_outline(&mut self, outline: &Outline<'_>) {
         self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
         self.turns += u64::from(outline.begins_turn);
     }
 }
 
-/// The triggers of a compaction: it is due if any of them fires. Flags and policies share this
-/// type.
+/// The triggers of a compaction, which is due if any trigger fires. Both flags and policies use
+/// this type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]
 pub struct Triggers {
@@ -78,27 +80,27 @@ pub struct Triggers {
     /// Trigger when fewer than N tokens of the window are free. N is at most half of the window.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,
-    /// Tokens of the window [default: the model's, the file's own, or 128k]
+    /// Size of the window in tokens [default: the model's, the file's own, or 128k]
     ///
-    /// If no model is named, the window comes from an agent's own file, or else from the model that
-    /// the file names.
+    /// If no model is given, the window is the one recorded in an agent's own file, or else the
+    /// window of the model that the file names.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
     /// With fewer than N messages, only an overflow triggers a compaction
     #[cfg_attr(feature = "clap", arg(skip))]
     pub min_messages: Option<u64>,
-    /// Above this share of a limit, a flush is due, which saves what a compaction could lose
+    /// The share of a limit above which a flush is due, which saves what a compaction could lose
     #[cfg_attr(feature = "clap", arg(skip))]
     pub flush_share: Option<Share>,
     /// Whether reaching a limit counts as exceeding it
     #[cfg_attr(feature = "clap", arg(skip))]
     pub at_limit: bool,
-    /// Whether an overflow that the model reported is a trigger
+    /// Whether an overflow that the model reported triggers a compaction
     #[cfg_attr(feature = "clap", arg(skip))]
     pub on_overflow: bool,
 }
 
-/// The name of one trigger.
+/// The kind of a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
@@ -126,7 +128,7 @@ impl Trigger {
     }
 }
 
-/// The step that a session needs, in increasing order.
+/// The action that a session needs. Greater values are larger actions.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr,
 )]
@@ -136,7 +138,7 @@ pub enum Step {
     /// Nothing to do.
     #[default]
     None,
-    /// Save important items to the memory. The session does not change.
+    /// Save important items to the memory files, without changing the session.
     Flush,
     /// Compact the session.
     Compact,
@@ -158,9 +160,9 @@ pub struct Reading {
     pub value: u64,
     /// The largest value that is still allowed.
     pub limit: u64,
-    /// The fraction of the limit that is reached, `value / limit`; `None` if the limit is 0.
+    /// `value` divided by `limit`, or `None` if the limit is 0.
     pub reached: Option<f64>,
-    /// Whether the trigger fired; false if it only requires a flush.
+    /// Whether the trigger fired. If it only requires a flush, this is false.
     pub fired: bool,
     /// The step that the trigger requires.
     pub step: Step,
@@ -171,8 +173,8 @@ pub struct Reading {
 pub struct Due {
     /// The readings of all triggers that are set, in the order of [`Trigger`].
     pub readings: Vec<Reading>,
-    /// The value of [`Triggers::min_messages`] if the session has fewer messages. Only an overflow
-    /// can then fire.
+    /// The value of [`Triggers::min_messages`] if the session has fewer messages, in which case
+    /// only an overflow can trigger a compaction.
     pub held_back: Option<u64>,
     /// The largest step that any trigger requires.
     pub step: Step,
@@ -186,7 +188,7 @@ impl Due {
 }
 
 impl Triggers {
-    /// Returns these triggers, which flags set, on top of the triggers of a policy.
+    /// Returns the triggers of the policy, overridden by these triggers, which come from flags.
     #[must_use]
     pub fn over(self, policy: Self) -> Self {
         Self {
@@ -203,7 +205,7 @@ impl Triggers {
         self.window.unwrap_or(DEFAULT_WINDOW)
     }
 
-    /// Returns the triggers with the window of a model, unless they set a window themselves.
+    /// Returns these triggers, with the window of a model if they set no window.
     #[must_use]
     pub fn with_model(self, window: Option<u64>) -> Self {
         Self { window: self.window.or(window), ..self }
@@ -237,7 +239,7 @@ impl Triggers {
         }
     }
 
-    /// Returns all triggers, each with the measured value and the limit, if one is set.
+    /// Returns all triggers, each with the measured value and, if it is set, the limit.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
         let window = self.with_model(size.window).window();
         let share = self.share.map(|share| share.of(window));
@@ -255,7 +257,7 @@ impl Triggers {
     }
 
     fn step(&self, value: u64, limit: u64) -> Step {
-        // An overflow has no limit to compare with.
+        // For an overflow, the limit is 0, and 0 means that there was no overflow.
         let at_limit = self.at_limit && limit > 0;
         if value > limit || at_limit && value == limit {
             return Step::Compact;
@@ -267,7 +269,7 @@ impl Triggers {
 }
 
 /// Returns the window without the reserve, but at least half of the window. Without this minimum, a
-/// reserve meant for larger windows would leave too little of a small window, or nothing.
+/// reserve meant for large windows could take up most or all of a small window.
 pub fn without_reserve(window: u64, reserve: u64) -> u64 {
     window - reserve.min(window / 2)
 }

@@ -1,5 +1,5 @@
-//! Reads the value of a setting with serde. Errors tell the user what is expected, and `false`
-//! turns a setting off if it can be turned off.
+//! Reads the value of a setting with serde. Errors tell the user which values are expected. The
+//! value `false` turns off any optional setting.
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ impl Error for Unfit {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        // Replace serde's names of Rust types with words for users.
+        // Replace serde's names of Rust types with words that users understand.
         Self::custom(match expected.to_string().as_str() {
             "a boolean" => "true or false",
             "a string" => "a text",
@@ -46,7 +46,7 @@ impl Error for Unfit {
     }
 }
 
-/// Reads a value of a configuration as the type of its setting.
+/// Deserializes a value of a configuration into the type of its setting.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'v>(pub(crate) &'v Value);
 
@@ -91,8 +91,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        // A value that is not a list is read as a list of null, so that the error names the type
-        // of the items.
+        // If the value is not a list, read a list that contains null, so that the error describes
+        // the expected items.
         const NO_ITEM: &[Value] = &[Value::Null];
         let items = self.0.as_array().map_or(NO_ITEM, Vec::as_slice);
         visitor
@@ -118,8 +118,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 }
 
-/// Returns a number that is whole and not negative. JSON has only one kind of number, so 8000.0 is
-/// 8000.
+/// Returns the number if it is whole and not negative. JSON has only one number type, so 8000 may
+/// also be written as 8000.0.
 fn whole(number: &Number) -> Option<u64> {
     const EXACT: f64 = 9e15;
     number.as_u64().or_else(|| {

@@ -1,7 +1,7 @@
-//! Reads one session file for the list: its titles, its tokens, and the other columns.
+//! Reads the title, the token count and the other columns of the session list from a session file.
 //!
 //! An [`Index`] keeps the results of earlier runs, so that unchanged files need not be read again.
-//! The index is a cache: if it is missing or damaged, it counts as empty.
+//! The index is only a cache, so a missing or damaged index counts as empty.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,36 +20,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::find::{Mark, project_root};
 
-/// What a list of sessions shows about a session file.
+/// The data about a session file that the session list shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Content {
     /// The dialect of the file.
     pub dialect: String,
-    /// The agent's id of the session.
+    /// The session's id, as assigned by the agent.
     pub session: Option<String>,
-    /// The name that the user gave the session, or else the title that the agent made.
+    /// The name that the user gave the session, or else the title that the agent chose.
     pub title: Option<String>,
     /// The user's first request.
     pub ask: Option<String>,
-    /// The folder that the agent works in.
+    /// The folder in which the agent works.
     pub folder: Option<String>,
     /// The model of the last request.
     pub model: Option<String>,
-    /// The model's window in tokens, from the file itself or else from the list of models.
+    /// The size of the model's window in tokens, taken from the file, or else from the list of
+    /// models.
     pub recorded_window: Option<u64>,
     /// The number of messages in the context, including system messages.
     pub messages: u64,
     /// The number of system messages in the context.
     pub system: u64,
-    /// The number of the user's requests in the context.
+    /// The number of user requests in the context.
     pub turns: u64,
-    /// Bytes of tool results in the context.
+    /// The size of the tool results in the context, in bytes.
     pub tool_bytes: u64,
-    /// The tokens of the context according to the newest valid usage record.
+    /// The token count of the context according to the newest valid usage record.
     pub recorded: Option<u64>,
-    /// The part of `context_tokens` above the recorded tokens.
+    /// The part of `context_tokens` that was estimated, in addition to the recorded tokens.
     pub estimated: u64,
-    /// The likely number of tokens in the whole context.
+    /// The best available token count of the whole context.
     #[serde(rename = "tokens")]
     pub context_tokens: u64,
     /// The number of lines that are not records.
@@ -57,7 +58,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// The size of the session, to be compared with the triggers of a policy.
+    /// Returns the size of the session, for a comparison with the triggers of a policy.
     pub(crate) fn size(&self) -> Size {
         Size {
             messages: self.messages - self.system.min(self.messages),
@@ -72,15 +73,16 @@ impl Content {
 /// The result of reading a session file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The state of the file when it was opened; a later write to the file changes its mark.
+    /// The mark of the file when it was opened. A later write to the file changes the mark.
     pub mark: Mark,
-    /// True if the file had been unchanged for long enough to cache this result.
+    /// True if the file had not changed recently, so that this result may be cached.
     pub is_settled: bool,
-    /// The content; `None` if the file is not a session.
+    /// The content, or `None` if the file is not a session.
     pub content: Option<Content>,
 }
 
-/// Reads a session file. Records that do not fit into memory go to an unnamed file in `temp`.
+/// Reads a session file. Records that do not fit into memory are written to an unnamed file in
+/// `temp`.
 pub fn read(
     path: &Path,
     temp: &Path,
@@ -90,7 +92,7 @@ pub fn read(
     let file = File::open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mark = Mark::of(&meta);
     let options = Options { temp: Some(temp.to_owned()), ..Options::default() };
@@ -110,16 +112,16 @@ pub fn read(
     Ok(Reading { mark, is_settled: mark.is_settled(now), content })
 }
 
-/// Collects the content of a session from its records.
+/// Collects the [`Content`] of a session from its records.
 struct ContentReader {
     dialect: &'static dyn Dialect,
     counter: MessageCounter,
     calibration: CalibrationPass,
     size: Size,
     content: Content,
-    /// The title that the agent made. A name that the user gave is preferred.
+    /// The title that the agent chose, which is used if the user gave the session no name.
     made_title: Option<String>,
-    /// A request that the client may have written itself.
+    /// A request that may have been written by the client instead of the user.
     doubtful_ask: Option<String>,
 }
 
@@ -154,7 +156,7 @@ impl ContentReader {
         }
     }
 
-    /// Adds a message of the context to the size, and returns the number of the message's tokens.
+    /// Adds a message in the context to the size of the session, and returns its token count.
     fn message(&mut self, record: &Record<'_>) -> Option<u64> {
         let outline = record.outline(Some(self.dialect))?;
         let message = record.message(Some(self.dialect))?;
@@ -188,7 +190,7 @@ impl ContentReader {
         for part in &message.parts {
             let Part::Text(text) = part else { continue };
             let Some(line) = one_line(text) else { continue };
-            // A tag or a command may come from the client and not from the user.
+            // A tag or a command may have been written by the client instead of the user.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {
                 self.content.ask = Some(line);
@@ -201,7 +203,7 @@ impl ContentReader {
     fn finish(self) -> Content {
         let calibration = self.calibration.finish();
         let recorded = calibration.last.map(|last| last.usage.total());
-        // Use the estimate only for agents' own logs, as the other tools do.
+        // As in the other tools, the estimate is used only for agents' own logs.
         let estimate = calibration.estimate.filter(|_| self.dialect.is_linked());
         let tokens = estimate.map_or(self.size.tokens, |estimate| estimate.tokens);
         let content = self.content;
@@ -228,7 +230,7 @@ fn not_empty(text: Cow<'_, str>) -> Option<String> {
 /// The maximum number of characters in a title.
 const TITLE: usize = 160;
 
-/// The start of a text as one line; `None` if the text is empty.
+/// Returns the beginning of `text` as one line, or `None` if it is empty.
 fn one_line(text: &str) -> Option<String> {
     let line = ctx_text::one_line(text);
     let begin = first_chars(&line, TITLE);
@@ -236,14 +238,14 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line of an index. The version in the line must change if the same session file would
-/// give another result.
+/// The first line of an index. The version in this line must change if reading the same session
+/// file would give a different result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
-/// The results of reading session files, by path.
+/// Cached results of reading session files, by path.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// The mark and the content of each file; `None` if the file is not a session.
+    /// The mark and the content of each file. The content is `None` if the file is not a session.
     entries: HashMap<PathBuf, (Mark, Option<Content>)>,
     is_changed: bool,
 }
@@ -257,7 +259,7 @@ struct IndexLine<P, M, C> {
 }
 
 impl Index {
-    /// Parses an index. The result is empty if the text has another version.
+    /// Parses an index. If the text has a different version, the result is empty.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {
@@ -271,14 +273,14 @@ impl Index {
         Self { entries: entries.collect(), is_changed: false }
     }
 
-    /// The earlier result for an unchanged file. The inner value is `None` if the file is not a
-    /// session.
+    /// Returns the cached result for an unchanged file. The inner value is `None` if the file is
+    /// not a session.
     pub fn get(&self, path: &Path, mark: &Mark) -> Option<Option<&Content>> {
         let (_, content) = self.entries.get(path).filter(|(known, _)| known == mark)?;
         Some(content.as_ref())
     }
 
-    /// Stores the result for a file if its mark is reliable.
+    /// Stores the result for a file if the file's mark is reliable.
     pub fn put(&mut self, path: &Path, reading: &Reading) {
         if reading.is_settled {
             let known = (reading.mark, reading.content.clone());
@@ -287,8 +289,8 @@ impl Index {
         }
     }
 
-    /// Removes files that no longer exist. Looks for the files only if the index has changed,
-    /// because only a changed index is written.
+    /// Removes entries whose files no longer exist. Does nothing if the index has not changed,
+    /// because it is then not written.
     pub fn forget_vanished(&mut self) {
         if self.is_changed {
             self.entries.retain(|path, _| path.symlink_metadata().is_ok());
@@ -300,8 +302,8 @@ impl Index {
         self.is_changed
     }
 
-    /// The text of the index, which is the same for the same results. Omits paths that are not
-    /// valid UTF-8.
+    /// Returns the text of the index, which is always the same for the same entries. Paths that are
+    /// not valid UTF-8 are left out.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<String> = self
             .entries

@@ -1,8 +1,8 @@
 //! Finds the session files on a machine without reading them, and recognizes unchanged files by
 //! their size and times.
 //!
-//! The folders of each agent are taken from the agent's code: Claude Code 2.1.197, Codex 0.169.0,
-//! pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
+//! The folders were determined from the source code of these versions of the agents: Claude Code
+//! 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -16,12 +16,12 @@ use ctx_store::is_store;
 use serde::{Deserialize, Serialize};
 use walkdir::{DirEntry, WalkDir};
 
-/// A file that is a session, or looks like one.
+/// A file that may be a session, judging by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder contains the file; `None` if the file is in no agent's folder.
+    /// The agent whose folder contains the file, or `None` if the file is in no agent's folder.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
@@ -32,22 +32,23 @@ pub(crate) struct SessionFile {
 /// The session files that were found, and the paths that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
-    /// Each file once, in the order of the folders, and by name within each folder.
+    /// The files, each listed once, in the order of the folders and sorted by name within each
+    /// folder.
     pub files: Vec<SessionFile>,
-    /// Folders, files and links below the folders that could not be read.
+    /// Folders, files and links below the searched folders that could not be read.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// Paths that the user named but that could not be read, with the error.
+    /// Paths that the user named but that could not be read, each with its error.
     pub failed: Vec<(PathBuf, io::Error)>,
     /// The number of subagents' files that were skipped.
     pub helpers: usize,
 }
 
-/// Finds session files in the `named` files and folders or, if none is named, in those folders of
-/// `places` that exist. `places` also shows which agent a file belongs to. Files of subagents are
-/// included only if `with_helpers` is set or the user named them.
+/// Finds session files in the `named` files and folders. If `named` is empty, searches the folders
+/// of `places` that exist. `places` is also used to find the agent of a file. Files of subagents
+/// are included only if `with_helpers` is set or the user named them.
 ///
-/// Follows links, and returns each file once. Skips sockets, devices, the snapshots in a store, and
-/// names within a folder that begin with a dot.
+/// Follows links, but returns each file only once. Skips sockets, devices, the snapshots in a
+/// store, and names within a folder that begin with a dot.
 pub(crate) fn find(named: &[PathBuf], places: &[AgentFolder], with_helpers: bool) -> Finds {
     let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
     for path in named {
@@ -89,7 +90,7 @@ impl Finder {
                 self.add(path, of(path), &meta);
             }
             Ok(_) => {
-                let error = io::Error::other("it is neither a file nor a folder");
+                let error = io::Error::other("neither a file nor a folder");
                 self.finds.failed.push((path.to_owned(), error));
             }
             Err(error) => self.finds.failed.push((path.to_owned(), error)),
@@ -135,7 +136,7 @@ impl Finder {
     }
 
     fn add(&mut self, path: &Path, place: Option<&AgentFolder>, meta: &Metadata) {
-        // The same file may have several names.
+        // The same file may be found under several names.
         if self.seen.insert((meta.dev(), meta.ino())) {
             self.finds.files.push(SessionFile {
                 path: path.to_owned(),
@@ -149,8 +150,7 @@ impl Finder {
     fn unreadable(&mut self, folder: &Path, error: walkdir::Error) {
         let path = error.path().unwrap_or(folder).to_owned();
         let error = match error.into_io_error() {
-            // Ignore a file that was deleted after the folder was listed, but report a link to a
-            // missing file.
+            // Ignore a file that was deleted after the folder was read, but report a broken link.
             Some(error)
                 if error.kind() == io::ErrorKind::NotFound
                     && fs::symlink_metadata(&path).is_err() =>
@@ -158,13 +158,13 @@ impl Finder {
                 return;
             }
             Some(error) => error,
-            None => io::Error::other("a link that leads back to a folder above it"),
+            None => io::Error::other("a link to a folder that contains it"),
         };
         self.finds.unreadable.push((path, error));
     }
 
-    /// Drops a packed file if the same session also exists unpacked, because Codex reads the
-    /// unpacked file.
+    /// Removes a packed file from the finds if the same session also exists unpacked, because Codex
+    /// then reads the unpacked file.
     fn without_packed_twins(&mut self) {
         let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
         let has_twin = |found: &SessionFile| {
@@ -178,26 +178,26 @@ impl Finder {
     }
 }
 
-/// The coarsest resolution of file times (FAT). A file that changed more recently than this may
-/// change again and keep the same times.
+/// The coarsest resolution of file times, which is that of FAT. A file that changed more recently
+/// than this may change again without a change of its times.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// The size, times and inode number of a file. If the mark has not changed, neither have the bytes
-/// of the file.
+/// The size, times and inode number of a file. As long as they are the same, the file's content has
+/// not changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
     pub size: u64,
-    /// When the bytes last changed: seconds since 1970, and nanoseconds.
+    /// When the content last changed, in seconds since 1970, and nanoseconds.
     pub modified: (i64, i64),
-    /// When anything about the file last changed.
+    /// When the content or the metadata of the file last changed.
     pub(crate) changed: (i64, i64),
     pub(crate) device: u64,
     pub(crate) number: u64,
 }
 
 impl Mark {
-    /// Takes the mark from the metadata of a file.
+    /// Returns the mark of the file with this metadata.
     pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
@@ -208,12 +208,14 @@ impl Mark {
         }
     }
 
-    /// Returns true if, at `now`, the last change of the file is so old that its mark is reliable.
+    /// Returns true if the last change of the file was long enough before `now` for the mark to be
+    /// reliable.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         self.age(now).is_some_and(|age| age > TIME_STEP)
     }
 
-    /// The time from the last change of the bytes to `now`; `None` if the change is in the future.
+    /// Returns the time from the last change of the content to `now`, or `None` if the change is in
+    /// the future.
     pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(UNIX_EPOCH).ok()?;
         let seconds = u64::try_from(self.modified.0).unwrap_or(0);
@@ -222,28 +224,29 @@ impl Mark {
     }
 }
 
-/// The agents whose folders are known, by their names in the list.
+/// The names, in the list, of the agents whose folders are known.
 #[cfg(feature = "clap")]
 pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 
-/// A folder of an agent's sessions.
+/// A folder in which an agent stores its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AgentFolder {
     /// The agent's name in the list.
     pub agent: &'static str,
-    /// The folder that contains all sessions.
+    /// The folder that contains the sessions.
     pub folder: PathBuf,
 }
 
 impl AgentFolder {
-    /// The folders of all agents on this machine. `variable` reads an environment variable.
+    /// Returns the folders of all agents on this machine. `variable` reads an environment variable.
     pub(crate) fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
         let set = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());
             value.map(|value| with_home(&PathBuf::from(value), variable("HOME").as_deref()))
         };
         let home = || set("HOME");
-        // The folder that the variable names, or the default one in the home folder.
+        // Returns the folder that the variable `name` contains, or the default folder in the home
+        // folder.
         let of = |name: &str, usual: &str| set(name).or_else(|| Some(home()?.join(usual)));
         let below_home_of = |name: &str, usual: &str| Some(set(name).or_else(home)?.join(usual));
         let codex = of("CODEX_HOME", ".codex");
@@ -285,7 +288,7 @@ impl AgentFolder {
     }
 }
 
-/// Expands `~` at the start of a path, as the agents do in their environment variables.
+/// Expands `~` at the beginning of a path, as the agents do for their environment variables.
 fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => Path::new(home).join(rest),
@@ -293,22 +296,23 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Returns true if a file name has a form that agents give to their sessions. Older sessions of the
-/// Gemini CLI are JSON documents.
+/// Returns true if the file name looks like a session of an agent. Older sessions of the Gemini CLI
+/// are JSON documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");
     name.ends_with(b".jsonl") || is_document || is_packed(path)
 }
 
-/// Returns true if the file is compressed by zstd, as Codex does with old sessions.
+/// Returns true if the file is compressed with zstd. Codex compresses its old sessions in this way.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".jsonl.zst")
 }
 
-/// Returns true if the file belongs to a subagent: Claude Code's `agent-*.jsonl` and
-/// `<session>/subagents/`, or the Gemini CLI's `chats/<session>/`.
+/// Returns true if the file belongs to a subagent, that is, if it is an `agent-*.jsonl` file or in
+/// a folder `<session>/subagents/` of Claude Code, or in a folder `chats/<session>/` of the Gemini
+/// CLI.
 pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
@@ -318,12 +322,12 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
 }
 
-/// The folder of the project, which the Gemini CLI writes into a file next to `chats`.
+/// Returns the folder of a project. The Gemini CLI stores it in a file next to the folder `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;
     let mut text = String::new();
-    // The file contains only a path, which is never this long.
+    // The file contains only a path, which is always shorter than this limit.
     root.take(1 << 16).read_to_string(&mut text).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Finds and lists the sessions of all agents on a machine. [`read`] reads a session file,
-//! [`Index`] keeps earlier results, and [`Query`] makes the rows of the list.
+//! [`Index`] caches the results, and [`Query`] selects the sessions to list.
 //!
-//! A session's tokens are counted and calibrated by the engine, so a list shows the same figures as
+//! The engine counts and calibrates the tokens of a session, so the list shows the same figures as
 //! every other tool.
 
 mod content;

@@ -1,6 +1,6 @@
-//! The row of a session in the list, whether the session needs a compaction, and the formats of the
-//! list: tables, JSON, and bare paths. The JSON keys are a contract: keys may be added, but none is
-//! removed.
+//! Makes the rows of the session list, including whether a session needs a compaction, and formats
+//! the list as a table, as JSON or as bare paths. The JSON keys are a contract: keys may be added
+//! but are never removed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ use crate::find::{Mark, SessionFile};
 
 /// The options that apply to every row.
 pub struct RowOptions {
-    /// When a session needs a compaction.
+    /// The triggers that determine whether a session needs a compaction.
     pub triggers: Triggers,
-    /// The counter for tokens.
+    /// The counter with which tokens are counted.
     pub counter: MessageCounter,
     /// The current time.
     pub now: SystemTime,
@@ -32,26 +32,27 @@ pub struct RowOptions {
 pub struct Row {
     /// The agent whose folder contains the file, such as `openclaw`, or else the dialect.
     pub agent: String,
-    /// The path, which may not be UTF-8.
+    /// The path, which is not necessarily valid UTF-8.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
-    /// The content of the file, missing if the file is packed.
+    /// The content of the file, or `None` if the file is packed.
     #[serde(flatten)]
     pub content: Option<Content>,
-    /// Tokens of the context. JSON has the `tokens` of `content` instead, or null without content.
+    /// The token count of the context. In JSON, the `tokens` in `content` are used instead, or null
+    /// if the content is unknown.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
-    /// Tokens of the window; null if the model is unknown.
+    /// The size of the window in tokens, or null if the model is unknown.
     pub window: Option<u64>,
     /// The tokens of the context divided by the window.
     pub share: Option<f64>,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub bytes: u64,
     /// When the file last changed.
     pub modified: Option<String>,
-    /// The seconds since the file last changed; 0 if that time is in the future.
+    /// The number of seconds since the file last changed, or 0 if the change is in the future.
     pub age: u64,
-    /// True if the session needs a compaction; null if that is unknown.
+    /// True if the session needs a compaction, or null if that is unknown.
     pub due: Option<bool>,
     /// The step that the policy requires: `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
@@ -62,7 +63,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Makes the row of a file.
+    /// Creates the row of a session file.
     pub(crate) fn of(found: &SessionFile, content: Option<&Content>, options: &RowOptions) -> Self {
         let state = content.map(|content| due_step(content, &options.triggers));
         let (window, step) = state.unwrap_or_default();
@@ -96,7 +97,7 @@ impl Row {
     }
 }
 
-/// Sorts rows, newest first; rows with the same time are sorted by path.
+/// Sorts rows by time, newest first, and rows with the same time by path.
 pub(crate) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
         let by_time = b.mark.modified.cmp(&a.mark.modified);
@@ -108,9 +109,9 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// Returns the tokens of the window, if the model is known, and the step that `triggers` require,
-/// unless the step depends on an unknown window. The window of the triggers is preferred to the
-/// window of the session.
+/// Returns the size of the window and the step that `triggers` require. The window is `None` if it
+/// is unknown, and the step is `None` if it depends on an unknown window. A window set in the
+/// triggers takes precedence over the window of the session.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };
@@ -129,7 +130,7 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 pub struct ListFormat {
-    /// List id and file instead of the title
+    /// List the id and the path instead of the title
     #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]
     pub list: bool,
     /// Print one JSON object per session
@@ -144,7 +145,7 @@ pub struct ListFormat {
 }
 
 impl ListFormat {
-    /// Formats the rows as a list. Tables fit the width of `io`.
+    /// Formats the rows as a list. Tables are cut to the width of the terminal.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);
         if self.null {
@@ -161,12 +162,12 @@ impl ListFormat {
     }
 }
 
-/// The path to print, in the form in which a user would type it.
+/// Returns the path to print, in the form in which a user would type it.
 fn path_to_show(path: &Path) -> String {
     printable(&operand(path).to_string_lossy())
 }
 
-/// The path as an operand for another tool. The operand never looks like a flag.
+/// Returns the path as an operand for another tool. The operand never looks like a flag.
 fn operand(path: &Path) -> PathBuf {
     if path.as_os_str().as_bytes().starts_with(b"-") {
         Path::new(".").join(path)
@@ -175,14 +176,14 @@ fn operand(path: &Path) -> PathBuf {
     }
 }
 
-/// The text of a cell whose value does not exist.
+/// The text of a table cell that has no value.
 const NOTHING: &str = "-";
-/// The text of a cell whose value is unknown.
+/// The text of a table cell whose value is unknown.
 const UNKNOWN: &str = "?";
-/// A project name is at most as wide as the terminal's width divided by this number.
+/// The width of the terminal divided by this number is the maximum width of a project name.
 const PROJECT_PART: usize = 5;
 
-/// A table with headings, cut to the width of the terminal. The long form is not cut.
+/// Returns a table with headings. The long form is not cut to the width of the terminal.
 fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
     let last = if is_long { "ID|PATH" } else { "TITLE" };
     let mut listing =
@@ -209,7 +210,7 @@ fn id(row: &Row) -> String {
     id.map_or_else(|| NOTHING.to_owned(), printable)
 }
 
-/// The title of the session, or else its first request.
+/// Returns the title of the session, or else its first request.
 fn title(row: &Row) -> String {
     let content = row.content.as_ref();
     match content.and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
@@ -219,7 +220,7 @@ fn title(row: &Row) -> String {
     }
 }
 
-/// The columns that both forms of the table have.
+/// Returns the cells that are in both the short and the long form of the table.
 fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();

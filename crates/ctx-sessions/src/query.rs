@@ -1,4 +1,4 @@
-//! Selects the sessions to list: finds the files, makes the rows, and collects the warnings.
+//! Finds the sessions to list, makes their rows, and collects warnings.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::content::{Index, Reading, read};
 use crate::find::{AgentFolder, Finds, SessionFile, find};
 use crate::list::{Row, RowOptions, sort};
 
-/// The sessions to list. A `project` that is not an absolute path is a name.
+/// The selection of sessions to list. If `project` is not an absolute path, it is a project name.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Query {
@@ -24,16 +24,16 @@ pub struct Query {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_delimiter = ',',
         value_parser = clap::builder::PossibleValuesParser::new(agents())))]
     pub agent: Vec<String>,
-    /// List only sessions of this project, named by its name or its folder (. is this folder)
+    /// List only sessions of this project, given by name or folder (. is the current folder)
     ///
-    /// The name of a project is the name of the folder that the agent works in. If the text has a
-    /// slash, or is . or .., it is a path, and sessions in the folders below it are listed, too.
+    /// The name of a project is the name of the folder in which the agent works. A value with a
+    /// slash, and . and .., are paths; sessions in the folders below the path are also listed.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR"))]
     pub project: Option<PathBuf>,
     /// List only sessions that need a compaction
     #[cfg_attr(feature = "clap", arg(long))]
     pub due: bool,
-    /// List the files of subagents, too
+    /// Also list the files of subagents
     #[cfg_attr(feature = "clap", arg(long))]
     pub subagents: bool,
     /// Read N files at a time [default: one per core]
@@ -41,7 +41,7 @@ pub struct Query {
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// The names that `--agent` accepts: agents with folders of their own, and the other dialects.
+/// Returns the names that `--agent` accepts: the agents whose folders are known, and all dialects.
 #[cfg(feature = "clap")]
 fn agents() -> Vec<&'static str> {
     let dialects = ctx_format::dialect::ALL;
@@ -53,9 +53,9 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions, and returns the new index. Reuses the results in `index` that are still
-    /// valid. `variable` reads an environment variable. Data that does not fit into memory goes to
-    /// unnamed files in `temp`.
+    /// Lists the sessions, and returns the new index. Results in `index` that are still valid are
+    /// reused. `variable` reads an environment variable. Data that does not fit into memory is
+    /// written to unnamed files in `temp`.
     pub fn list(
         &self,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -80,8 +80,8 @@ impl Query {
         (listed, index)
     }
 
-    /// Makes the list, and the index for the next run. `readings` are the results for files that
-    /// are not in the index.
+    /// Makes the list, and the index for the next run. `readings` are the results of reading the
+    /// files that are not in the index.
     fn rows(
         &self,
         finds: Finds,
@@ -103,7 +103,7 @@ impl Query {
                     fresh.insert(path, reading);
                 }
                 Err(error) if self.paths.contains(&path) => listed.failed.push((path, error)),
-                // The file was deleted in the meantime.
+                // The file was deleted after it was found.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => listed.unreadable.push((path, error)),
             }
@@ -132,8 +132,8 @@ impl Query {
         (listed, index)
     }
 
-    /// The folders of the agents to list. If the user named paths, all agents' folders are needed
-    /// to find out which agent a path belongs to.
+    /// Returns the folders of the agents to list. If the user named paths, returns the folders of
+    /// all agents, which are needed to find the agent of each path.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(variable);
         let is_asked = |place: &AgentFolder| {
@@ -172,9 +172,9 @@ pub struct Listed {
     pub rows: Vec<Row>,
     /// Files that are not sessions.
     pub foreign: Vec<PathBuf>,
-    /// Paths that could not be read, except for those that the user named.
+    /// Paths that could not be read, except for paths that the user named.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// Paths that the user named and that could not be read.
+    /// Paths that the user named but that could not be read.
     pub failed: Vec<(PathBuf, io::Error)>,
     /// The number of subagents' files that were skipped.
     pub helpers: usize,
@@ -183,7 +183,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Warnings about skipped files and empty results.
+    /// Returns warnings about skipped files and an empty list.
     pub fn warnings(&self, query: &Query) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.foreign.first() {
@@ -207,7 +207,7 @@ impl Listed {
         warnings
     }
 
-    /// A note about files that are skipped by default.
+    /// Returns a note about files that were skipped by default.
     pub fn note(&self) -> Option<String> {
         let files = counted(self.helpers, "file of a subagent", "files of subagents");
         (self.helpers > 0).then(|| format!("{files} skipped; --subagents lists them"))
@@ -221,7 +221,8 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// The files to read, largest first, so that all threads finish at about the same time.
+/// Returns the files to read. The largest come first, so that all threads finish at about the same
+/// time.
 fn unread(finds: &Finds, index: &Index) -> Vec<PathBuf> {
     let new = |it: &&SessionFile| !it.is_packed && index.get(&it.path, &it.mark).is_none();
     let mut files: Vec<&SessionFile> = finds.files.iter().filter(new).collect();

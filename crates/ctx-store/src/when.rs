@@ -34,7 +34,7 @@ pub enum WhenError {
     #[error("for a time in the past, write \"3 days ago\"")]
     NotAgo,
     /// The text is a length of time with the ambiguous unit `m`.
-    #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
+    #[error("m could mean months or minutes; write 1mo for a month or 1min for a minute")]
     Minutes,
     /// The text is the weekday of today, which could mean today or a week ago.
     #[error("today is that weekday; write \"today\", or the date of the day a week ago")]

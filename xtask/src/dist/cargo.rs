@@ -12,21 +12,21 @@ use super::{output, run};
 /// The package with the program that contains all tools.
 pub(super) const PACKAGE: &str = "ctx-all";
 
-/// The needed part of the output of `cargo metadata`.
+/// The part of the output of `cargo metadata` that is needed here.
 #[derive(Deserialize)]
 pub(super) struct Metadata {
     packages: Vec<Package>,
     pub(super) target_directory: PathBuf,
 }
 
-/// A package, our own or a dependency.
+/// One of our packages or a dependency.
 #[derive(Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) version: String,
     pub(super) license: Option<String>,
     pub(super) manifest_path: PathBuf,
-    /// The registry from which the package was downloaded; `None` for our own packages.
+    /// The registry from which the package was downloaded, or `None` for our own packages.
     pub(super) source: Option<String>,
 }
 
@@ -34,17 +34,17 @@ impl Metadata {
     pub(super) fn read(root: &Path) -> anyhow::Result<Self> {
         let mut cargo = command();
         cargo.args(["metadata", "--format-version=1", "--locked"]).current_dir(root);
-        serde_json::from_str(&output(&mut cargo)?).context("cannot read what cargo metadata prints")
+        serde_json::from_str(&output(&mut cargo)?).context("cannot parse cargo metadata's output")
     }
 
-    /// Returns the dependencies that are built into the program or that generate data in it (the
-    /// vocabularies), sorted by name and version.
+    /// Returns the dependencies that are built into the program, or from which data in the program
+    /// (the vocabularies) is generated. They are sorted by name and version.
     pub(super) fn of_others(&self, root: &Path, triple: &str) -> anyhow::Result<Vec<&Package>> {
         let mut cargo = command();
         cargo.args(["tree", "--locked", "--package", PACKAGE, "--target", triple]);
         cargo.args(["--edges=normal,build", "--prefix=none"]).current_dir(root);
         let tree = output(&mut cargo)?;
-        // A line looks like `serde v1.0.0 (proc-macro) (*)`.
+        // A line of the output looks like `serde v1.0.0 (proc-macro) (*)`.
         let built_in: BTreeSet<(&str, &str)> = tree
             .lines()
             .filter_map(|line| line.split_once(" v"))
@@ -60,8 +60,8 @@ impl Metadata {
     }
 }
 
-/// Returns the cargo that runs this program, or else the cargo in PATH. A cargo recorded when this
-/// program was built is not used, because rustup may select another one.
+/// Returns the cargo that started this program, or else the cargo in PATH. The cargo that built
+/// this program is not used, because rustup may have selected a different one since.
 pub(super) fn command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -70,15 +70,15 @@ pub(super) fn command() -> Command {
 pub(super) fn host() -> anyhow::Result<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc -vV names no host")?.to_owned())
+    Ok(host.context("rustc -vV does not report the host")?.to_owned())
 }
 
-/// Builds the program. The paths of this machine, which would end up in panic messages, are
-/// replaced, so that another machine builds the same bytes.
+/// Builds the program. Paths of this machine, which would otherwise appear in panic messages, are
+/// replaced, so that the build is the same on every machine.
 pub(super) fn build(root: &Path, target: Option<&str>) -> anyhow::Result<()> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let home = home.context("there is no home folder, and CARGO_HOME is not set")?;
+    let home = home.context("no home folder was found, and CARGO_HOME is not set")?;
     let (home, root_name) = (home.display(), root.display());
     let flags = [
         format!("--remap-path-prefix={home}=/cargo"),

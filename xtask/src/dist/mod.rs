@@ -1,7 +1,7 @@
-//! `cargo xtask dist`: makes the packages of a release, a tarball and a Debian package.
+//! Makes the packages of a release, a tarball and a Debian package, for `cargo xtask dist`.
 //!
-//! The packages do not depend on the machine: they contain no local paths and no owner, all times
-//! are that of the last commit, and files are sorted by name.
+//! The packages do not depend on the machine on which they are built: they contain no local paths
+//! or owners, all file times are the time of the last commit, and files are sorted by name.
 
 mod cargo;
 mod stage;
@@ -26,7 +26,7 @@ pub struct Dist {
     pub no_deb: bool,
 }
 
-/// The folders and the time for making packages.
+/// The folders that are used to make packages, and the time stamp.
 struct Places<'r> {
     root: &'r Path,
     triple: &'r str,
@@ -34,16 +34,16 @@ struct Places<'r> {
     built: PathBuf,
     /// The folder for the packages.
     packages: PathBuf,
-    /// The time stamp of all packed files, in seconds since 1970.
+    /// The time stamp of all files in the packages, in seconds since 1970.
     epoch: i64,
 }
 
 impl Dist {
-    /// Builds the tools and packs them. Returns the paths of the packages.
+    /// Builds the tools, makes the packages, and returns their paths.
     pub fn run(&self, root: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let host = cargo::host()?;
         let triple = self.target.as_deref().unwrap_or(&host);
-        // A static program does not depend on the distribution, so the tarball is enough.
+        // A static program runs on every distribution, so the tarball is enough.
         let deb = !self.no_deb && !triple.ends_with("-musl");
         if deb {
             output(cargo::command().args(["deb", "--version"])).ok().context(
@@ -92,7 +92,7 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it prints.
+/// Runs a command and returns its output on stdout.
 fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| shown(command))?;
     if !output.status.success() {
@@ -114,7 +114,7 @@ licence that its authors chose. The licence texts in these packages follow the l
 
 ";
 
-/// Returns a page with the licences of all packages.
+/// Returns a text that lists the licences of all packages.
 fn licence_texts(packages: &[&Package]) -> String {
     let mut page = HEAD.to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -127,7 +127,7 @@ fn licence_texts(packages: &[&Package]) -> String {
             texts.entry(text).or_default().push(format!("{name} {version}"));
         }
     }
-    // The text that is in most packages comes first.
+    // The licence texts are sorted by the number of packages that contain them, largest first.
     let mut texts: Vec<_> = texts.into_iter().collect();
     texts.sort_by_key(|(_, of)| (std::cmp::Reverse(of.len()), of.clone()));
     for (text, of) in texts {
@@ -149,6 +149,6 @@ fn licence_files(folder: &Path) -> Vec<String> {
             .any(|begin| name.starts_with(begin))
     };
     let texts = paths.iter().filter(is_licence).filter_map(|path| fs::read_to_string(path).ok());
-    // Copies of the same text may differ in their line ends.
+    // Copies of the same licence text may differ in their line ends.
     texts.map(|text| text.replace("\r\n", "\n").trim().to_owned()).collect()
 }

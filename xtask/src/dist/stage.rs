@@ -1,5 +1,5 @@
-//! Prepares the folders of a package, which users unpack into `~/.local`, `/usr/local` or `/usr`,
-//! and makes packages from them.
+//! Prepares the folder of a package and makes the package from it. Users unpack packages into
+//! `~/.local`, `/usr/local` or `/usr`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,13 +11,13 @@ use chrono::DateTime;
 
 use super::{Places, cargo, output, run};
 
-/// The path of the program in a package; the tools are links to it.
+/// The path of the program in a package. The tools are links to the program.
 const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
 
 /// The folder for documentation in a package.
 const DOC: &str = "share/doc/ctx-tools";
 
-/// Creates an empty folder, replacing an existing one.
+/// Creates an empty folder, after deleting any existing folder of this name.
 fn recreate(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -34,7 +34,8 @@ fn links(bin: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files that do not depend on the machine, each with the path that man or the shells expect.
+/// The files that do not depend on the machine, each with its path in the package. Man and the
+/// shells expect these paths.
 const SHARED: [(&str, &str); 6] = [
     ("completions/bash", "bash-completion/completions"),
     ("completions/zsh", "zsh/site-functions"),
@@ -55,7 +56,7 @@ fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Copies the documentation and writes the licences.
+/// Copies the documentation, and writes the file with the licences.
 fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "docs", "examples"] {
         put(&root.join(name), &doc.join(name))?;
@@ -63,7 +64,8 @@ fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     write(&doc.join("THIRD-PARTY-LICENSES.txt"), licences.as_bytes())
 }
 
-/// Copies a file, or a folder with everything in it. tar and cargo-deb set the file modes.
+/// Copies a file, or a folder with everything in it. The file modes are set later by tar and
+/// cargo-deb.
 fn put(from: &Path, to: &Path) -> anyhow::Result<()> {
     if from.is_dir() {
         for entry in fs::read_dir(from)? {
@@ -83,12 +85,12 @@ fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The maintainer, in the format of Debian changelogs; must be the same as in
+/// The maintainer, in the format of Debian changelogs. It must be the same as in
 /// `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. The format is gzip, because every machine can unpack
-/// it.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. It is compressed with gzip, which every machine can
+/// unpack.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");
@@ -127,7 +129,7 @@ pub(super) fn deb(
     recreate(&stage)?;
     links(&stage.join("bin"))?;
     shared(&stage.join("share"), places.root)?;
-    // In a Debian package, our own licences are in the file `copyright`, which cargo-deb writes.
+    // Our own licences are not copied, because cargo-deb writes them into the file `copyright`.
     documents(&stage.join(DOC), places.root, licences)?;
     let changes = stage.join(DOC).join("changelog.Debian");
     write(&changes, changelog(places.epoch)?.as_bytes())?;
@@ -150,7 +152,7 @@ fn changelog(epoch: i64) -> anyhow::Result<String> {
     let time = DateTime::from_timestamp(epoch, 0).context("the time is out of range")?;
     let time = time.to_rfc2822();
     Ok(format!(
-        "ctx-tools ({VERSION}-1) unstable; urgency=medium\n\n  * Release {VERSION}; /usr/share/doc/ctx-tools/CHANGELOG.md says what is new.\n\n -- {MAINTAINER}  {time}\n"
+        "ctx-tools ({VERSION}-1) unstable; urgency=medium\n\n  * Release {VERSION}; /usr/share/doc/ctx-tools/CHANGELOG.md lists the changes.\n\n -- {MAINTAINER}  {time}\n"
     ))
 }
 

@@ -1,9 +1,9 @@
-//! Shows the progress of a long run in one line on stderr, only on a terminal and only after a
-//! second. The line is erased at the end.
+//! Shows the progress of a run in one line on stderr if stderr is a terminal and the run takes
+//! longer than a second. The line is erased at the end.
 //!
-//! Workers add to a few counters; one thread reads the counters ten times a second and draws the
-//! line. A process has one terminal and therefore one [`Progress`]. Code that writes to the
-//! terminal calls it to erase the line first.
+//! Worker threads add to a few counters. Another thread reads the counters ten times a second and
+//! draws the line. A process has one terminal and therefore one [`Progress`]. Code that writes to
+//! the terminal calls `Progress::aside`, which erases the line first.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::atomic::Ordering::{self, Relaxed};
@@ -20,7 +20,7 @@ use crate::{printable, short_bytes, short_count};
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// The progress line of this process, or nothing if none is shown.
+/// The progress line of this process, or `None` inside if no progress is shown.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Shown>>);
 
@@ -34,7 +34,7 @@ impl Progress {
         }
     }
 
-    /// Returns the progress of this process.
+    /// Returns the progress line of this process.
     pub fn current() -> Self {
         PROGRESS.get().cloned().unwrap_or_default()
     }
@@ -57,12 +57,13 @@ impl Progress {
         }
     }
 
-    /// Starts a new stage of the work, which the line names.
+    /// Starts a new stage of the work. The progress line shows the name of the stage.
     pub fn stage(&self, what: &str) {
         self.count(|counts| counts.stage(what));
     }
 
-    /// Starts a pass over `bytes` bytes in the current stage.
+    /// Starts to read `bytes` bytes in the current stage, which may read the same input several
+    /// times.
     pub fn reading(&self, bytes: u64) {
         self.count(|counts| counts.reading(bytes));
     }
@@ -87,8 +88,8 @@ impl Progress {
         self.count(|counts| _ = counts.done_files.fetch_add(1, Relaxed));
     }
 
-    /// Returns a reader that counts the bytes read from a file or stdin. The sizes of several files
-    /// are not added up, because that would require examining all files first.
+    /// Returns a reader that counts the bytes read from a file or stdin. With several files, no
+    /// total size is shown, because it would require examining all files first.
     pub(crate) fn over(
         &self,
         name: &str,
@@ -104,7 +105,8 @@ impl Progress {
         Box::new(Counted { reader, counts })
     }
 
-    /// Runs `write`, which writes to the terminal, without garbling the progress line.
+    /// Runs `write`, which writes to the terminal, so that its output and the progress line do not
+    /// mix.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
             Some(shown) => shown.aside(write),
@@ -112,7 +114,7 @@ impl Progress {
         }
     }
 
-    /// Wraps stdout, which may be the terminal that shows the progress line.
+    /// Wraps stdout, so that output and the progress line do not mix on the same terminal.
     pub(crate) fn between_draws(&self, out: Box<dyn Write + Send>) -> Box<dyn Write + Send> {
         if self.0.is_none() || !io::stdout().is_terminal() {
             return out;
@@ -122,7 +124,7 @@ impl Progress {
     }
 }
 
-/// A reader whose bytes are counted.
+/// A reader that counts the bytes read from it.
 struct Counted {
     reader: Box<dyn Read + Send>,
     counts: Arc<Counts>,
@@ -136,7 +138,7 @@ impl Read for Counted {
     }
 }
 
-/// An output to the terminal that also shows the progress line.
+/// A writer to the terminal on which the progress line is shown.
 struct OutputBetweenDraws {
     out: Box<dyn Write + Send>,
     progress: Progress,
@@ -170,14 +172,14 @@ struct Stage {
     begun: Instant,
     /// The number of bytes to read in a pass; 0 if unknown.
     bytes: u64,
-    /// The number of the current pass over the bytes.
+    /// The number of the current pass over the input, from 1.
     pass: u64,
     /// The time when the current pass began.
     pass_begun: Instant,
 }
 
-/// The content of the progress line: the current work, the amount done and the total, and the
-/// figures (bytes, rate, time) as text.
+/// The content of the progress line: the name of the current stage, the amount done and the total
+/// amount, and the figures (bytes, rate, time) as text.
 type Line = (String, Option<(u64, u64)>, String);
 
 impl Counts {
@@ -209,7 +211,7 @@ impl Counts {
         self.bytes.store(0, Relaxed);
     }
 
-    /// Returns the content of the progress line at the time `now`.
+    /// Returns the current content of the progress line. `now` is the current time.
     fn line(&self, now: Instant) -> Line {
         let stage = self.locked();
         let bytes = self.bytes.load(Relaxed);
@@ -248,7 +250,7 @@ impl Stage {
     }
 }
 
-/// Formats progress in bytes: how many, how fast, and the time left.
+/// Returns the number of bytes read, the rate, and the time left, each as text.
 fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
     if bytes == 0 {
         return Vec::new();
@@ -274,12 +276,11 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// The time after which the progress line appears. A shorter run would end before anyone could read
-/// it.
+/// The time after which the progress line appears. In a shorter run, nobody could read it.
 const DELAY: Duration = Duration::from_secs(1);
 /// The time between two updates of the line.
 const TICK: Duration = Duration::from_millis(100);
-/// The smallest number of columns at which a bar fits next to the figures.
+/// The smallest width of the terminal at which a bar fits next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
 /// The counters, the line that shows them, and the thread that draws the line until its sender is
@@ -292,8 +293,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Starts the thread that draws the line after the delay. If no thread can be started, nothing
-    /// is drawn.
+    /// Starts the thread that draws the line, first after [`DELAY`]. If the thread cannot be
+    /// started, no line is drawn.
     fn start(tool: &str, colour: bool) -> Self {
         let counts = Arc::new(Counts::new(tool));
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
@@ -317,7 +318,7 @@ impl Shown {
         Self { counts, bar, is_drawn, drawer }
     }
 
-    /// Erases the line, and stops drawing.
+    /// Erases the progress line and stops drawing it.
     fn end(&self) {
         let mut drawer = self.drawer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((thread, goes_on)) = drawer.take() {
@@ -327,7 +328,7 @@ impl Shown {
         }
     }
 
-    /// Erases the line while `write` writes something else.
+    /// Erases the progress line while `write` runs.
     fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         if self.is_drawn.load(Ordering::SeqCst) { self.bar.suspend(write) } else { write() }
     }
@@ -387,7 +388,8 @@ mod tests {
         assert_eq!(after(&counts, 1).1, Some((0, 400 << 20)));
     }
 
-    /// For a file of unknown length, or one that is longer than expected, the line shows no share.
+    /// For a file of unknown length, or a file that is longer than expected, the line shows no
+    /// share.
     #[test]
     fn a_pipe_is_told_by_its_bytes_and_time() {
         let counts = Counts::new("ctx-x");
@@ -402,7 +404,8 @@ mod tests {
         assert_eq!(after(&counts, 1).1, None);
     }
 
-    /// For a stage that reads nothing, the line shows only its name and duration.
+    /// For a stage that reads nothing, the line shows only the name of the stage and the time
+    /// taken.
     #[test]
     fn a_stage_is_told_by_its_time() {
         let counts = Counts::new("ctx-x");

@@ -1,4 +1,4 @@
-//! Shows what the last compaction kept and lost, measured with the score of `ctx-score`.
+//! Measures what the last compaction kept and lost, in the same way as `ctx-score`.
 
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
@@ -13,27 +13,27 @@ use serde_json::Value;
 use super::Step;
 use crate::{counts_of, fidelity};
 
-/// The maximum number of lost identifiers to list. Sessions lose many identifiers, and other items
-/// say more.
+/// The maximum number of lost identifiers to list. Compactions lose many identifiers, and the other
+/// lost items are more informative.
 const MOST_NAMES: usize = 15;
 
 /// The maximum number of lost items to list.
 pub const MOST_LOST: usize = 50;
 
-/// What a compaction kept and lost, by class of items.
+/// What a compaction kept and lost, by item class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompactionScore {
-    /// The numbers of retained, recoverable and lost items for each class that has items.
+    /// For each class that has items, how many were retained, recoverable and lost.
     pub classes: Vec<(Class, ClassCounts)>,
     /// The fraction of items that were kept, from 0 to 1.
     pub kept: f64,
-    /// The first lost items: class, line before the compaction, and text; empty if only the audit
-    /// log is available.
+    /// The first lost items, each with its class, its line before the compaction, and its text.
+    /// Empty if only the audit log is available.
     pub lost: Vec<(Class, u64, String)>,
 }
 
 impl CompactionScore {
-    /// Takes the figures from a score. Returns `None` if the session has no items.
+    /// Returns the figures of a score, or `None` if the session has no items.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
         let classes: Vec<(Class, ClassCounts)> = rows
@@ -57,7 +57,7 @@ impl CompactionScore {
         })
     }
 
-    /// Takes the figures from the audit log, if the sessions no longer exist.
+    /// Returns the figures in the audit log, for a session whose earlier state no longer exists.
     pub fn of_log(survived: &Value) -> Option<Self> {
         Some(Self {
             classes: counts_of(survived).collect(),
@@ -66,7 +66,7 @@ impl CompactionScore {
         })
     }
 
-    /// Returns the sum of all classes.
+    /// Returns the item counts of all classes together.
     pub fn total(&self) -> ClassCounts {
         let mut total = ClassCounts::default();
         for (_, counts) in &self.classes {
@@ -78,7 +78,8 @@ impl CompactionScore {
     }
 }
 
-/// Scores the last compaction that a session records, while its records are read.
+/// Scores the last compaction recorded in a session. The records of the session are added one by
+/// one.
 #[derive(Default)]
 pub(super) struct RecordedCompaction {
     before: LedgerReader,
@@ -121,7 +122,8 @@ impl RecordedCompaction {
         }
     }
 
-    /// Returns the score; `None` if the session records no compaction or was too long to be scored.
+    /// Returns the score, or `None` if no compaction is recorded in the session or the session was
+    /// too long to be scored.
     pub(super) fn finish(self) -> Option<CompactionScore> {
         let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
         CompactionScore::of_score(&Scorer::new(self.after).finish(&ledger))
@@ -146,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Some lost items of each class are listed, however many identifiers were lost.
+    /// Lost items of all classes are listed, no matter how many identifiers were lost.
     #[test]
     fn names_do_not_fill_the_list() {
         let [ask, error] = [ItemKind::Ask, ItemKind::Error].map(Class::Item);
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(CompactionScore::of_score(&Score::default()), None);
     }
 
-    /// If only the log is left, its numbers are used and nothing is invented.
+    /// If only the audit log is left, its counts are used, and no lost items are listed.
     #[test]
     fn the_log_has_numbers_and_no_words() {
         let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});

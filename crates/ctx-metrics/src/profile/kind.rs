@@ -1,4 +1,5 @@
-//! The kinds of content in a context. A profile shows how much of the window each kind takes.
+//! The kinds of content in a context. A profile shows how much of the context window each kind
+//! takes up.
 
 use std::ops::AddAssign;
 
@@ -16,7 +17,7 @@ use strum::{IntoStaticStr, VariantArray};
 pub enum ContentKind {
     /// System and developer messages.
     System,
-    /// A summary that a compaction made.
+    /// The summary that a compaction wrote.
     Summary,
     /// The user's text, images and other parts.
     User,
@@ -34,7 +35,7 @@ impl ContentKind {
     /// All kinds, in the order in which the chart stacks them.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the word for the kind in reports.
+    /// Returns the name of the kind in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -47,7 +48,7 @@ impl ContentKind {
             Role::User => Self::User,
             Role::Assistant => Self::Assistant,
             Role::Tool | Role::Function => Self::Results,
-            // The message is a list of messages that replaces everything before it.
+            // A message with another role is a list of messages that replaces everything before it.
             Role::Other => Self::Summary,
         }
     }
@@ -69,12 +70,12 @@ impl ContentKind {
 pub struct TokensByKind([u64; 7]);
 
 impl TokensByKind {
-    /// Returns the sum of all kinds.
+    /// Returns the total tokens of all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Returns the tokens of a kind.
+    /// Returns the tokens of the given kind.
     pub fn of(&self, kind: ContentKind) -> u64 {
         self.0[kind as usize]
     }
@@ -97,11 +98,11 @@ impl AddAssign for TokensByKind {
     }
 }
 
-/// A counted message.
+/// The token counts of a message.
 pub(super) struct Counted {
     /// The tokens of the message by kind.
     pub(super) kinds: TokensByKind,
-    /// The kind and the tokens of each part of the message.
+    /// The kind of each part of the message, and its tokens.
     pub(super) parts: Vec<(ContentKind, u64)>,
 }
 
@@ -117,7 +118,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
         parts.push((kind, tokens.total()));
         tokens
     });
-    // Encrypted reasoning is not a part, so add it here.
+    // Encrypted reasoning is not a part of its own, so its tokens are added here.
     let sealed = tokens.reasoning.saturating_sub(said);
     if sealed > 0 {
         kinds.add(ContentKind::Reasoning, sealed);
@@ -126,7 +127,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
             *part += sealed;
         }
     }
-    // In a message with only results, the overhead belongs to the results.
+    // In a message that has only results, the overhead is counted as results.
     let is_of_results =
         !parts.is_empty() && parts.iter().all(|(kind, _)| *kind == ContentKind::Results);
     let frame = if is_of_results { ContentKind::Results } else { text };
@@ -157,7 +158,7 @@ mod tests {
         })
     }
 
-    /// The tokens of each kind, without empty kinds.
+    /// Returns the tokens of each kind, without empty kinds.
     fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(ContentKind, u64)> {
         let chars = MessageCounter::new(Encoding::Chars4);
         let message = Message { sealed: 60, ..Message::new(role, parts) };

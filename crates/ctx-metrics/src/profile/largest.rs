@@ -1,4 +1,4 @@
-//! The largest parts of a context, and what pruning would free.
+//! The largest parts of a context, and the tokens that pruning would free.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use super::kind::{ContentKind, Counted};
 /// The maximum number of parts to list.
 pub const MOST_ITEMS: usize = 20;
 
-/// The maximum number of characters of a text to show.
+/// The maximum number of characters of a part's text to show.
 const SHOWN_CHARS: usize = 120;
 
 /// One of the largest parts of a context.
@@ -23,9 +23,9 @@ const SHOWN_CHARS: usize = 120;
 pub struct Item {
     /// The kind of the part.
     pub kind: ContentKind,
-    /// The name of the call, or of the call that a result answers; empty for other kinds.
+    /// For a call or its result, the name of the call; empty for other parts.
     pub call: String,
-    /// The line of the message.
+    /// The line of the message that contains the part.
     pub line: u64,
     /// The tokens of the part.
     pub tokens: u64,
@@ -48,7 +48,7 @@ impl Largest {
     ) {
         for (part, (kind, tokens)) in message.parts.iter().zip(&counted.parts) {
             let least = self.0.get(MOST_ITEMS - 1).map_or(0, |item| item.tokens);
-            // Among equal parts, the first one stays.
+            // Of several parts with equally many tokens, the first is kept.
             if *tokens <= least {
                 continue;
             }
@@ -87,8 +87,8 @@ fn beginning(part: &Part<'_>) -> String {
     }
 }
 
-/// Returns the beginning of a text, on one line and without secrets. More of the text is redacted
-/// than is shown, because a secret that is cut off might not be recognized.
+/// Returns the beginning of `text`, on one line and without secrets. Secrets are searched for in a
+/// longer beginning than is shown, because a truncated secret might not be recognized.
 fn shown(text: &str) -> String {
     let looked_at = first_chars(text, SHOWN_CHARS * 20);
     let line = one_line(&redact(looked_at).0);
@@ -97,28 +97,28 @@ fn shown(text: &str) -> String {
     shown.to_owned() + if is_cut { "…" } else { "" }
 }
 
-/// The maximum number of groups to list. Further groups are only counted.
+/// The maximum number of groups to list. Any other groups are only counted.
 pub const MOST_GROUPS: usize = 30;
 
-/// What pruning a session would free.
+/// The tokens that pruning a session would free.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Savings {
-    /// The savings by rule, as in `ctx-prune -n`.
+    /// The savings of each rule, as `ctx-prune -n` reports them.
     pub rules: Vec<(Rule, Sum)>,
-    /// The sum of all rules.
+    /// The savings of all rules together.
     pub total: Sum,
-    /// The savings by rule and call, the largest first.
+    /// The savings for each rule and call name, the largest first.
     pub groups: Vec<Group>,
     /// The number of groups that are not listed.
     pub more: usize,
 }
 
-/// Results of similar calls that the same rule removes or shortens.
+/// Results of calls with the same name that the same rule removes or shortens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// The rule that removes or shortens these results.
     pub rule: Rule,
-    /// The name of the calls that these results answer.
+    /// The name of the calls that returned these results.
     pub call: String,
     /// The number of results, and their tokens before and after pruning.
     pub sum: Sum,
@@ -126,7 +126,7 @@ pub struct Group {
     pub line: u64,
 }
 
-/// The names of the calls that the results in each line answer.
+/// For each line that contains tool results, the names of their calls.
 #[derive(Default)]
 pub(super) struct Calls(HashMap<u64, String>);
 
@@ -142,7 +142,7 @@ impl Calls {
         self.0.insert(line, called);
     }
 
-    /// Returns what a decision would free.
+    /// Returns the tokens that carrying out the decision would free.
     pub(super) fn savings(&self, decision: &Decision<'_>) -> Savings {
         let mut groups: BTreeMap<(Rule, &str), (Sum, u64)> = BTreeMap::new();
         for (line, freed) in decision.freed() {
@@ -180,8 +180,8 @@ mod tests {
     use super::{Largest, MOST_ITEMS, shown};
     use ctx_engine::calls::CallNames;
 
-    /// The largest parts come first, and of equal parts the earlier one. The list has a limited
-    /// length.
+    /// The largest parts come first. Parts of equal size are in the order of the session. The list
+    /// has a limited length.
     #[test]
     fn the_largest_come_first() {
         let chars = MessageCounter::new(Encoding::Chars4);

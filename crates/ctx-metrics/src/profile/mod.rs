@@ -1,7 +1,8 @@
-//! Shows where the window of a session goes: the context over time by kind, what reduced it, its
-//! largest parts, what pruning would free, and what the last compaction kept and lost.
+//! Analyzes what fills the context window of a session: the kinds of content over time, what
+//! reduced the context, its largest parts, the tokens that pruning would free, and what the last
+//! compaction kept and lost.
 //!
-//! The session is read once. Apart from a name for each result, memory use is bounded.
+//! The session is read once. Memory use is bounded, except that a name is stored for each result.
 
 mod compaction_score;
 mod kind;
@@ -32,19 +33,19 @@ pub use timeline::{Cut, MOST_POINTS, Mark, Point, Replaced};
 pub struct Profile {
     /// The tokens of the current context, by kind.
     pub context: TokensByKind,
-    /// The tokens of calls and their results by tool, the largest first. Other content is left out.
+    /// For each tool, the tokens of its calls and their results, the largest first.
     pub tools: Vec<(String, Share)>,
-    /// The context after each record, at the resolution of the chart.
+    /// The size of the context after each record, thinned out to the resolution of the chart.
     pub points: Vec<Point>,
-    /// What reduced the context, in order.
+    /// The reductions of the context, in order of time.
     pub marks: Vec<Mark>,
     /// The largest parts of the context.
     pub largest: Vec<Item>,
-    /// What pruning would free, or why the session cannot be pruned.
+    /// The tokens that pruning would free, or the reason why the session cannot be pruned.
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
     pub score: Option<CompactionScore>,
-    /// The model of the last request, if the session names it.
+    /// The model of the last request, if the session contains its name.
     pub model: Option<String>,
 }
 
@@ -55,12 +56,13 @@ pub struct ProfilePass {
 }
 
 impl ProfilePass {
-    /// Creates a profile of which nothing has been read yet.
+    /// Creates a pass that has not read any session yet.
     pub fn new(counter: MessageCounter) -> Self {
         Self { counter, timeline: Timeline::default() }
     }
 
-    /// Reads an earlier state of the session. `replaced` tells how this state came about.
+    /// Reads an earlier state of the session. `replaced` describes the replacement of the file that
+    /// led to this state.
     pub fn earlier(
         &mut self,
         session: &mut Session,
@@ -77,8 +79,8 @@ impl ProfilePass {
         Ok(())
     }
 
-    /// Reads the current state of the session. `replaced` tells how this state came about, and
-    /// `plan` is the pruning to preview.
+    /// Reads the current state of the session, and returns the profile. `replaced` describes the
+    /// replacement of the file that led to this state, and `plan` is the pruning to preview.
     pub fn now(
         mut self,
         session: &mut Session,
@@ -123,9 +125,9 @@ fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> 
     step
 }
 
-/// Gathers the facts about the current state of a session.
+/// Collects the data for the profile from the current state of a session.
 struct CurrentSession<'p> {
-    /// The walk over the records; `None` if the dialect is unknown.
+    /// The walk over the records, or `None` if the dialect is unknown.
     walk: Option<Walk>,
     tally: Tally,
     names: CallNames,
@@ -185,17 +187,18 @@ impl CurrentSession<'_> {
     }
 }
 
-/// Follows the context while the records of a session are read in order.
+/// Tracks the size of the context while the records of a session are read in order.
 struct Walk {
     counter: MessageCounter,
     dialect: &'static dyn Dialect,
     /// The context after the last record.
     context: TokensByKind,
-    /// The part of the context that the agent would still send at the end of the session.
+    /// The part of `context` that is still in the context at the end of the session.
     inside: TokensByKind,
 }
 
-/// Returns a context without messages. The tokens that prime the reply count as the assistant's.
+/// Returns the tokens of a context without messages: only the tokens that prime the reply, which
+/// count as assistant text.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);
@@ -209,7 +212,8 @@ struct Step<'r> {
     /// Whether the record is still in the context at the end of the session.
     is_inside: bool,
     counted: Counted,
-    /// The context before this record, if the context starts again with it.
+    /// The context before this record, if this record is a summary with which the context starts
+    /// over.
     before: Option<TokensByKind>,
 }
 
@@ -218,7 +222,7 @@ impl Walk {
         Self { counter, dialect, context: primed(), inside: primed() }
     }
 
-    /// Returns what the agent would send at the end of the session, by kind.
+    /// Returns the tokens of the context at the end of the session, by kind.
     fn finish(self) -> TokensByKind {
         // A session without messages has no reply to prime.
         if self.inside == primed() {
@@ -227,7 +231,7 @@ impl Walk {
         self.inside
     }
 
-    /// Adds the next record. Returns `None` for a record that was never in the context.
+    /// Adds the next record. Returns `None` if the record was never in the context.
     fn push<'r>(&mut self, record: &Record<'r>) -> Option<Step<'r>> {
         let object = record.whole_object()?;
         let dialect = self.dialect;
@@ -244,8 +248,8 @@ impl Walk {
         let text = ContentKind::of_text(outline.role, is_summary);
         let counted = count(&self.counter, &message, text);
         let mut before = None;
-        // Only a log still has the messages that a summary replaces. In a list of messages, they
-        // are gone.
+        // Only an agent's log still contains the messages that were replaced by a summary. In a
+        // plain list of messages, they no longer exist.
         if is_summary && record.presence.is_some() {
             before = Some(self.context);
             self.context = if is_inside { self.inside } else { primed() };

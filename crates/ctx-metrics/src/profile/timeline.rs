@@ -1,8 +1,9 @@
-//! The context over the life of a session: its curve, and what reduced it.
+//! The size of the context over the life of a session, as a curve with the points at which it was
+//! reduced.
 //!
 //! A session whose file was replaced has several states: the snapshots before each replacement, and
-//! the current file. All states are on one curve. Content that a state took over from the previous
-//! state is not counted again.
+//! the current file. One curve covers all states. Records that a state took over from the previous
+//! state do not appear on the curve again.
 
 use chrono::{DateTime, Utc};
 use ctx_engine::Time;
@@ -16,35 +17,36 @@ use super::{Step, Walk};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Cut {
-    /// A compaction replaced old messages by a summary.
+    /// A compaction replaced old messages with a summary.
     Compaction,
     /// A rollback restored an earlier state.
     Rollback,
-    /// Another tool replaced the file by its output.
+    /// Another tool replaced the file with its output.
     Replacement,
 }
 
 impl Cut {
-    /// Returns the word for the cause in reports.
+    /// Returns the name of the cause in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// A reduction of the context.
+/// A point at which the context was reduced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// What reduced the context.
     pub cut: Cut,
-    /// The tool that reduced the context; `None` if the session itself records the reduction.
+    /// The tool that reduced the context, or `None` if the session itself contains a record of the
+    /// reduction.
     pub tool: Option<String>,
-    /// The number, on the curve, of the record at which the context was reduced.
+    /// The position on the curve at which the context was reduced; see [`Point::at`].
     pub at: u64,
-    /// The line of the summary, if the session itself records the reduction.
+    /// The line of the summary, if the session itself contains a record of the reduction.
     pub line: Option<u64>,
     /// The time of the reduction.
     pub time: Option<DateTime<Utc>>,
-    /// The tokens before the reduction; `None` if unknown.
+    /// The tokens before the reduction, or `None` if unknown.
     pub before: Option<u64>,
     /// The tokens after the reduction.
     pub after: u64,
@@ -53,7 +55,7 @@ pub struct Mark {
 /// The maximum number of reductions to list. Older reductions are left out.
 const MOST_MARKS: usize = 100;
 
-/// How a state of a session came about by replacing the file.
+/// The replacement of a session's file that led to a new state.
 #[derive(Clone, Debug)]
 pub struct Replaced {
     /// Why the file was replaced.
@@ -62,20 +64,21 @@ pub struct Replaced {
     pub tool: String,
     /// The time of the replacement.
     pub time: DateTime<Utc>,
-    /// The number of bytes that the replacement wrote; `None` if the audit log does not say how
-    /// many, because the replacement then wrote the whole file.
+    /// The number of bytes that the replacement wrote. `None` if the audit log does not contain the
+    /// number, in which case the replacement wrote the whole file.
     pub bytes: Option<u64>,
 }
 
-/// The curve and the reductions so far.
+/// The curve up to the current record, and the reductions so far.
 #[derive(Default)]
 pub(super) struct Timeline {
     series: Series,
     marks: Vec<Mark>,
     at: u64,
-    /// How the current state came about; `None` after its first new record.
+    /// The replacement that led to the current state, or `None` after the first new record of the
+    /// state.
     pending: Option<Replaced>,
-    /// The last record that the current state took over from the previous state.
+    /// The point of the last record that the current state took over from the previous state.
     taken_over: Option<Point>,
 }
 
@@ -121,7 +124,7 @@ impl Timeline {
         self.series.push(point);
     }
 
-    /// Records the tokens that the API counted for the last request.
+    /// Stores the API's token count for the last request.
     pub(super) fn recorded(&mut self, tokens: u64) {
         let is_told = self.pending.is_none();
         if let Some(point) = self.series.points.last_mut().filter(|_| is_told) {
@@ -129,8 +132,8 @@ impl Timeline {
         }
     }
 
-    /// Adds the content that was taken over as the first point of the state, or ends a state
-    /// without new records.
+    /// Adds the first point of a new state, which is the context taken over from the previous
+    /// state. Does nothing if the point was already added.
     pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else { return };
         self.at += 1;
@@ -162,19 +165,20 @@ impl Timeline {
         self.marks.push(mark);
     }
 
-    /// Returns the points and the reductions.
+    /// Returns the points of the curve, and the reductions.
     pub(super) fn finish(self) -> (Vec<Point>, Vec<Mark>) {
         (self.series.points, self.marks)
     }
 }
 
-/// The maximum number of points of a curve, which is as many as a screen can show.
+/// The maximum number of points on a curve. A screen cannot show more.
 pub const MOST_POINTS: usize = 600;
 
-/// If the context starts again at more points than this, not all of these points are kept.
+/// The maximum number of restarts of the context whose points are never merged. With more restarts,
+/// any points may be merged.
 const MOST_KEPT: usize = 100;
 
-/// The context after a record.
+/// The size of the context after a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// The number of the record on the curve, from 1.
@@ -185,17 +189,17 @@ pub struct Point {
     pub time: Option<DateTime<Utc>>,
     /// The tokens of the context by kind.
     pub kinds: TokensByKind,
-    /// The tokens that the API counted for the request that this record answers, if recorded.
+    /// The API's token count for the request to which this record is the response, if recorded.
     pub recorded: Option<u64>,
-    /// Whether the context starts again with this record.
+    /// Whether the context starts over with this record.
     pub anew: bool,
 }
 
-/// Points in order. If there are too many, only the later of two neighbouring points stays.
+/// The points of a curve, in order. If there are too many points, neighbouring points are merged.
 #[derive(Debug, Default)]
 struct Series {
     points: Vec<Point>,
-    /// The number of records that share one point.
+    /// The number of consecutive records that share a point.
     stride: u64,
 }
 
@@ -209,7 +213,7 @@ impl Series {
             let may_lose = kept > MOST_KEPT;
             let mut thinned: Vec<Point> = Vec::with_capacity(MOST_POINTS + 1);
             for (number, &point) in self.points.iter().enumerate() {
-                // The point before a restart shows how far the context fell.
+                // The point before a restart of the context shows how large the context was.
                 let is_before = self.points.get(number + 1).is_some_and(|next| next.anew);
                 add(&mut thinned, point, self.stride, |last| {
                     may_lose || !(last.anew || point.anew || is_before)
@@ -220,8 +224,8 @@ impl Series {
     }
 }
 
-/// Adds a point. If the last point is in the same stride, and `may_go` accepts it, the new point
-/// replaces it. The first point always stays, because it shows the start.
+/// Adds a point. If the last point is in the same stride and `may_go` accepts it, the new point
+/// replaces it. The first point is always kept, because it shows where the curve starts.
 fn add(points: &mut Vec<Point>, point: Point, stride: u64, may_go: impl Fn(&Point) -> bool) {
     let is_second = points.len() == 1;
     match points.last_mut() {
@@ -263,8 +267,8 @@ mod tests {
         series.points
     }
 
-    /// A short session keeps each point, and a long one never has too many. The points are in
-    /// order, and the last one is the current context.
+    /// Each point of a short session is kept, and a long session never has too many points. The
+    /// points are in order, and the last one is the current context.
     #[test]
     fn a_long_session_has_as_many_points_as_can_be_told_apart() {
         assert_eq!(series(600, |_| false).len(), 600);
@@ -272,7 +276,7 @@ mod tests {
             let points = series(count, |_| false);
             assert!((200..=MOST_POINTS).contains(&points.len()), "{count}");
             assert!(points.windows(2).all(|two| two[0].at < two[1].at));
-            // A recorded number stays at a nearby point.
+            // When points are merged, a recorded token count is kept at a nearby point.
             let recorded = points.iter().filter_map(|it| Some((it.at, it.recorded?)));
             assert!(recorded.clone().count() > 80);
             assert!(recorded.clone().all(|(at, of)| at - of < 1024));
@@ -280,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Where the context starts again, both ends of the fall stay.
+    /// Where the context starts over, the points before and after are both kept.
     #[test]
     fn falls_are_not_thinned_out() {
         let points = series(20_000, |at| at % 3_333 == 0);
@@ -289,7 +293,7 @@ mod tests {
             assert!(points.iter().any(|point| point.at == at && point.anew));
             assert!(points.iter().any(|point| point.at == at - 1), "{at}");
         }
-        // If there are too many falls, not all can stay.
+        // If the context starts over too often, not all of these points can be kept.
         assert!(series(5_000, |_| true).len() <= MOST_POINTS);
     }
 }

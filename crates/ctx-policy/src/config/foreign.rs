@@ -17,14 +17,16 @@ pub(super) struct Foreign {
     /// The preset that imitates the system.
     #[serde(skip)]
     pub(super) name: &'static str,
-    /// The tables or keys by which a file of this system is recognized; the file has at least one.
+    /// The tables or keys by which a file of this system is recognized. Such a file has at least
+    /// one of them.
     when: Vec<String>,
-    /// The paths at which the tables may be. A table is read from the first path where it exists.
+    /// The paths in the file below which tables may be. A table is read from the first path at
+    /// which it exists.
     roots: Vec<String>,
-    /// Known keys of the system to which no setting corresponds.
+    /// Known keys of the system that correspond to no setting.
     #[serde(default)]
     not_used: Vec<String>,
-    /// The keys of each table with their meanings.
+    /// For each table, its keys with their meanings.
     tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
@@ -32,33 +34,34 @@ pub(super) struct Foreign {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Entry {
-    /// The setting with the same value.
+    /// A setting that takes the same value as the key.
     Setting(String),
-    /// A setting for which each of these values is another word.
+    /// A setting with other values: each pair is a value of the key and the corresponding value of
+    /// the setting.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A time whose unit may be missing, in which case it is `unit`.
+    /// A setting for a time. `unit` is the unit of a time that is given as a plain number.
     Time { to: String, unit: String },
-    /// A part of the number under the key `of`, converted to a share. If that key is missing, the
-    /// number is `otherwise`.
+    /// A setting for a share. The key's value is converted to a share of the number under the key
+    /// `of`, or of `otherwise` if there is no such key.
     Part { to: String, of: String, otherwise: u64 },
-    /// A key without a setting, for which only this value is accepted.
+    /// A key that corresponds to no setting. Only this value is accepted for it.
     Only { only: Value, because: String },
 }
 
 impl Foreign {
-    /// Returns the path of a key in the file that only this system has.
+    /// Returns the path of a key in the file that exists only in this system.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
         let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
         Some(sign)
     }
 
-    /// Returns the name of a table of this system that the file has.
+    /// Returns the name of a table of this system that exists in the file.
     pub(super) fn table_in<'s>(&'s self, root: &Value) -> Option<&'s str> {
         Some(self.tables.keys().find(|table| self.find(table, root).is_some())?)
     }
 
-    /// Finds a table in a file, and its path.
+    /// Returns the path and the content of a table in a file.
     fn find<'v>(&self, table: &str, root: &'v Value) -> Option<(String, &'v Value)> {
         let mut paths = self.roots.iter().map(|root| join(root, table));
         paths.find_map(|path| {
@@ -79,7 +82,7 @@ impl Foreign {
         paths.any(|known| known == path)
     }
 
-    /// Returns the settings to which the keys of the system correspond.
+    /// Returns the settings that correspond to the keys of the system.
     #[cfg(test)]
     pub(super) fn settings(&self) -> impl Iterator<Item = &str> {
         let entries = self.tables.values().flat_map(BTreeMap::values);
@@ -118,7 +121,7 @@ impl Foreign {
     }
 }
 
-/// A table in the file, with the meanings of its keys.
+/// A table in a configuration file, with the meanings of its keys.
 struct ForeignTable<'a> {
     found: &'a Map<String, Value>,
     entries: &'a BTreeMap<String, Entry>,
@@ -126,7 +129,8 @@ struct ForeignTable<'a> {
 }
 
 impl Entry {
-    /// Translates a value into our settings. The error describes the expected value.
+    /// Translates the value of a foreign key into one of our settings. The error describes the
+    /// expected value.
     fn say(
         &self,
         value: &Value,

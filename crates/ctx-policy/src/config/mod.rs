@@ -12,13 +12,14 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, is_json, parse_json5, parse_toml, settings};
 use crate::presets::{names, tree};
 
-/// The key for the name of the preset on which a file builds.
+/// The key that names the preset on which a file is based.
 const PRESET: &str = "preset";
 
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset on which the file builds: the one that it names, or the preset of its system.
+    /// The preset on which the file is based: the preset that the file names, or the preset of its
+    /// system.
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,
@@ -28,9 +29,9 @@ pub struct Config {
 
 /// Reads a configuration file of any format.
 ///
-/// The beginning of the text, or else the `name` of the file, shows whether the text is TOML or
-/// JSON5 (which includes JSON and JSON with comments). The system is recognized by keys that no
-/// other system has; without such keys, `preset` names it, if given.
+/// The format, TOML or JSON5, is recognized by the beginning of the text, or else by the `name` of
+/// the file. JSON5 includes JSON and JSON with comments. The system is recognized by keys that no
+/// other system has. If there are no such keys, `preset` may name the system.
 pub fn read_config(
     text: &str,
     name: Option<&str>,
@@ -66,11 +67,11 @@ pub fn read_config(
     Ok(config)
 }
 
-/// A system, and the path of the key that identifies it.
+/// The path of the key by which a system was recognized, and the system.
 type Signed<'s> = (&'s str, &'s Foreign);
 
-/// Returns the only system whose tables the file has; if there are several, the one that `preset`
-/// names.
+/// Returns the system whose tables exist in the file. If there are several, returns the system that
+/// `preset` names.
 fn by_tables<'s>(
     known: &'s [Foreign],
     root: &Value,
@@ -98,14 +99,14 @@ fn by_tables<'s>(
 fn systems() -> Vec<Foreign> {
     let of = |name| {
         let foreign = Foreign::deserialize(tree(name)?.get("configuration")?);
-        let mut foreign: Foreign = foreign.expect("a preset is valid: a test reads them all");
+        let mut foreign: Foreign = foreign.expect("a test checks that all presets are valid");
         foreign.name = name;
         Some(foreign)
     };
     names().filter_map(of).collect()
 }
 
-/// Returns true if the file has one of our own keys.
+/// Returns true if one of our own keys exists in the file.
 fn is_own(root: &Value) -> bool {
     let known = settings();
     let is_ours = |key: &String| {
@@ -115,7 +116,7 @@ fn is_own(root: &Value) -> bool {
     root.as_object().is_some_and(|root| root.keys().any(is_ours))
 }
 
-/// Reads our own configuration, which may have any of the tables of a policy.
+/// Reads a configuration in our own format, which may have any of the tables of a policy.
 fn read_own(mut root: Value) -> Result<Config, ConfigError> {
     let preset = root.as_object_mut().and_then(|root| root.remove(PRESET));
     let preset = match preset {

@@ -405,7 +405,7 @@ fn a_bare_block_is_of_the_system_whose_keys_it_has() {
     let shared = r#"{"compaction": {"enabled": false, "keepRecentMessages": 7}}"#;
     assert_eq!(
         error(shared),
-        "this file may belong to several systems; name one with --preset: openclaw, sanbot"
+        "this file may belong to several systems; choose one with --preset: openclaw, sanbot"
     );
     for preset in ["openclaw", "sanbot"] {
         let config = read_config(shared, None, Some(preset)).expect("it is named");
