@@ -1,4 +1,5 @@
-//! Shell completion for the values of flags and operands. A flag has the same values in all tools.
+//! Shell completion for the values of flags and operands. The values of a flag are the same in all
+//! tools.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -37,7 +38,7 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
         "show" | "hold" | "release" if tool == "ctx-snapshot" => {
             offered(arg, move |_| snapshots(&line))
         }
-        // These arguments take a snapshot or a file.
+        // These arguments accept either a snapshot or a file.
         "operands" | "diff" if matches!(tool, "ctx-rollback" | "ctx-snapshot") => {
             offered(arg, move |word| {
                 let mut values = snapshots(&line);
@@ -55,7 +56,7 @@ fn takes_files(arg: &Arg) -> bool {
     arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
 }
 
-/// Makes completion of the argument offer those `values` that begin with the typed word.
+/// Lets completion offer the `values` that begin with the typed word.
 fn offered(
     arg: Arg,
     values: impl Fn(&OsStr) -> Vec<CompletionCandidate> + Send + Sync + 'static,
@@ -68,7 +69,7 @@ fn offered(
     }))
 }
 
-/// Returns the session files that match the word, and the folders that may contain some.
+/// Returns the session files that match the word, and the folders that may contain session files.
 fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     let is_session = |path: &Path| {
         let extension = path.extension().and_then(OsStr::to_str);
@@ -76,7 +77,8 @@ fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     };
     let mut found = PathCompleter::any().filter(is_session).complete(word);
     let is_folder = |it: &CompletionCandidate| it.get_value().as_encoded_bytes().ends_with(b"/");
-    // If no session file matches, the session may be in a file with any name.
+    // If no session file matches, offer all files, because a session may be in a file with any
+    // name.
     if found.iter().all(is_folder) {
         found = any_file(word);
     }
@@ -88,7 +90,7 @@ fn any_file(word: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(word)
 }
 
-/// Returns the presets, each with its description.
+/// Returns the names of the presets, each with a description.
 fn presets() -> Vec<CompletionCandidate> {
     let preset = |name: &'static str| {
         let source = ctx_policy::source(name).unwrap_or_default();
@@ -106,7 +108,7 @@ fn head(source: &str) -> String {
     what[..end].trim_end_matches('.').to_owned()
 }
 
-/// Returns the known models with their windows.
+/// Returns the names of the known models, each with the size of its window.
 fn models() -> Vec<CompletionCandidate> {
     let model = |it: &ctx_tokens::Model| {
         let window = format!("a window of {} tokens", it.window);
@@ -137,7 +139,7 @@ fn snapshots(line: &ArgMatches) -> Vec<CompletionCandidate> {
     latest.into_iter().chain(ids.iter().map(snapshot)).collect()
 }
 
-/// Returns the sessions that the store has snapshots of.
+/// Returns the sessions of which the store has snapshots.
 fn sessions(line: &ArgMatches) -> Vec<CompletionCandidate> {
     let mut sessions: BTreeMap<String, (u64, SnapshotId)> = BTreeMap::new();
     for id in ids(line) {
@@ -164,13 +166,13 @@ fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
     let named = line.try_get_one::<PathBuf>("store").ok().flatten().map(|path| of_home(path));
     let usual = || Store::usual_root(|name| std::env::var_os(name));
     let Some(root) = named.or_else(usual) else { return Vec::new() };
-    // Completion changes nothing, so it logs nothing.
+    // Completion changes nothing in the store, so nothing is logged.
     let actor = Actor { tool: String::new(), flags: Vec::new() };
     let store = Store::open(&root, actor, Box::new(Utc::now));
     store.and_then(|store| store.snapshot_ids()).unwrap_or_default()
 }
 
-/// Expands a leading `~`, as the shell does.
+/// Expands `~` at the beginning of a path, as the shell does.
 fn of_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
@@ -182,7 +184,7 @@ fn of_home(path: &Path) -> PathBuf {
 mod tests {
     use super::{head, models, presets};
 
-    /// The description of a preset is the first clause of its comment, which says what it does.
+    /// The description of a preset is the first clause of its comment.
     #[test]
     fn presets_say_what_they_do() {
         assert_eq!(head("# x: this\n# and that; more\n#\n# else\n"), "this and that");
@@ -193,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Every model name that completion offers is known to the tools.
+    /// The tools know every model name that completion offers.
     #[test]
     fn models_can_be_named() {
         let models = models();

@@ -1,7 +1,7 @@
 //! The tools: one module each, and the table that lists them.
 //!
-//! Man pages, completions and the tests of conventions cover all [`TOOLS`]. Each binary names only
-//! its own tool, so that it links only the code it uses.
+//! Man pages, completions and the tests of conventions cover all [`TOOLS`]. The source of each
+//! binary refers only to its own tool, so that only the necessary code is linked.
 
 pub mod completing;
 pub mod in_place;
@@ -12,7 +12,7 @@ pub mod session;
 pub mod store;
 pub mod template;
 
-/// Flags that several tools share, and the options that they resolve to.
+/// Flags that several tools share, and the options into which they are resolved.
 pub mod args {
     pub mod counting;
     pub mod llm;
@@ -43,13 +43,13 @@ use std::process::ExitCode;
 
 use ctx_cli::{Binary, Tool};
 
-/// The entry point of each binary: runs `tool`, whose manual page is `manual`.
+/// Runs `tool`, whose manual page is `manual`. This is the entry point of each binary.
 pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
     let answered = args::model::list_models;
     ctx_cli::main(&Binary { tool, manual, answered, completed: completing::of })
 }
 
-/// Every tool, in alphabetical order.
+/// All tools, in alphabetical order.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::check::TOOL,

@@ -1,9 +1,9 @@
-//! The output of a tool: stdout, or a file that appears completely or not at all. A file that the
-//! output would replace is checked before any input is read.
+//! The output of a tool, which is stdout or a file. A file is written completely or not at all. A
+//! file that the output would replace is checked before any input is read.
 //!
-//! An existing session file is a user's work, and an agent may be appending to it. It is
-//! therefore replaced as in `ctx-compact`: locked, refused if a process has it open for
-//! writing, and saved in a snapshot first. An input file always counts as a session.
+//! An existing session file is a user's work, and an agent may be appending to it. It is therefore
+//! replaced as in `ctx-compact`: locked, refused if a process has it open for writing, and saved in
+//! a snapshot first. A file that is also an input always counts as a session.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
@@ -29,23 +29,23 @@ pub struct OutputArgs {
     /// including the input, is replaced as in ctx-compact: its bytes are saved in the store first,
     /// a file that is open for writing is refused, and lines that an agent appends meanwhile are
     /// kept. ctx-rollback --undo FILE restores it. A report never replaces a session. If another
-    /// program creates or changes FILE during the run, the tool does not touch that file (exit
-    /// status 4).
+    /// program creates or changes FILE during the run, the tool does not write FILE (exit status
+    /// 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// How long the replaced session must have been unchanged.
+    /// How long the session must have been unchanged before it may be replaced.
     #[command(flatten)]
     pub idle: IdleArgs,
 }
 
-/// The flag of tools that only write reports, which never replace a session.
+/// The flag of tools that only write reports. A report never replaces a session.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReportOutputArgs {
     /// Write to FILE instead of stdout
     ///
     /// The tool writes FILE at the end, and only if everything succeeded. It never overwrites a
-    /// session. If another program creates or changes FILE during the run, the tool does not touch
-    /// that file (exit status 4).
+    /// session. If another program creates or changes FILE during the run, the tool does not write
+    /// FILE (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -58,18 +58,20 @@ pub struct InPlaceArgs {
     in_place: bool,
 }
 
-/// The flag of filters that can report what they did as JSON.
+/// The flag of filters that can report their changes as JSON.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ReportArgs {
     /// Print what was done as a JSON object
     ///
-    /// Only with -o or -n, because otherwise the records go to stdout. docs/json.md lists all keys.
+    /// Requires -o or -n, because otherwise the records are written to stdout. docs/json.md lists
+    /// all keys.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
 impl ReportArgs {
-    /// Refuses a report on stdout if the records go there, too. A dry run writes no records.
+    /// Rejects a report on stdout if the records are also written there. A dry run writes no
+    /// records.
     pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<()> {
         if self.json && !dry_run && output.is_stdout() {
             return Err(Failure::new("--json needs stdout, and so do the records")
@@ -83,23 +85,24 @@ impl ReportArgs {
 pub enum Target<'s> {
     /// Stdout.
     Stdout,
-    /// A device or a pipe: there is nothing to replace.
+    /// A device or a pipe, which is written to directly and never replaced.
     Stream(PathBuf),
     /// A file that is not a session. It is created or replaced as a whole, unless another process
-    /// does so first.
+    /// creates or changes it first.
     Plain(OutputTarget),
-    /// A session that will be replaced, with the name that the user gave.
+    /// A session that will be replaced, and its path as given by the user.
     Session(String, PendingReplacement<'s>),
 }
 
-/// The source of the inputs. An input that will be replaced is read from its saved copy.
+/// Opens the inputs. If an input will be replaced by the output, its saved copy is read instead.
 #[derive(Default)]
 pub struct Source {
     copied: Option<(PathBuf, File)>,
 }
 
 impl Source {
-    /// Returns true if the store has the bytes of an input, because that input will be replaced.
+    /// Returns true if the bytes of the input are saved in the store because the output will
+    /// replace it.
     pub fn is_saved(&self) -> bool {
         self.copied.is_some()
     }
@@ -114,23 +117,24 @@ impl Source {
 }
 
 impl InPlaceArgs {
-    /// Returns the flags with the input as the destination if `--in-place` is given.
+    /// Returns the output flags. If `--in-place` is given, the input file is the destination.
     pub fn of(self, output: OutputArgs, file: Option<&PathBuf>) -> OutputArgs {
         if self.in_place { OutputArgs { output: file.cloned(), ..output } } else { output }
     }
 }
 
 impl ReportOutputArgs {
-    /// Like [`OutputArgs::report`].
+    /// Returns the destination of a report, as [`OutputArgs::report`] does.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
         OutputArgs { output: self.output.clone(), idle: IdleArgs::default() }.report(inputs)
     }
 }
 
 impl OutputArgs {
-    /// Returns the source and the destination of a tool that makes a session from its inputs. The
-    /// snapshot of the replaced session is filed under `named` if that session is an input, and
-    /// otherwise under the file's own id. A dry run makes the same checks, but claims nothing.
+    /// Returns the source and the destination for a tool that makes a session from its inputs. If
+    /// the replaced session is an input and `named` is given, the snapshot is stored under the
+    /// session `named`, and otherwise under the file's own id. A dry run makes the same checks but
+    /// does not claim the file.
     pub fn session<'s>(
         &self,
         dry_run: bool,
@@ -150,8 +154,8 @@ impl OutputArgs {
             let succession = succession.map_err(store::failure)?;
             return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
-        // The output ends with the last input, so lines that are appended to another input cannot
-        // follow it.
+        // Lines that are appended to an input can only be kept at the end of the output, which is
+        // not where they belong if there are several inputs.
         let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
         let session = session_of(named, &path)?;
         let succession = store.replace_input(&path, &session, self.idle.get(), growth);
@@ -198,11 +202,11 @@ impl OutputArgs {
     }
 }
 
-/// The present content of the destination.
+/// The current content of the destination.
 enum Occupant {
     /// Nothing, or a file that is not a session.
     Free(Target<'static>),
-    /// A session, and the index of the input if it is one of the inputs.
+    /// A session. If it is also an input, `input` is the index of this input.
     Session { path: PathBuf, input: Option<usize> },
 }
 
@@ -212,14 +216,14 @@ pub struct IdleArgs {
     /// Refuse files changed within DURATION [default: 10m for agents' files]
     ///
     /// An agent keeps its history in memory while it runs, and does not notice changes to its file.
-    /// If a ctx tool wrote the file last, that change does not count. The units are w, d, h, min
-    /// (or m), s and ms.
+    /// A change that was made by a ctx tool does not count. The units are w, d, h, min (or m), s
+    /// and ms.
     #[arg(long, value_name = "DURATION", help_heading = "Store")]
     min_idle: Option<FixedSpan>,
 }
 
 impl IdleArgs {
-    /// Returns the idle time that the flag sets, if any.
+    /// Returns the idle time set by the flag, if any.
     pub fn get(self) -> MinIdle {
         MinIdle(self.min_idle.map(|FixedSpan(asked)| asked))
     }
@@ -229,15 +233,15 @@ impl IdleArgs {
 pub enum Output<'a> {
     /// Stdout.
     Stdout(&'a mut Io),
-    /// A file that is replaced at the end.
+    /// A file that is created or replaced at the end.
     File(Box<AtomicFile>),
-    /// A device or a pipe: there is nothing to replace.
+    /// A device or a pipe, which is written to directly and never replaced.
     Stream(BufWriter<File>),
     /// A session, whose new version is collected in a temporary file.
     Session(Box<SessionOutput<'a>>),
 }
 
-/// A new session and the one that it replaces.
+/// A new session, and the session that it replaces.
 pub struct SessionOutput<'a> {
     name: String,
     succession: PendingReplacement<'a>,
@@ -247,7 +251,7 @@ pub struct SessionOutput<'a> {
 }
 
 impl Target<'_> {
-    /// Opens the output; an existing file stays as it is until [`Output::finish`].
+    /// Opens the output. An existing file is unchanged until [`Output::finish`].
     pub fn open<'a>(self, io: &'a mut Io) -> Result<Output<'a>>
     where
         Self: 'a,
@@ -286,14 +290,15 @@ impl Target<'_> {
 }
 
 impl Output<'_> {
-    /// Adds figures to the audit record, if the output replaces a session.
+    /// Sets the figures for the audit record, which is written if the output replaces a session.
     pub fn set_figures(&mut self, figures: Figures) {
         if let Self::Session(session) = self {
             session.figures = figures;
         }
     }
 
-    /// Completes the output; a file appears only now. Must be called only if everything succeeded.
+    /// Completes the output. If the output is a file, it is only now created or replaced. Must be
+    /// called only if everything succeeded.
     pub fn finish(self) -> Result<()> {
         match self {
             Self::Stdout(io) => io.flush(),
@@ -303,8 +308,8 @@ impl Output<'_> {
         }
     }
 
-    /// Writes the output. `first` stores whatever a reader of the output needs from the store. It
-    /// runs after the snapshot of the replaced session is taken, and before the output becomes
+    /// Writes the output. `first` saves everything in the store that a reader of the output needs.
+    /// It runs after the snapshot of the replaced session is taken and before the output becomes
     /// visible.
     pub fn deliver(
         mut self,
@@ -323,7 +328,7 @@ impl Output<'_> {
         }
     }
 
-    /// Runs `write` on the output. An error for a file includes the file's name.
+    /// Runs `write` on the output. If the output is a file, errors include the name of the file.
     fn with<T>(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         match self {
             Self::Stdout(io) => write(io.out()),
@@ -372,7 +377,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
-        let late = format!("{name} grew meanwhile: {late} kept after the new ones");
+        let late = format!("{name} grew meanwhile: {late} kept at the end");
         match growth {
             Growth::Follows => io.note(late),
             Growth::Stops => io.warn(late),
@@ -383,7 +388,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     }
 }
 
-/// Returns the failure for an error with a temporary file.
+/// Returns the failure for an error that occurred with a temporary file.
 pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
         .hint("set TMPDIR to another folder")
@@ -399,7 +404,7 @@ impl Write for Output<'_> {
     }
 }
 
-/// Returns the failure that an error of [`Output`] contains.
+/// Returns the failure inside an error that an [`Output`] returned.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: io::Error) -> Failure {
     error.downcast::<Failure>().unwrap_or_else(|error| Failure::stdout(&error))

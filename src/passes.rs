@@ -1,4 +1,4 @@
-//! Shows the user the notes and the failures of the engine's passes over a session.
+//! Runs passes of the engine over a session, and shows their notes and failures to the user.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use ctx_llm::TapeError;
 
 use crate::output;
 
-/// Runs a pass over a session, and prints its notes.
+/// Runs a pass over a session, and prints the notes of the pass.
 pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
     let mut notes = Notes::watched(watch());
     let result = pass(&mut notes);
@@ -26,7 +26,7 @@ pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -
     result
 }
 
-/// Returns the failure for an error of a pass over a session.
+/// Converts an error that a pass over a session returned into a failure.
 pub fn failure(error: PassError, name: &str) -> Failure {
     let hint = hint(&error.kind);
     let failure = match error.kind {
@@ -51,22 +51,22 @@ fn within(name: &str, lines: &[u64]) -> String {
     lines.iter().fold(name.to_owned(), |name, line| format!("{name}:{line}"))
 }
 
-/// Returns a hint for the user, if there is one for this kind of error.
+/// Returns the hint to the user for this kind of error, if there is one.
 fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps such lines, --invalid drop leaves them out",
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
-            "name it with --dialect"
+            "name the format with --dialect"
         }
         ErrorKind::Foreign { foreign, .. } | ErrorKind::Unread { foreign: Some(foreign), .. } => {
             foreign.remedy
         }
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
-            "only the API that wrote it can read it; ctx-prune shortens results and keeps it"
+            "only the API that wrote this part can read it; ctx-prune keeps it and shortens results"
         }
         ErrorKind::Unread { foreign: None, .. } => {
-            "it may belong to a message that would be removed; ctx-check --all lists such parts"
+            "this may belong to a message that would be removed; ctx-check --all lists such parts"
         }
         ErrorKind::NoMessageOf(_) => "leave --dialect out: the tool detects the format",
         ErrorKind::LogDocument { dialect, .. } => {
@@ -74,10 +74,10 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             return Some(format!("ctx-convert --to {dialect} -o FILE {lines}").into());
         }
         ErrorKind::ChangedContext => {
-            "use fewer --drop rules: ctx-prune -n shows what each would remove"
+            "use fewer --drop rules: ctx-prune -n shows what each rule would remove"
         }
         ErrorKind::Linked { .. } => {
-            "ctx-compact compacts it as it is; ctx-convert turns it into messages, which this tool can read"
+            "ctx-compact can compact this file; ctx-convert turns it into messages, which this tool can read"
         }
         ErrorKind::TwoFormats { .. } => {
             "no API accepts both: put each format into a file of its own"
@@ -86,26 +86,26 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
         }
         ErrorKind::OtherBeginning => {
-            "FULL is the session that BEFORE was cut from, before any compaction"
+            "FULL must be the uncompacted session of which BEFORE is the beginning"
         }
-        ErrorKind::NoMessage { batch: true } => "give --dialect or --batch to say how to read it",
-        ErrorKind::NoMessage { batch: false } => "give --dialect to say how to read it",
+        ErrorKind::NoMessage { batch: true } => "choose the format with --dialect or --batch",
+        ErrorKind::NoMessage { batch: false } => "choose the format with --dialect",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
         ErrorKind::NoRepair(_) => "ctx-tools cannot write their records",
         ErrorKind::Unloadable(_) => "nothing was written",
         ErrorKind::NewProblem(_) => {
-            "ctx-split keeps calls and results together; were its zones changed?"
+            "ctx-split keeps calls and results together; were the zones changed?"
         }
-        ErrorKind::NotCarried => "without --strict the rest is written",
+        ErrorKind::NotCarried => "without --strict, everything else is written",
         ErrorKind::OldProblem(_) => "--strict refuses such input",
         ErrorKind::NoZones => "ctx-split sets zones: ctx-split FILE | …",
         ErrorKind::OtherZones => "run ctx-split --batch again",
         ErrorKind::EarlyEnd(_) => {
-            "did the stage before this one fail? --partial accepts what arrived"
+            "did the previous tool in the pipeline fail? --partial accepts incomplete input"
         }
         ErrorKind::TooSmall(_) => "raise --budget, or keep and pin less",
         ErrorKind::Tape(TapeError::Missing(_)) => {
-            "session, flags, model and template must be those of the recording"
+            "session, flags, model and template must be as in the recording"
         }
         ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
         ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_) => {
@@ -118,7 +118,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             "ctx-convert makes a new session of what its agent would send"
         }
         ErrorKind::NoSuchLine(_) => {
-            "both files must have the same lines; ctx-compact --batch keeps them"
+            "both files must have equally many lines; ctx-compact --batch keeps all lines"
         }
         ErrorKind::Read(_)
         | ErrorKind::NoConversation(_)
@@ -129,7 +129,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     }))
 }
 
-/// Shows the progress of the engine in the progress line on the terminal.
+/// Forwards the progress of the engine to the progress line on the terminal.
 struct Shown(Progress);
 
 impl Observer for Shown {
@@ -150,7 +150,8 @@ impl Observer for Shown {
     }
 }
 
-/// Returns a watch that shows progress on the terminal, or does nothing if progress is hidden.
+/// Returns a watch that shows progress on the terminal, or that does nothing if no progress is
+/// shown.
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }

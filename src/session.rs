@@ -1,4 +1,5 @@
-//! Reads sessions: the flags that the tools share, and a session whose failures name its file.
+//! Opens and reads sessions: the flags that the tools share, and a wrapper that adds the file name
+//! to errors.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -13,37 +14,37 @@ use ctx_store::is_kept_aside;
 
 use crate::passes;
 
-/// Flags of every tool that reads records.
+/// The flags of every tool that reads records.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub struct ReadArgs {
     /// Input dialect
     ///
-    /// Without it, the tool detects the dialect from the records.
+    /// By default, the tool detects the dialect from the records.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]
     pub dialect: Option<String>,
     /// Read each line as a conversation: {"messages":[…]}
     #[arg(long)]
     pub batch: bool,
-    /// How to treat lines without a JSON object
+    /// How to treat lines that are not JSON objects
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub invalid: Invalid,
 }
 
-/// One opened session.
+/// An opened session.
 pub struct Session {
-    /// The name that the user gave.
+    /// The name of the session, as given by the user.
     pub name: String,
     inner: ctx_engine::Session,
 }
 
 impl ReadArgs {
-    /// Opens the session that an operand names.
+    /// Opens the session at `path`, which is an operand.
     pub fn open(&self, path: &Path) -> Result<Session> {
         self.session(Input::open(path)?)
     }
 
-    /// Returns the session of an input that is already open.
+    /// Reads the session from an input that is already open.
     pub fn session(&self, input: Input) -> Result<Session> {
         let options = Options {
             dialect: self.dialect(),
@@ -61,7 +62,7 @@ impl ReadArgs {
 }
 
 impl Session {
-    /// Returns the session of an input that is already open.
+    /// Reads the session from an input that is already open.
     pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self> {
         let Input { name, reader } = input;
         match ctx_engine::Session::open(reader, options, invalid) {
@@ -70,17 +71,17 @@ impl Session {
         }
     }
 
-    /// Returns the dialect; `None` if the format is unknown.
+    /// Returns the dialect, or `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.inner.dialect()
     }
 
-    /// Calls `handle` for each record until the input ends, except for records that are left out.
+    /// Calls `handle` for each record of the input, except for records that are left out.
     pub fn pass(&mut self, handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) -> Result<()> {
         self.read(|session| session.each(handle))
     }
 
-    /// Passes the session to a function that reads its records.
+    /// Calls `read` with the session of the engine, and adds the file name to its errors.
     pub fn read<T>(
         &mut self,
         read: impl FnOnce(&mut ctx_engine::Session) -> Result<T, PassError>,
@@ -89,7 +90,7 @@ impl Session {
         read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
     }
 
-    /// Checks all records. With `must_be_known`, a record that is not understood is a failure.
+    /// Checks all records. If `must_be_known` is true, an unknown record is a failure.
     pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report> {
         let mut pass = CheckPass::new(plan, self.dialect());
         self.pass(|record| {
@@ -103,38 +104,39 @@ impl Session {
         }
     }
 
-    /// Returns the failure for an error of a pass over this session.
+    /// Converts an error that a pass over this session returned into a failure.
     pub fn failure(&self, error: PassError) -> Failure {
         passes::failure(error, &self.name)
     }
 
-    /// Runs a pass over this session, and prints its notes.
+    /// Runs a pass over this session, and prints the notes of the pass.
     pub fn telling<T>(&self, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
         passes::telling(&self.name, io, pass)
     }
 
-    /// Returns the bad lines read so far.
+    /// Returns the bad lines that were read so far.
     pub fn bad(&self) -> &BadLines {
         self.inner.bad()
     }
 
-    /// Warns about members of a JSON document other than its messages.
+    /// Warns about members of a JSON document that are not its messages.
     pub fn note_document(&self, io: &mut Io) {
         self.telling(io, |notes| self.inner.tell_of_document(notes));
     }
 
-    /// Warns about the bad lines at the end of the input.
+    /// After the end of the input, warns about all bad lines.
     pub fn report(&self, io: &mut Io) {
         self.telling(io, |notes| self.bad().report(notes));
     }
 }
 
-/// Returns how folders are searched: `always`, or only with `--recursive`.
+/// Returns how folders are searched. Unless `always` is true, they are searched only with
+/// `--recursive`.
 pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }
 }
 
-/// Returns the time of the last change of a file, or of the file at stdin.
+/// Returns the time at which a file, or the file at stdin, was last changed.
 pub fn last_change(path: &Path) -> Option<Time> {
     let meta = metadata(path).ok().filter(Metadata::is_file)?;
     Some(Time(meta.modified().ok()?.into()))

@@ -1,4 +1,4 @@
-//! The location of the store, the list of its trash, and its failures as messages for the user.
+//! Finds and opens the store, lists its trash, and converts its errors into messages for the user.
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ use ctx_store::{
 pub struct StoreArgs {
     /// Keep snapshots and memory in DIR [default: ~/.local/state/ctx]
     ///
-    /// The audit log is kept there as well. If `XDG_STATE_HOME` is set, the default is
+    /// The audit log is also kept there. If `XDG_STATE_HOME` is set, the default is
     /// `$XDG_STATE_HOME/ctx`.
     #[arg(long, value_name = "DIR", env = "CTX_HOME", hide_env_values = true)]
     pub store: Option<PathBuf>,
@@ -40,13 +40,14 @@ impl StoreArgs {
         Store::open(&self.root()?, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
 
-    /// Returns the store for a tool that may not need it.
+    /// Returns a store that is opened only if the tool needs it.
     pub fn lazy<'a>(&'a self, tool: &'a Tool, matches: &'a ArgMatches) -> LazyStore<'a> {
         LazyStore { args: self, tool, matches, opened: OnceCell::new() }
     }
 
-    /// Returns whether handles may promise that the original is saved. If a flag names the store,
-    /// they may not, because a reader of the handle searches the default store.
+    /// Returns whether handles may promise that the original is saved. If the store is set by a
+    /// flag, they may not, because `ctx-offload --show` without this flag searches the default
+    /// store.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
         Saved::from(is_saved && !named)
@@ -61,7 +62,7 @@ impl StoreArgs {
     fn root(&self) -> Result<PathBuf> {
         let usual = || Store::usual_root(|name| std::env::var_os(name));
         self.store.clone().or_else(usual).ok_or_else(|| {
-            Failure::new("no place for the store: HOME is not set").hint("name one with --store")
+            Failure::new("no place for the store: HOME is not set").hint("set --store")
         })
     }
 }
@@ -75,7 +76,7 @@ pub struct LazyStore<'a> {
 }
 
 impl LazyStore<'_> {
-    /// Returns the store; the first call opens it.
+    /// Returns the store, which is opened by the first call.
     pub fn get(&self) -> Result<&Store> {
         if let Some(store) = self.opened.get() {
             return Ok(store);
@@ -93,15 +94,15 @@ fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
     given.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
 }
 
-/// Parses the id of a session.
+/// Parses a session id.
 pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
-/// The default of `ctx-gc --grace-days`; lists of the trash also assume it.
+/// The default value of `ctx-gc --grace-days`, which is also assumed when the trash is listed.
 pub const GRACE_DAYS: u32 = 7;
 
-/// Prints the items in the trash, the most recently removed item first.
+/// Prints the items in the trash, beginning with the most recently removed.
 pub fn list_trash(
     store: &Store,
     trashed: &[Trashed],
@@ -143,12 +144,12 @@ fn trash_table(
     listing.for_stdout(columns)
 }
 
-/// Returns the time since `time`; zero if it is in the future.
+/// Returns the time from `time` to `now`, or zero if `time` is in the future.
 pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - time).to_std().unwrap_or_default()
 }
 
-/// Parses the date or time that is the value of `flag`.
+/// Parses the date or time that was given as the value of `flag`.
 pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {
@@ -156,19 +157,19 @@ pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     })
 }
 
-/// Returns the session that the user named, or else the id in the file, or else an id made from the
-/// name and path of the file.
+/// Returns the session id that the user named, or else the id in the file, or else an id made from
+/// the file's name and path.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     match named {
         Some(session) => Ok(session.clone()),
         None if is_stdin(path) => {
-            Err(Failure::new("a session from stdin has no name").hint("give it one: -s ID"))
+            Err(Failure::new("a session from stdin has no name").hint("name it with -s ID"))
         }
         None => SessionId::of_file(path).map_err(failure),
     }
 }
 
-/// Returns the failure that shows the user an error of the store.
+/// Converts an error of the store into a failure with a hint for the user.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: StoreError) -> Failure {
     let failure = match &error {
@@ -192,8 +193,8 @@ pub fn failure(error: StoreError) -> Failure {
             source,
             ..
         } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
-        StoreError::Insecure { .. } => failure.hint("let only its owner write there: chmod 700"),
-        StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
+        StoreError::Insecure { .. } => failure.hint("let only its owner write to it: chmod 700"),
+        StoreError::NotAStore(_) => failure.hint("choose an empty or new directory with --store"),
         StoreError::OtherFile { path, id, .. } => {
             failure.hint(other_file_hint(&id, &path))
         }
@@ -209,7 +210,7 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::NoSnapshotOf(_) => failure
             .hint("name its session with -s ID; ctx-snapshot --list shows all snapshots"),
         StoreError::SeveralSessions { .. } => failure.hint("name one of them with -s ID"),
-        StoreError::Ambiguous { .. } => failure.hint("name one of them, by its number"),
+        StoreError::Ambiguous { .. } => failure.hint("choose one of them by its number"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
         StoreError::NotIdle { min_idle, .. } => failure.hint(format!(
             "end the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
@@ -231,7 +232,7 @@ pub fn failure(error: StoreError) -> Failure {
     }
 }
 
-/// Like [`failure`], but for an error that occurred before the session was changed.
+/// Converts an error of the store that occurred before the session was changed.
 pub fn unchanged(error: StoreError) -> Failure {
     leaves_session(failure(error))
 }
@@ -247,7 +248,7 @@ pub fn leaves_session(failure: Failure) -> Failure {
     }
 }
 
-/// Returns the failure that shows the user an error of a merge into memory files.
+/// Converts an error that occurred while items were merged into memory files.
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {
@@ -265,7 +266,7 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
     ));
 }
 
-/// Warns about edited versions of memory files that a killed run had moved away.
+/// Warns about edited memory files that were moved away by a run that was killed.
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(
@@ -293,7 +294,7 @@ pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
 
 const LIST_HINT: &str = "ctx-snapshot --list shows all snapshots";
 
-/// Returns the hint for a missing snapshot: where it is instead, or which snapshots are nearest.
+/// Returns a hint about a missing snapshot: where the snapshot is, or which snapshots are similar.
 fn snapshot_hint(missing: &MissingSnapshot) -> String {
     match &missing.reason {
         MissingReason::DayInDigits(day) => format!("to name a day, write {day}"),
@@ -301,7 +302,7 @@ fn snapshot_hint(missing: &MissingSnapshot) -> String {
         MissingReason::Elsewhere(id) => {
             let near = nearest(&missing.near);
             let session = SnapshotId::parse(id).map(|id| id.session.to_string());
-            format!("name that one with -s {}{near}", session.unwrap_or_default())
+            format!("add -s {} to use that snapshot{near}", session.unwrap_or_default())
         }
         MissingReason::InTrash(id) => {
             let number = SnapshotId::parse(id).map(|id| id.stamp.sequence.to_string());
@@ -327,7 +328,7 @@ fn nearest(near: &[String]) -> String {
     }
 }
 
-/// Suggests session names that the user may have meant.
+/// Returns a hint with the session names that the user may have meant.
 fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     if in_trash {
         return format!("its snapshots are in the trash: ctx-snapshot --list --trash -s {session}");
@@ -338,7 +339,7 @@ fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     }
 }
 
-/// Suggests the command that restores a snapshot to a path other than its own.
+/// Returns a hint with the command that restores a snapshot to a different path.
 fn other_file_hint(id: &str, path: &Path) -> String {
     let path = shell_word(&path.display().to_string());
     let Some(id) = SnapshotId::parse(id) else {
@@ -356,7 +357,7 @@ mod tests {
 
     use super::{other_file_hint, session_hint, snapshot_hint};
 
-    /// Each reason why a snapshot is missing has a hint of its own.
+    /// For each reason why a snapshot is missing, there is a different hint.
     #[test]
     fn what_to_do_depends_on_where_it_is() {
         let id = |n: u32| format!("other-20261121T234307.123456Z-000{n}");
@@ -369,7 +370,7 @@ mod tests {
             (
                 MissingReason::Elsewhere(id(2)),
                 vec![id(1)],
-                format!("name that one with -s other, or take the nearest, {}", id(1)),
+                format!("add -s other to use that snapshot, or take the nearest, {}", id(1)),
             ),
             (
                 MissingReason::InTrash(id(2)),

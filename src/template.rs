@@ -1,19 +1,20 @@
-//! Renders templates for output such as the HTML page, metrics, and formats of other programs.
+//! Renders the templates of the HTML page, of metrics, and of other output.
 
 use ctx_cli::{Listing, aligned, labelled, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
-/// Renders the template. `escape` is applied to the values, which may contain text from outside.
+/// Renders the template. `escape` is applied to the values, because they may contain untrusted
+/// text.
 pub fn filled(template: &str, escape: fn(&str) -> String, values: Value) -> String {
     let filled = environment(escape).and_then(|it| it.render_str(template, values));
-    filled.expect("tests fill every part of a template")
+    filled.expect("the tests render every part of each template")
 }
 
 fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
-    // Lines that contain only tags produce no output.
+    // Lines of a template that contain only tags produce no output.
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     environment.set_syntax(syntax.build()?);

@@ -16,7 +16,7 @@ pub struct CountingArgs {
     /// Count tokens with this encoding [default: the model's, or `o200k_base`]
     #[arg(long, value_name = "NAME", value_parser = encodings(), help_heading = "Input")]
     pub encoding: Option<Encoding>,
-    /// The model whose tokens are counted.
+    /// The model for which tokens are counted.
     #[command(flatten)]
     pub models: ModelArgs,
 }
@@ -26,26 +26,26 @@ fn encodings() -> impl TypedValueParser<Value = Encoding> {
         .try_map(|name| name.parse::<Encoding>())
 }
 
-/// The counter that the flags choose.
+/// The token counter and the model that the flags select.
 #[derive(Clone, Copy)]
 pub struct Counting {
     /// The counter of messages.
     pub counter: MessageCounter,
-    /// The model, if one was named.
+    /// The model, if the user named one.
     pub model: Option<&'static Model>,
-    /// The full name of the model, if the user typed a short one.
+    /// The full name of the model, if the user typed a short name.
     pub full_name: Option<&'static str>,
 }
 
 impl CountingArgs {
-    /// Resolves the flags; a model that is not in the table is a usage error.
+    /// Resolves the flags. If the model is not in the table, this is a usage error.
     pub fn resolve(&self) -> Result<Counting> {
         self.resolve_under(None)
     }
 
-    /// Resolves the flags; the policy supplies the encoding if no flag does.
+    /// Resolves the flags. If no flag sets the encoding, it is taken from the policy.
     pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting> {
-        let model = self.models.resolve("for another model, give --encoding NAME")?;
+        let model = self.models.resolve("for other models, use --encoding NAME")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
         let of_model = model.map(|model| model.encoding);
         let encoding = self.encoding.or(of_policy).or(of_model).unwrap_or_default();
@@ -55,12 +55,12 @@ impl CountingArgs {
 }
 
 impl Counting {
-    /// Returns true if the encoding is the named model's own.
+    /// Returns true if the encoding is exactly that of the named model.
     pub fn is_exact(&self) -> bool {
         self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }
 
-    /// Reports the full name of the model if the user typed a short one.
+    /// Reports the full name of the model if the user typed a short name.
     pub fn report_name(&self, io: &mut Io) {
         if let Some(full) = self.full_name {
             let day = Model::listed_on();
@@ -70,7 +70,7 @@ impl Counting {
         }
     }
 
-    /// Reports the model, and warns if the encoding is not the model's own.
+    /// Reports the model, and warns if its exact encoding is not available.
     pub fn report(&self, io: &mut Io) {
         self.report_name(io);
         if let Some(model) = self.model
@@ -98,13 +98,13 @@ pub struct TriggerArgs {
 }
 
 impl TriggerArgs {
-    /// Returns true if any of the flags was given.
+    /// Returns true if the user gave any of these flags.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Resolves the flags; the policy supplies the limits that no flag sets. Without a policy and
-    /// without any limit, the trigger is the default share of the window.
+    /// Resolves the flags. Limits that no flag sets are taken from the policy. If there is neither
+    /// a policy nor a limit, the trigger is the default share of the window.
     pub fn resolve(&self, policy: Option<&Policy>, counting: &Counting) -> Triggers {
         if policy.is_some_and(|policy| !policy.enabled) {
             return Triggers::default();
@@ -115,7 +115,7 @@ impl TriggerArgs {
         if policy.is_none() && triggers.is_empty() {
             triggers.share = Some(DEFAULT_SHARE);
         }
-        // The overflow trigger needs a request that the model refused.
+        // The overflow trigger applies only if the user says that the model rejected the session.
         triggers.on_overflow =
             self.overflow && policy.is_none_or(|policy| policy.trigger.on_overflow);
         triggers

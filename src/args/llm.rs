@@ -1,5 +1,5 @@
-//! The flags and environment variables of the summary method `llm`, the same in every tool that
-//! asks a model.
+//! The flags and environment variables of the summary method `llm`, which are the same in all tools
+//! that use a model.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,10 +20,11 @@ use ctx_engine::summarize::{Model, ModelSource, Window, Writer};
 /// The length of a summary in tokens if neither a flag nor the user's template sets one.
 const SUMMARY_TOKENS: u64 = 500;
 
-/// The longest wait for a connection to the server. `--llm-timeout` limits the wait for the answer.
+/// The longest wait for a connection to the server. The wait for the response is limited by
+/// `--llm-timeout`.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The model, its server and its prompt.
+/// The flags for the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Language model")]
 pub struct LlmArgs {
@@ -55,36 +56,36 @@ pub struct LlmArgs {
     /// the list of --list-models or has public weights.
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
-    /// Wait up to SECONDS for an answer
+    /// Wait up to SECONDS for a response
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
     /// Ask up to N times [default: 3, or the policy's]
     ///
-    /// The model is asked again if it gives no usable answer.
+    /// The model is asked again if it gives no usable response.
     #[arg(long, value_name = "N", value_parser = parse_tries)]
     llm_tries: Option<u64>,
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
     /// The n-th wait is n times as long. If the server says when to retry, the tool waits until
-    /// then. No wait is longer than a minute.
+    /// then, but never longer than a minute.
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
-    /// Save questions and answers in DIR, without the key
+    /// Record requests and responses in DIR, without the key
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     record: Option<PathBuf>,
-    /// Use the answers recorded in DIR instead of a server
+    /// Use the responses recorded in DIR instead of a server
     ///
-    /// The tool fails if a question was not recorded: session, flags, model and template must be
+    /// The tool fails if a request was not recorded. The session, flags, model and template must be
     /// the same as in the recording.
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
     /// Prompt: default, synapse, sanbot, or a file
     ///
-    /// The prompt synapse asks for eight sections, sanbot for four. The summary that default asks
-    /// for has headings in the language of the user's messages. A file must contain {{transcript}},
-    /// and may contain {{earlier}}, {{instructions}} and {{target}}. A first line <!-- target: 500
-    /// --> sets the length of the summary in tokens if no flag does [default: default, or the
-    /// policy's]
+    /// The prompt synapse asks for eight sections, and sanbot for four. The prompt default asks for
+    /// headings in the language of the user's messages. A file must contain {{transcript}}, and may
+    /// contain {{earlier}}, {{instructions}} and {{target}}. If no flag sets the length of the
+    /// summary in tokens, a file may set it in its first line, for example as <!-- target: 500 -->
+    /// [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
     /// What the summary should stress
@@ -92,14 +93,14 @@ pub struct LlmArgs {
     instructions: Option<String>,
     /// What to do if no model answers
     ///
-    /// The default comes from the policy. It is fail if --method llm is given as a flag and the
-    /// policy names no other summary.
+    /// The default is the policy's fallback. If the policy has none and --method llm is given as a
+    /// flag, the default is fail.
     #[arg(long, value_enum, value_name = "HOW")]
     pub on_failure: Option<Fallback>,
 }
 
 impl LlmArgs {
-    /// Returns true if a server is named, or recorded answers replace it.
+    /// Returns true if a server is named or its responses are replaced by a recording.
     pub fn has_server(&self) -> bool {
         self.replay.is_some() || self.url().is_some()
     }
@@ -108,7 +109,7 @@ impl LlmArgs {
         self.llm_url.as_deref().filter(|url| !url.trim().is_empty())
     }
 
-    /// Returns the source of answers; `None` if no server is named.
+    /// Returns the source of responses, or `None` if no server is named.
     fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
@@ -141,7 +142,7 @@ impl LlmArgs {
         })
     }
 
-    /// Returns the number of attempts and the time between them.
+    /// Returns the number of attempts and the time to wait between them.
     fn retry(&self) -> RetryPolicy {
         let usual = ctx_policy::Policy::default().summary;
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
@@ -151,7 +152,8 @@ impl LlmArgs {
         }
     }
 
-    /// Takes from the policy what neither a flag nor the environment sets.
+    /// Returns these settings, with the policy's values for everything that neither a flag nor the
+    /// environment sets.
     #[must_use]
     pub fn under(&self, summary: &Summary) -> Self {
         let mut llm = self.clone();
@@ -164,7 +166,7 @@ impl LlmArgs {
         llm
     }
 
-    /// Refuses flags about a model if the method does not use one.
+    /// Rejects flags about a model if the method does not use a model.
     pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<()> {
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
@@ -176,9 +178,9 @@ impl LlmArgs {
         })
     }
 
-    /// Returns the summary writer for these flags; without a server, a writer that uses no model.
+    /// Returns the summary writer for these flags. If no server is named, the writer uses no model.
     pub fn writer(&self, target: Option<u64>, mut warn: impl FnMut(String)) -> Result<Writer> {
-        // A mistake in the template is reported even if the template is not used.
+        // Read the template even if it is not used, so that mistakes in it are reported.
         let template = self.template()?;
         let must_answer = matches!(self.on_failure, None | Some(Fallback::Fail));
         let offline = match self.on_failure {
@@ -240,7 +242,7 @@ fn parse_tries(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Returns the key of the server, if there is one.
+/// Returns the key to send to the server, if any.
 fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>> {
     let chosen = ChosenKey::of(endpoint, |name| std::env::var_os(name)).map_err(|error| {
         Failure::new(&error)

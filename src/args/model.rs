@@ -1,16 +1,16 @@
-//! The model whose tokens are counted, and the list of known models.
+//! The flags that name a model or list the known models.
 
 use clap::{ArgMatches, Args};
 use ctx_cli::{Failure, Io, Listing, Result, json_line, question};
 use ctx_tokens::Model;
 use serde::Serialize;
 
-/// The flags that name the model and list the known ones.
+/// The flags that name a model or list the known models.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
     /// Count with the encoding and the window of this model
     ///
-    /// Short names work, too: sonnet is the newest Sonnet in the list that --list-models prints.
+    /// Short names also work: sonnet is the newest Sonnet in the list that --list-models prints.
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub model: Option<String>,
     /// Print the known models with their windows, and exit
@@ -31,13 +31,13 @@ impl ModelArgs {
         self.full_name().or(self.model.as_deref())
     }
 
-    /// Returns the full name of the model if the user gave a short one.
+    /// Returns the full name of the model if the user typed a short name.
     pub fn full_name(&self) -> Option<&'static str> {
         self.model.as_deref().and_then(ctx_tokens::full_name)
     }
 }
 
-/// Prints the known models for `--list-models`. Returns true if the flag is given.
+/// Prints the known models if the flag `--list-models` is given. Returns true if it is.
 pub fn list_models(matches: &ArgMatches, io: &mut Io) -> Result<bool> {
     let matches = matches.subcommand().map_or(matches, |(_, of_command)| of_command);
     let has = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
@@ -57,12 +57,13 @@ fn unknown(name: &str, otherwise: &str) -> Failure {
 /// The largest number of suggestions for an unknown model.
 const PROPOSED: usize = 3;
 
-/// Returns known model names that the user may have meant, the most similar first.
+/// Returns the names of known models that the user may have meant, the most similar first.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let shorts = Model::short_names().iter().map(|(short, _)| *short);
     let known = shorts.chain(Model::all().iter().map(|model| model.prefix));
-    // A third of the letters may be wrong, or one word may match, as in `sonnet-4-5` and `claude3`.
+    // A name is similar if at most a third of the letters are wrong, or if a word in it matches, as
+    // in `sonnet-4-5` and `claude3`.
     let most = (name.len() / 3).max(1);
     let plain = |name: &str| name.replace(['-', '.', '_', ' '], "");
     let words = name.split(|c: char| !c.is_ascii_alphabetic());
@@ -79,7 +80,7 @@ fn similar(name: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// A model as `--list-models --json` prints it.
+/// A model in the output of `--list-models --json`.
 #[derive(Serialize)]
 struct ModelRow {
     model: &'static str,
@@ -108,8 +109,8 @@ fn rows() -> impl Iterator<Item = ModelRow> {
     })
 }
 
-/// Formats the list as a table. The only column that may be empty comes last, so that awk and sort
-/// can use the others.
+/// Formats the list as a table. The only column that may be empty is the last, so that awk and sort
+/// can use the columns before it.
 fn table() -> String {
     let mut listing = Listing::new("MODEL|>WINDOW|ENCODING|COUNT|SHORT NAME");
     for model in rows() {
@@ -134,7 +135,7 @@ fn table() -> String {
 mod tests {
     use super::similar;
 
-    /// Typing errors, other spellings and incomplete names get suggestions.
+    /// There are suggestions for typing errors, other spellings and incomplete names.
     #[test]
     fn near_models_are_proposed() {
         for (name, first) in [

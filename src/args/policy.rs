@@ -12,7 +12,7 @@ use ctx_policy::{Config, Layer, Policy, names, preset};
 
 const DEFAULT: &str = "default";
 
-/// Flags of all tools that use a policy.
+/// The flags of all tools that use a policy.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
@@ -31,7 +31,8 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// Returns the policy before other flags override it; the preset `default` if none is named.
+    /// Returns the policy before any other flags are applied. If the user named no policy, it is
+    /// the preset `default`.
     pub fn policy(&self, io: &mut Io) -> Result<Policy> {
         let config = self.config().map(|path| read(path, self.preset(), io)).transpose()?;
         let named = config.as_ref().and_then(|config| config.preset.as_deref());
@@ -45,8 +46,9 @@ impl PolicyArgs {
         Ok(policy.layer(&environment).layer(&self.assigned()?))
     }
 
-    /// Returns the policy for a tool that can do without one; `None` unless a flag or a variable
-    /// names a policy. If only `--set` is given, the policy has no other settings than these.
+    /// Returns the policy for a tool that does not need one, or `None` if neither a flag nor a
+    /// variable names a policy. If only `--set` is given, the built-in policy with these settings
+    /// is returned.
     pub fn named(&self, io: &mut Io) -> Result<Option<Policy>> {
         let policy = if self.preset().is_some() || self.config().is_some() {
             self.policy(io)?
@@ -69,7 +71,7 @@ impl PolicyArgs {
         layer.map_err(|error| Failure::new(format_args!("--set: {error}")))
     }
 
-    // An empty variable counts as unset.
+    // An empty environment variable counts as unset.
     fn preset(&self) -> Option<&str> {
         self.preset.as_deref().filter(|name| !name.is_empty())
     }

@@ -1,8 +1,9 @@
-//! Counts the attempts that did not make a session smaller. The session's newest snapshot records
-//! the count, so that a nightly job does not repeat hopeless attempts.
+//! Counts the failed attempts to make a session smaller, so that a nightly job does not repeat
+//! hopeless attempts. The count is stored in the session's newest snapshot.
 //!
-//! An attempt is a whole run with all fallbacks of its policy. A run that failed because a model
-//! gave no answer or the disk was full says nothing about the session, so it is not counted.
+//! An attempt is a whole run with all fallbacks of its policy. Runs that failed for reasons other
+//! than the session are not counted, for example because a model gave no response or the disk was
+//! full.
 
 use ctx_cli::Result;
 use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
@@ -13,31 +14,32 @@ use serde_json::{Value, json};
 use super::{OPERATION, SessionFile, figures};
 use crate::store::unchanged;
 
-/// The failed attempts of a session, as stored in `meta.json` of a snapshot.
+/// The failed attempts of a session, which are stored in `meta.json` of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct FailedAttempts {
     count: u64,
     /// The size of the session in tokens at the last attempt.
     tokens: u64,
-    /// The target of the last attempt in tokens; `None` if it had no target.
+    /// The target of the last attempt in tokens, or `None` if it had no target.
     #[serde(default)]
     target: Option<u64>,
 }
 
 impl FailedAttempts {
-    /// Reads the stored attempts. An unreadable value counts as no attempt.
+    /// Reads the stored attempts. A value that cannot be read counts as no attempts.
     fn of(value: Option<Value>) -> Self {
         value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 
-    /// Returns true if `target` is easier to reach than that of the last attempt, or if there is no
-    /// target any more.
+    /// Returns true if `target` is easier to reach than the target of the last attempt, or if there
+    /// is no longer any target.
     fn is_easier(self, target: Option<u64>) -> bool {
         self.target.is_some_and(|then| target.is_none_or(|now| now > then))
     }
 
-    /// Adds an attempt. Only an easier target resets the count. A session that has grown is tried
-    /// again but keeps its count, so that the failure is not reported again.
+    /// Adds a failed attempt. Only an easier target resets the count. If the session has grown,
+    /// compaction is tried again, but the count continues, so that the failure is not reported
+    /// again.
     fn and_one(self, tokens: u64, target: Option<u64>) -> Self {
         let count = if self.is_easier(target) { 1 } else { self.count + 1 };
         Self { count, tokens, target }
@@ -45,8 +47,8 @@ impl FailedAttempts {
 }
 
 impl SessionFile<'_> {
-    /// Returns true if as many attempts as the policy allows have failed in a row, and since then
-    /// neither the session has grown nor the target has become easier.
+    /// Returns true if the maximum number of attempts have failed in a row, and since then the
+    /// session has not grown and the target has not become easier.
     pub(super) fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
         if self.options.force {
             return false;
@@ -57,7 +59,7 @@ impl SessionFile<'_> {
         attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
 
-    /// Records an attempt that had no result in the audit log, and counts it.
+    /// Counts an attempt that had no result, and records it in the audit log.
     pub(super) fn record_failure(
         &self,
         compaction: &mut Compaction<'_>,
@@ -88,7 +90,7 @@ impl SessionFile<'_> {
         if count == self.options.policy.target.max_attempts {
             report.attention = Attention::LastTime;
         } else if self.options.only_if_due {
-            // A nightly job reports the failure only once, at the last attempt.
+            // A nightly job reports the failure only once, after the last attempt.
             report.attention = Attention::None;
         }
         Ok(())

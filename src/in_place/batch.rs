@@ -1,4 +1,5 @@
-//! Compacts a batch file in place. Each line is a conversation; the file is replaced as a whole.
+//! Compacts a batch file in place. Each line of the file is a conversation. The file is replaced as
+//! a whole.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -14,7 +15,8 @@ use super::{FileReport, OPERATION, SessionFile, daily_entry, figures};
 use crate::store::{self, unchanged};
 
 impl SessionFile<'_> {
-    /// Compacts the conversation in each line, `jobs` lines at a time, or previews the result.
+    /// Compacts the conversation in each line of the file, or previews the result. Processes `jobs`
+    /// lines at a time.
     pub fn run_batch(
         &self,
         jobs: NonZeroUsize,

@@ -1,5 +1,5 @@
-//! Compacts a session file in place: claims the file, saves its bytes in the store, and replaces it
-//! atomically. This module connects the engine with the store.
+//! Compacts a session file in place: claims the file, saves its bytes in the store, and replaces
+//! the file atomically. This module connects the engine with the store.
 
 mod attempts;
 mod batch;
@@ -37,10 +37,10 @@ use self::offloading::Offloading;
 use crate::passes;
 use crate::store::{self, merge_failure, unchanged};
 
-/// The name of a compaction in the audit log.
+/// The name of the operation in the audit log.
 const OPERATION: &str = "compact";
 
-/// One session file, and how to compact it.
+/// A session file, and everything that is needed to compact it.
 #[derive(Clone, Copy)]
 pub struct SessionFile<'a> {
     /// The user's options.
@@ -55,30 +55,31 @@ pub struct SessionFile<'a> {
     pub path: &'a Path,
     /// The dialect, if the user named one.
     pub dialect: Option<&'static dyn Dialect>,
-    /// What to do with bad lines.
+    /// How bad lines are treated.
     pub invalid: Invalid,
-    /// The time of the file's last change, if it shows when the model was last called.
+    /// The time of the file's last change, if it may be used as the time of the model's last call.
     pub last_change: Option<Time>,
-    /// How long the file must have been unchanged.
+    /// How long the file must have been unchanged before it may be replaced.
     pub min_idle: MinIdle,
 }
 
-/// The result for a file.
+/// The result of compacting a file.
 #[derive(Debug, Default)]
 pub struct FileReport {
     /// The report of the compaction.
     pub report: Report,
-    /// The old file, if another process still has it open.
+    /// The path of the old file, if another process still has it open.
     pub retained: Option<PathBuf>,
-    /// Versions of memory files that people edited and a killed run moved away.
+    /// Memory files that were edited by a user and then moved away by a run that was killed.
     pub edits: Vec<PathBuf>,
-    /// The error that kept the summary out of the store, or the compaction out of the daily log.
+    /// The error because of which the summary is not in the store or the compaction is not in the
+    /// daily log.
     pub late_error: Option<StoreError>,
-    /// In a preview, the reason why a real run would refuse the file for now.
+    /// In a preview, the reason why a real run would currently refuse the file.
     pub refused: Option<StoreError>,
-    /// The errors for unreferenced files that could not be deleted.
+    /// The errors that occurred when unreferenced files were deleted.
     pub not_deleted: Vec<StoreError>,
-    /// The entries that were added to the memory files, which the daily log lists.
+    /// The entries that were added to the memory files. They are also listed in the daily log.
     entries: Vec<String>,
 }
 
@@ -93,8 +94,9 @@ impl SessionFile<'_> {
         }
     }
 
-    /// Previews the result. It fails if the run would fail. If the run would only refuse for now,
-    /// because an agent may be working, the report contains the result and the refusal.
+    /// Previews the result. Fails if a real run would fail. If a real run would currently refuse
+    /// the file because an agent may be working, the report contains both the result and the
+    /// refusal.
     fn preview(&self, notes: &mut Notes) -> Result<FileReport> {
         let would_act = self.options.policy.enabled;
         let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;
@@ -173,7 +175,7 @@ impl SessionFile<'_> {
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
             let path = summary_path(self.store, self.session);
             done.report.summary_file = Some(path.display().to_string());
-            // The audit record of the compaction already contains the figures.
+            // The figures are already in the audit record of the compaction.
             let (messages, text) = (summary.messages, &summary.text);
             let figures = Figures::default();
             let appended = append_summary(self.store, self.session, messages, text, figures);
@@ -188,7 +190,7 @@ impl SessionFile<'_> {
         Ok(done)
     }
 
-    /// Ends a run that does not compact the session, which stays unchanged.
+    /// Ends a run that does not compact the session. The session file does not change.
     fn leave(
         &self,
         step: Step,
@@ -202,8 +204,8 @@ impl SessionFile<'_> {
                 compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
                 self.remember(&reader.finish(), done).map_err(merge_failure)?;
                 compaction.report.end(Outcome::Flushed);
-                // Every run flushes until the limit is reached, so only runs with new entries are
-                // logged.
+                // Until the session is compacted, every run is a flush, so only runs with new
+                // entries are logged.
                 if !done.entries.is_empty() {
                     let entry = daily_entry(self.session, &compaction.report, &done.entries);
                     done.late_error = entry.log(self.store).err();
@@ -245,7 +247,7 @@ impl SessionFile<'_> {
             NewFile::Whole(lines) => {
                 let failure = |error| self.failure(error);
                 let document = source.as_document(&lines).map_err(failure)?;
-                // Appended lines would make the JSON document invalid.
+                // If other processes appended lines, the JSON document would be invalid.
                 let replacement = match &document {
                     Some(_) => replacement.unless_it_grows(),
                     None => replacement,
@@ -268,14 +270,14 @@ impl SessionFile<'_> {
             done.report.snapshot = Some(before.id.to_string());
             done.report.late_bytes = late_bytes;
             done.retained = retained;
-            // A failure to log does not undo the compaction.
+            // If the daily log cannot be written, the compaction is still valid.
             let entry = daily_entry(self.session, &done.report, &done.entries);
             done.late_error = entry.log(self.store).err();
         }
         Ok(())
     }
 
-    /// Claims the file, and opens its bytes.
+    /// Claims the file for a replacement, and opens the bytes that it has now.
     fn claim(&self) -> Result<(Replacement<'_>, FixedFile)> {
         let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;
@@ -311,7 +313,7 @@ impl SessionFile<'_> {
     }
 }
 
-/// Returns the entry of a compaction for the daily log.
+/// Returns the entry in the daily log for a compaction or a flush.
 fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> DailyEntry {
     let mut what = if report.outcome == Outcome::Flushed {
         "written into the memory files, session unchanged".to_owned()
@@ -332,7 +334,8 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
     DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
 }
 
-/// Returns the figures of a compaction for the audit log: numbers and fixed words, no content.
+/// Returns the figures of a compaction for the audit log. They consist of numbers and fixed words,
+/// and contain no text from the session.
 pub fn figures(report: &Report) -> Figures {
     let survived = report.survived.iter().map(|(class, it)| {
         (*class, ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost })
@@ -371,16 +374,17 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     }
 }
 
-/// Extracts memory items from the messages of a session, in a thread of its own if the system can
-/// start one.
+/// Extracts memory items from the messages of a session, in a separate thread if one can be
+/// started.
 enum ItemReader {
     Threaded(ExtractionThread),
     Alone(Items),
 }
 
-/// A thread that extracts memory items. It receives several messages at a time, because waking it
-/// takes as long as reading many short messages. It sends the messages back, because a thread that
-/// frees memory of another thread has to wait for that thread's allocator.
+/// A thread that extracts memory items. It receives several messages at a time, because waking a
+/// thread takes as long as reading many short messages. It sends the messages back to be freed,
+/// because freeing memory that another thread allocated requires waiting for that thread's
+/// allocator.
 struct ExtractionThread {
     sender: SyncSender<Vec<Entry>>,
     finished: Receiver<Vec<Entry>>,
@@ -390,21 +394,21 @@ struct ExtractionThread {
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// The number of messages that the extraction thread receives at a time.
+/// The number of messages that are sent to the extraction thread at a time.
 const PORTION: usize = 16;
-/// The number of such portions that may wait for the thread.
+/// The number of portions that may be waiting for the extraction thread.
 const WAITING: usize = 4;
 
-/// The largest number of distinct items that are kept for one session. If there are more, half of
-/// them are dropped: first the oldest items about tool calls and errors, then the oldest of all
-/// others.
+/// The maximum number of distinct items that are kept for one session. If there are more, half of
+/// the items are dropped: first the oldest items about tool calls and errors, and then the oldest
+/// items of other kinds.
 const MOST_ITEMS: usize = 1 << 15;
 
 struct Items {
     extractor: Extractor,
     list: Vec<MemoryItem>,
-    /// The hashes of the listed items. A memory file contains each text only once, but a long
-    /// session repeats most of its calls.
+    /// The hashes of the items in `list`. They are used to skip repeated items: a long session
+    /// repeats most of its calls, but a memory file contains each text only once.
     known: HashSet<u64>,
 }
 
@@ -452,7 +456,7 @@ impl ItemReader {
                 for (message, line, date) in &entries {
                     items.read(message, *line, *date);
                 }
-                // Sending fails only if the messages are no longer needed.
+                // Sending fails only if the receiver is gone, which no longer needs the messages.
                 let _ = done.send(entries);
             }
             items
@@ -466,7 +470,7 @@ impl ItemReader {
         }
     }
 
-    /// Returns the items from all messages read.
+    /// Returns the items from all messages that were read.
     fn finish(self) -> Vec<MemoryItem> {
         let items = match self {
             Self::Threaded(thread) => thread.finish(),
@@ -495,7 +499,7 @@ impl ExtractionThread {
 
     fn send(&mut self) {
         self.finished.try_iter().for_each(drop);
-        // This fails only if the thread has panicked; `finish` passes the panic on.
+        // Sending fails only if the thread has panicked. `finish` will then resume the panic.
         let _ = self.sender.send(std::mem::take(&mut self.next));
     }
 

@@ -15,8 +15,8 @@ use super::{FileReport, SessionFile};
 use crate::offload::{Offloader, Plan, Restorer};
 use crate::store::{failure, unchanged};
 
-/// A session whose large results have been moved into files. The files are made durable just before
-/// the session is replaced.
+/// The state of a session whose large results have been moved into files. The files become durable
+/// just before the session file is replaced.
 pub(super) struct Offloading<'a> {
     left: Option<(Content, bool)>,
     originals: Option<StoredOriginals<'a>>,
@@ -24,7 +24,7 @@ pub(super) struct Offloading<'a> {
     offloader: RefCell<Offloader<'a>>,
 }
 
-/// Replaces references to offloaded files with the results in these files.
+/// Replaces references to offloaded files with the results that the files contain.
 struct StoredOriginals<'a> {
     reading: Reading,
     restorer: RefCell<Restorer<'a>>,
@@ -47,7 +47,7 @@ impl Originals for StoredOriginals<'_> {
 }
 
 impl<'a> Offloading<'a> {
-    /// Moves large results into files; `None` if the policy does not ask for it.
+    /// Moves large results into files. Returns `None` if the policy does not require this.
     pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
         let policy = &file.options.policy.offload;
         let Some(min_tokens) = policy.min_tokens else { return Ok(None) };
@@ -69,7 +69,7 @@ impl<'a> Offloading<'a> {
         if policy.restore_before_summary {
             let mut restorer =
                 Restorer::new(file.store, file.session, template).map_err(of_store)?;
-            // The store does not list these results yet.
+            // The results that were just moved are not yet recorded in the store.
             restorer.preview(&offloader.results);
             restorer.unavailable = Some(policy.unavailable.clone());
             originals = Some(StoredOriginals { reading, restorer: RefCell::new(restorer) });
@@ -82,7 +82,7 @@ impl<'a> Offloading<'a> {
         }))
     }
 
-    /// Returns what the compaction needs to know about the moved results.
+    /// Returns the data about the moved results that the compaction needs.
     pub(super) fn offloaded(&self) -> Offloaded<'_> {
         Offloaded {
             left: self.left.as_ref().map(|(left, is_enough)| (left, *is_enough)),
@@ -92,17 +92,17 @@ impl<'a> Offloading<'a> {
     }
 
     /// Makes the files durable, and records which results they replace. Must be called before the
-    /// session at `path` names the files.
+    /// session at `path` refers to the files.
     pub(super) fn finish(&self, path: &Path) -> Result<()> {
-        // `ctx-gc` looks for the session at its real path.
+        // `ctx-gc` will look for the session at its real path.
         let live = real_path(path).ok();
         self.offloader.borrow_mut().finish(&[live]).map_err(unchanged)
     }
 }
 
 impl SessionFile<'_> {
-    /// Moves offloaded files into the trash if no transcript of the session names them: the summary
-    /// covers their content, and the snapshot contains the results themselves.
+    /// Moves offloaded files into the trash if no transcript of the session refers to them. Their
+    /// content is covered by the summary, and the snapshot contains the results themselves.
     pub(super) fn delete_unreferenced(
         &self,
         offloaded: Option<Offloaded<'_>>,

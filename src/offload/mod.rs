@@ -1,4 +1,4 @@
-//! Moves tool results out of a session into files of the store, puts them back, and finds them by
+//! Moves tool results from a session into files in the store, restores them, and finds them by
 //! their hashes.
 
 mod original;
@@ -22,19 +22,20 @@ use crate::store::failure;
 
 pub use original::{OriginalError, OriginalQuery, Referred, original, referred};
 
-/// The default of `ctx-offload --min-tokens`.
+/// The default value of `ctx-offload --min-tokens`.
 pub const MIN_TOKENS: u64 = 2000;
 
-/// The results to offload, and the text that replaces them.
+/// Determines which results are moved out, and the text that replaces them.
 #[derive(Clone)]
 pub struct Plan {
     /// Results with at least this many tokens are moved out.
     pub min_tokens: u64,
-    /// The number of freed tokens after which no more results are moved; `None` for no limit.
+    /// The number of freed tokens after which no more results are moved, or `None` if there is no
+    /// limit.
     pub enough_tokens: Option<u64>,
     /// The text that replaces a result.
     pub template: Template,
-    /// Counts the tokens of results.
+    /// The counter for the tokens of results.
     pub counter: MessageCounter,
     /// True for a dry run, which writes nothing.
     pub dry_run: bool,
@@ -46,17 +47,18 @@ pub struct Offloader<'a> {
     /// `None` in a dry run.
     writer: Option<OffloadWriter<'a>>,
     folder: OffloadFolder,
-    /// The names of the calls, if the template uses them.
+    /// The names of the calls, which are collected if the template contains `{call}`.
     calls: Option<CallNames>,
     /// The results that were moved out.
     pub results: Vec<OffloadedResult>,
-    /// The number of tokens by which the session became shorter.
+    /// The number of tokens by which the session has become smaller.
     pub freed: u64,
 }
 
-/// Returns the real paths of the files that will name the offloaded results: the output, and the
-/// input, which the output often replaces. Called before anything is written. For an output without
-/// a path, such as a pipe, the entry is `None`, because it cannot be searched later.
+/// Returns the real paths of the files that will refer to the offloaded results: the output, and
+/// the input, which is often replaced by the output later. Must be called before anything is
+/// written. If the output has no path because it is a pipe, for example, its entry is `None`,
+/// because it cannot be searched later.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
     let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
     let input = input.and_then(real).map(Some);
@@ -66,7 +68,7 @@ pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<Pa
 /// A result that was or would be moved out. The keys are those of `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OffloadedResult {
-    /// The line of the record with the result.
+    /// The line of the record that contains the result.
     pub line: u64,
     /// The size of the result in tokens.
     pub tokens: u64,
@@ -74,13 +76,13 @@ pub struct OffloadedResult {
     pub bytes: u64,
     /// The path of the file.
     pub path: String,
-    /// The id of the call that the result answers.
+    /// The id of the call that returned the result.
     #[serde(skip)]
     pub call: Option<String>,
 }
 
 impl<'a> Offloader<'a> {
-    /// Creates an offloader, which writes nothing before the first result.
+    /// Creates an offloader. Nothing is written before the first result is moved.
     pub fn new(store: &'a Store, session: &SessionId, plan: Plan) -> Result<Self, StoreError> {
         Ok(Self {
             writer: (!plan.dry_run).then(|| store.offload(session)),
@@ -92,8 +94,8 @@ impl<'a> Offloader<'a> {
         })
     }
 
-    /// Makes the files durable. Must be called before a session that names them is written.
-    /// `transcripts` are the known files that will name them.
+    /// Makes the files durable. Must be called before a session that refers to them is written.
+    /// `transcripts` are the known files that will refer to them.
     pub fn finish(&mut self, transcripts: &[Option<PathBuf>]) -> Result<(), StoreError> {
         let transcripts: Vec<Option<&Path>> = transcripts.iter().map(Option::as_deref).collect();
         let writer = self.writer.take();
@@ -120,7 +122,7 @@ impl Change for Offloader<'_> {
         raw: &str,
     ) -> Result<Option<Substitute>, PassError> {
         let Plan { min_tokens, template, counter, .. } = &self.plan;
-        // No text has more tokens than bytes, so the tokens of most texts need not be counted.
+        // A text never has more tokens than bytes, so short texts need not be counted.
         let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
         let is_enough = self.plan.enough_tokens.is_some_and(|enough| self.freed >= enough);
         if is_short || is_enough || self.is_reference(result) {
@@ -162,29 +164,31 @@ impl Change for Offloader<'_> {
     }
 }
 
-/// Puts results back in place of their references, each only as often as it was moved out. A
-/// reference whose file cannot be read stays, because the file may be available later.
+/// Replaces references with the results to which they refer. Each result is restored only as often
+/// as it was moved out. A reference whose file cannot be read is kept, because the file may be
+/// available later.
 pub struct Restorer<'a> {
     store: &'a Store,
     /// The folder with the offloaded files of the session.
     pub folder: OffloadFolder,
     template: Template,
     taken: TakenResults,
-    /// The text that replaces an unreadable result if the output is only used for a summary;
-    /// `{path}` in this text becomes the path of the result's file.
+    /// The text that replaces an unreadable result if the output is only used for a summary. In
+    /// this text, `{path}` stands for the path of the result's file.
     pub unavailable: Option<String>,
     /// The restored results.
     pub restored: Vec<Reference>,
-    /// The references that could not be restored, and why.
+    /// The references that could not be restored, each with the reason.
     pub missing: Vec<(Reference, StoreError)>,
-    /// References to files outside the folder, which are left unchanged.
+    /// The references to files outside the session's folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
-    /// Texts that only look like references, because nothing was moved out of these results, or not
-    /// this often. They are left unchanged.
+    /// Results that look like references although the original was not moved out, or not this many
+    /// times. They are left unchanged.
     pub foreign: Foreign,
 }
 
-/// Texts that look like references but are not. Only the first is kept, because there may be many.
+/// Texts that look like references but are not. Only the first text is stored, because there may be
+/// many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
     /// The number of texts.
@@ -193,17 +197,17 @@ pub struct Foreign {
     pub first: Option<Reference>,
 }
 
-/// A text that refers to a file instead of a result.
+/// A text that replaces a result and refers to the file that contains it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reference {
     /// The line of the record.
     pub line: u64,
-    /// The path of the file that the text names.
+    /// The path of the file to which the text refers.
     pub path: String,
 }
 
 impl<'a> Restorer<'a> {
-    /// Creates a restorer; `template` is the one that the references were made with.
+    /// Creates a restorer. `template` is the template with which the references were made.
     pub fn new(
         store: &'a Store,
         session: &SessionId,
@@ -222,7 +226,7 @@ impl<'a> Restorer<'a> {
         })
     }
 
-    /// Adds the results that a preview would have moved out.
+    /// Adds the results of the current run, which are not yet recorded in the store.
     pub fn preview(&mut self, results: &[OffloadedResult]) {
         for result in results {
             if let Some(file) = self.folder.file(&result.path) {
@@ -290,10 +294,10 @@ impl Change for Restorer<'_> {
     }
 }
 
-/// The facts about a run that both reports contain.
+/// The data about a run that is contained in both reports.
 #[derive(Clone, Copy, Serialize)]
 pub struct Run<'a> {
-    /// The session as the user named it; `None` for stdin.
+    /// The session, as named by the user, or `None` for stdin.
     pub name: Option<&'a str>,
     /// The session's id in the store.
     pub session: &'a str,
@@ -303,7 +307,7 @@ pub struct Run<'a> {
     pub dry_run: bool,
 }
 
-/// The JSON report on the results that were moved out. No key is ever removed.
+/// The JSON report on the results that were moved out. Keys are never removed.
 #[derive(Serialize)]
 pub struct OffloadReport<'a> {
     /// The run.
@@ -311,12 +315,12 @@ pub struct OffloadReport<'a> {
     pub run: Run<'a>,
     /// The results.
     pub offloaded: &'a [OffloadedResult],
-    /// The number of tokens by which the session became shorter.
+    /// The number of tokens by which the session has become smaller.
     pub freed_tokens: u64,
 }
 
-/// The JSON report on the results that were restored, and on those that could not be. No key is
-/// ever removed.
+/// The JSON report on the results that were restored and on the results that could not be restored.
+/// No key is ever removed.
 #[derive(Serialize)]
 pub struct RestoreReport<'a> {
     /// The run.
@@ -328,7 +332,7 @@ pub struct RestoreReport<'a> {
     pub missing: Vec<MissingReference<'a>>,
     /// References to files outside the folder.
     pub elsewhere: &'a [Reference],
-    /// The number of texts that only look like references.
+    /// The number of texts that look like references but are not.
     pub foreign: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Finds the original of a removed text by the beginning of its hash: first in the store's files,
-//! then in results and long arguments of a named session, then in snapshots.
+//! Finds the original of a removed text by the beginning of its hash. Searches the offloaded files
+//! in the store, then the results and long arguments of a session file, and then the snapshots.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -12,25 +12,25 @@ use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
 use ctx_summary::ledger::score::After;
 
-/// How the user identifies the original.
+/// How the user has identified the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OriginalQuery {
     /// The path of an offloaded file.
     Path(String),
-    /// The first digits of a sha256.
+    /// The first digits of the sha256 hash of the original.
     Hash(String),
 }
 
-/// The reason why no original can be shown.
+/// The reason why the original cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginalError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The session that was named cannot be read.
+    /// The session file that the user named cannot be read.
     #[error("cannot read: {0}")]
     Session(#[source] io::Error),
-    /// The path is not that of an offloaded file.
+    /// The path is not the path of an offloaded file.
     #[error("this is not an offloaded file of this store")]
     NoFile,
     /// No text has a hash that begins with these digits.
@@ -39,21 +39,21 @@ pub enum OriginalError {
     /// Several texts have hashes that begin with these digits.
     #[error("{wanted} is ambiguous: {matches}")]
     Ambiguous {
-        /// The first digits of a hash, as the user gave them.
+        /// The first digits of the hash, as typed by the user.
         wanted: String,
-        /// The first of the matching hashes, separated by commas.
+        /// The first few matching hashes, separated by commas.
         matches: String,
     },
 }
 
-/// The smallest number of digits with which a user can identify a text. With all digits of a
-/// handle, the search ends at the first snapshot that contains a match.
+/// The smallest number of digits with which a user can identify a text. If the user gives all
+/// digits of a handle, the search ends at the first snapshot that contains a match.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
-/// The smallest size in bytes of a removed string in arguments. A handle would be longer than any
-/// shorter string.
+/// The minimum size in bytes of strings in arguments that are searched. Shorter strings are never
+/// removed, because they are shorter than a handle.
 const SHORTEST: usize = 40;
-/// The number of matches that the error about an ambiguous hash names.
+/// The maximum number of matches to list in the error about an ambiguous hash.
 const SHOWN: usize = 10;
 
 impl FromStr for OriginalQuery {
@@ -78,8 +78,8 @@ impl FromStr for OriginalQuery {
     }
 }
 
-/// Returns the requested text from one session of the store, or from any session. `transcript` is a
-/// session file that may contain the text.
+/// Returns the requested text. If `session` is given, only this session of the store is searched.
+/// `transcript` is a session file that may contain the text.
 pub fn original(
     store: &Store,
     session: Option<&SessionId>,
@@ -123,7 +123,7 @@ pub(super) fn sessions(
     }
 }
 
-/// Searches the offloaded files.
+/// Searches the offloaded files of the given sessions.
 fn in_files(
     store: &Store,
     offloading: &[SessionId],
@@ -132,7 +132,7 @@ fn in_files(
     let mut files = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
-        // The same text in two sessions, or in two encodings, counts once.
+        // The same text counts only once, even if it is in two sessions or in two encodings.
         let found = ours.into_iter().filter(|file| file.begins_with(hash));
         files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
     }
@@ -142,7 +142,7 @@ fn in_files(
     Ok(Some(store.read_offloaded(&only(files, hash)?)?.text))
 }
 
-/// Returns the only match; several are an error.
+/// Returns the only match. If there are several matches, returns an error.
 fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     if found.len() > 1 {
         let mut shown: Vec<&str> = found.keys().map(String::as_str).take(SHOWN).collect();
@@ -157,7 +157,7 @@ fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     found.into_values().next().ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
 }
 
-/// Searches the snapshots, the newest first.
+/// Searches the snapshots, from the newest to the oldest.
 fn in_snapshots(
     store: &Store,
     session: Option<&SessionId>,
@@ -207,8 +207,9 @@ fn in_session(
     Ok(())
 }
 
-/// Collects the texts that handles can replace: the whole text of a result, of a message with the
-/// output of a command, or of a string in the arguments of a call.
+/// Collects the matching texts among those that a handle can replace: the text of a result, the
+/// text of a message that contains the output of a command, and each string in the arguments of a
+/// call.
 fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
@@ -229,17 +230,17 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
     }
 }
 
-/// The texts that the new session refers to, as far as they could be read.
+/// The offloaded texts to which a session refers, as far as they could be read.
 #[derive(Debug, Default)]
 pub struct Referred {
     /// The texts.
     pub texts: Vec<String>,
-    /// The errors of texts that could not be read; these texts count as lost.
+    /// The errors for texts that could not be read. These texts count as lost.
     pub failed: Vec<StoreError>,
 }
 
-/// Returns the texts of the offloaded files that `after` names. The files belong to `session`, or
-/// to any session if it is `None`.
+/// Returns the texts of the offloaded files to which `after` refers. If `session` is `None`, the
+/// files may belong to any session.
 pub fn referred(
     store: &Store,
     session: Option<&SessionId>,
@@ -389,7 +390,7 @@ mod tests {
     fn a_hash_that_several_texts_have_is_ambiguous() {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir);
-        // There are so many texts that the hashes of two begin with the same four digits.
+        // There are so many texts that two of the hashes begin with the same four digits.
         let texts: Vec<String> = (0..700).map(|number| format!("text {number}")).collect();
         let mut hashes: Vec<String> = texts.iter().map(|text| sha256(text)).collect();
         hashes.sort();

@@ -87,7 +87,7 @@ fn a_format_that_is_not_known_has_no_size() {
         .stdin("{\"what\":1}\n")
         .code(2)
         .stderr(
-            "ctx-count: <stdin>:1: no message of a known format; give --dialect to say how to read it\n",
+            "ctx-count: <stdin>:1: no message of a known format; choose the format with --dialect\n",
         )
         .run();
 }

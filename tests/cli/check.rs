@@ -142,7 +142,7 @@ fn a_file_without_a_message_is_a_problem() {
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
         .stderr(
-            "ctx-check: x.jsonl:2: no message of a known format; give --dialect to say how to read it\n",
+            "ctx-check: x.jsonl:2: no message of a known format; choose the format with --dialect\n",
         )
         .code(2)
         .run();
@@ -619,7 +619,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .args(["--repair"])
         .stdin("{\"type\":\"progress\"}\n")
         .stderr(
-            "ctx-check: <stdin>:1: no message of a known format; give --dialect to say how to read it\n",
+            "ctx-check: <stdin>:1: no message of a known format; choose the format with --dialect\n",
         )
         .code(2)
         .run();

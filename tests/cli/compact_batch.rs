@@ -77,7 +77,7 @@ fn a_failing_record_stops_nothing() {
         .stdout_any()
         .code(3)
         .stderr(concat!(
-            "ctx-compact: <stdin>:2: the format is not known, so nothing can be compacted; name it with --dialect\n",
+            "ctx-compact: <stdin>:2: the format is not known, so nothing can be compacted; name the format with --dialect\n",
             "ctx-compact: warning: <stdin>:3: 1 bad line kept in place; the first: not JSON: expected ident at line 1 column 2\n",
             "ctx-compact: warning: <stdin>: lines without a conversation (\"messages\"): 1\n",
         ))

@@ -128,7 +128,7 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
     count()
         .args(["--model", "parrot"])
         .stdin(CHAT)
-        .stderr("ctx-count: unknown model \"parrot\"; --list-models prints the known models; for another model, give --encoding NAME\n")
+        .stderr("ctx-count: unknown model \"parrot\"; --list-models prints the known models; for other models, use --encoding NAME\n")
         .code(2)
         .run();
 }
@@ -163,7 +163,7 @@ fn a_short_name_is_the_newest_model_of_its_family() {
             .args(["--model", name])
             .stdin(CHAT)
             .stderr(&format!(
-                "ctx-count: unknown model \"{name}\"; did you mean {near}? --list-models prints the known models; for another model, give --encoding NAME\n"
+                "ctx-count: unknown model \"{name}\"; did you mean {near}? --list-models prints the known models; for other models, use --encoding NAME\n"
             ))
             .code(2)
             .run();

@@ -124,7 +124,7 @@ fn a_zone_needs_tags() {
 #[test]
 fn an_early_end_merges_nothing() {
     let short = TAGGED.replace(r#","end":6"#, "");
-    let message = "ctx-extract: <stdin>: upstream ended early: 6 records received, none marked as the last; did the stage before this one fail? --partial accepts what arrived\n";
+    let message = "ctx-extract: <stdin>: upstream ended early: 6 records received, none marked as the last; did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
     let out = extract()
         .args(["--into", "m"])
         .stdin(short.clone())
@@ -271,7 +271,7 @@ fn records_of_an_unknown_format_are_refused() {
     extract()
         .stdin("{\"type\":\"x\",\"uuid\":1}\n")
         .code(2)
-        .stderr("ctx-extract: <stdin>:1: the format is not known, so nothing can be extracted; name it with --dialect\n")
+        .stderr("ctx-extract: <stdin>:1: the format is not known, so nothing can be extracted; name the format with --dialect\n")
         .run();
 }
 

@@ -50,7 +50,7 @@ fn a_number_of_another_session_is_never_restored() {
             .args(args.iter().copied().chain(["--snapshot", "2", "s.jsonl"]))
             .code(2)
             .stderr_has(&format!(
-                "ctx-rollback: 2 is {two}, which belongs to another session; name that one with -s other, or take one of the nearest, demo-"
+                "ctx-rollback: 2 is {two}, which belongs to another session; add -s other to use that snapshot, or take one of the nearest, demo-"
             ))
             .run();
     }

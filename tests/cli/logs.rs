@@ -73,7 +73,7 @@ fn nothing_is_taken_out_of_it() {
         ),
     ];
     for (tool, args, what) in calls {
-        let hint = "ctx-compact compacts it as it is; ctx-convert turns it into messages, which this tool can read";
+        let hint = "ctx-compact can compact this file; ctx-convert turns it into messages, which this tool can read";
         let home = case(tool)
             .args(args.iter().copied())
             .code(2)

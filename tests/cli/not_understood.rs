@@ -96,7 +96,8 @@ fn a_format_that_is_known_by_name_is_named() {
     let named = "this is a list of LangChain messages, so it cannot be compacted; LangChain's convert_to_openai_messages converts it to chat messages";
     refused_by_all(human, named);
     let unknown = "{\"what\":1}\n";
-    let why = ": the format is not known, so nothing can be compacted; name it with --dialect";
+    let why =
+        ": the format is not known, so nothing can be compacted; name the format with --dialect";
     refuses("ctx-compact", &[], unknown, why);
 }
 
@@ -139,7 +140,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: the dialect responses has no record of the type \"dream_call\", so nothing can be compacted; it may belong to a message that would be removed; ctx-check --all lists such parts",
+        ":21: the dialect responses has no record of the type \"dream_call\", so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts",
     );
 }
 
@@ -161,7 +162,7 @@ fn messages_of_bedrock_are_no_chat() {
     tool("ctx-offload")
         .args(["-s", "demo"])
         .stdin("{\"what\":1}\n")
-        .stderr("ctx-offload: <stdin>:1: the format is not known, so nothing can be changed; name it with --dialect\n")
+        .stderr("ctx-offload: <stdin>:1: the format is not known, so nothing can be changed; name the format with --dialect\n")
         .code(2)
         .run();
     // Empty input is not a session of another format.
@@ -171,7 +172,7 @@ fn messages_of_bedrock_are_no_chat() {
             "ctx-offload" => &["-s", "demo"],
             _ => &[],
         };
-        let unknown = (name == "ctx-convert").then_some("ctx-convert: <stdin>: the format is not known, so nothing can be converted; name it with --dialect\n");
+        let unknown = (name == "ctx-convert").then_some("ctx-convert: <stdin>: the format is not known, so nothing can be converted; name the format with --dialect\n");
         tool(name)
             .args(args.iter().copied())
             .stdin("")

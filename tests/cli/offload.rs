@@ -548,7 +548,7 @@ fn stdin_needs_a_name() {
     offload(Place::new().dir())
         .stdin(session())
         .code(2)
-        .stderr("ctx-offload: a session from stdin has no name; give it one: -s ID\n")
+        .stderr("ctx-offload: a session from stdin has no name; name it with -s ID\n")
         .run();
 }
 

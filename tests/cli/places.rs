@@ -200,8 +200,7 @@ fn nowhere_to_be() {
             let done = bash(dir.path(), &format!("exec env {home} {line}"));
             assert_eq!(done.code, 2, "{line}");
             let tool = line.split(' ').next().expect("a tool");
-            let said =
-                format!("{tool}: no place for the store: HOME is not set; name one with --store\n");
+            let said = format!("{tool}: no place for the store: HOME is not set; set --store\n");
             assert_eq!(done.stderr, said);
             nothing_is_lost(dir.path(), &before);
             assert!(!dir.path().join("relative").exists());

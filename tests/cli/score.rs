@@ -173,13 +173,13 @@ fn full_must_begin_with_before() {
         .file("full.jsonl", other)
         .args(files())
         .args(["--future", "full.jsonl"])
-        .stderr("ctx-score: full.jsonl:2: the session does not begin with the messages of BEFORE; FULL is the session that BEFORE was cut from, before any compaction\n")
+        .stderr("ctx-score: full.jsonl:2: the session does not begin with the messages of BEFORE; FULL must be the uncompacted session of which BEFORE is the beginning\n")
         .code(2)
         .run();
     score()
         .args(files())
         .args(["--future", "after.jsonl"])
-        .stderr("ctx-score: after.jsonl:2: the session does not begin with the messages of BEFORE; FULL is the session that BEFORE was cut from, before any compaction\n")
+        .stderr("ctx-score: after.jsonl:2: the session does not begin with the messages of BEFORE; FULL must be the uncompacted session of which BEFORE is the beginning\n")
         .code(2)
         .run();
 }
@@ -266,7 +266,7 @@ fn input_that_is_no_session_is_refused() {
     score()
         .file("odd.jsonl", "{\"a\":1}\n{\"b\":2}\n")
         .args(["odd.jsonl", "after.jsonl"])
-        .stderr("ctx-score: odd.jsonl:1: the format is not known; name it with --dialect\n")
+        .stderr("ctx-score: odd.jsonl:1: the format is not known; name the format with --dialect\n")
         .code(2)
         .run();
     score()
@@ -427,7 +427,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
         .file("after.jsonl", conversation(AFTER))
         .args(["--batch"])
         .args(files())
-        .stderr("ctx-score: after.jsonl: there is no line 2; both files must have the same lines; ctx-compact --batch keeps them\n")
+        .stderr("ctx-score: after.jsonl: there is no line 2; both files must have equally many lines; ctx-compact --batch keeps all lines\n")
         .code(2)
         .run();
 }

@@ -117,7 +117,7 @@ fn nobody_drops_the_summary_of_the_vendor() {
             assert_eq!((code, is_unchanged), (2, true), "{command}: {said}");
             assert!(
                 why.starts_with("'s own compaction replaces all earlier messages here, so nothing can be ")
-                    && why.ends_with("; only the API that wrote it can read it; ctx-prune shortens results and keeps it\n"),
+                    && why.ends_with("; only the API that wrote this part can read it; ctx-prune keeps it and shortens results\n"),
                 "{command}: {said}"
             );
         }

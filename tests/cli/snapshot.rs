@@ -47,7 +47,7 @@ fn what_cannot_be_saved_is_not_passed_on() {
         .args(["-s", "demo", "--store", "store"])
         .stdin(A)
         .code(2)
-        .stderr("ctx-snapshot: store is not safe: it is not a directory; let only its owner write there: chmod 700\n")
+        .stderr("ctx-snapshot: store is not safe: it is not a directory; let only its owner write to it: chmod 700\n")
         .run();
 }
 
@@ -308,7 +308,7 @@ fn names_that_are_no_ids_are_refused() {
     snapshot()
         .stdin(A)
         .code(2)
-        .stderr("ctx-snapshot: a session from stdin has no name; give it one: -s ID\n")
+        .stderr("ctx-snapshot: a session from stdin has no name; name it with -s ID\n")
         .run();
 }
 

@@ -178,7 +178,7 @@ fn a_stream_that_ended_early_is_refused() {
     let whole = session();
     let lines: Vec<&str> = whole.lines().collect();
     let cut = format!("{}\n", lines[..4].join("\n"));
-    let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records received, none marked as the last; did the stage before this one fail? --partial accepts what arrived\n";
+    let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records received, none marked as the last; did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
     case().stdin(cut.clone()).code(2).stderr(failure).run();
     case().args(["--partial", "-q"]).stdin(cut).stdout_has("ctx_summary").run();
     let middle_lost = format!("{}\n{}\n", lines[..2].join("\n"), lines[5]);
@@ -201,7 +201,7 @@ fn an_unknown_format_is_refused_where_something_is_old() {
     case()
         .stdin(tagged(&[("old", records[0]), ("keep", records[1])]))
         .code(2)
-        .stderr("ctx-summarize: <stdin>:1: the format is not known, so nothing can be summarized; name it with --dialect\n")
+        .stderr("ctx-summarize: <stdin>:1: the format is not known, so nothing can be summarized; name the format with --dialect\n")
         .run();
     case()
         .stdin(tagged(&[("keep", records[0]), ("keep", records[1])]))
@@ -219,7 +219,7 @@ fn zones_that_part_a_call_from_its_result_are_refused() {
             ("keep", THANKS),
         ]))
         .code(2)
-        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input keeps: tool result c1 has no matching call right before it; ctx-split keeps calls and results together; were its zones changed?\n")
+        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input keeps: tool result c1 answers no call right before it; ctx-split keeps calls and results together; were the zones changed?\n")
         .run();
 }
 

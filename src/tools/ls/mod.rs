@@ -120,7 +120,7 @@ impl Args {
         let policy = self.policy.named(io)?;
         let counting = Counting {
             counter: MessageCounter::new(Encoding::default()),
-            model: self.models.resolve("for another model, give --window TOKENS")?,
+            model: self.models.resolve("for other models, use --window TOKENS")?,
             full_name: self.models.full_name(),
         };
         counting.report_name(io);

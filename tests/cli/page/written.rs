@@ -226,7 +226,7 @@ fn a_bad_session_is_told() {
         (
             2,
             "",
-            "ctx-stats: other:1: no message of a known format; give --dialect to say how to read it\n"
+            "ctx-stats: other:1: no message of a known format; choose the format with --dialect\n"
         )
     );
     assert!(!dir.path().join("page.html").exists());
