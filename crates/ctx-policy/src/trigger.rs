@@ -80,7 +80,7 @@ pub struct Triggers {
     /// Trigger when fewer than N tokens of the window are free. N is at most half of the window.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,
-    /// Size of the window in tokens [default: the model's, the file's own, or 128k]
+    /// Window in tokens [default: the model's, the file's own, or 128k]
     ///
     /// If no model is given, the window is the one recorded in an agent's own file, or else the
     /// window of the model that the file names.

@@ -28,61 +28,61 @@ use crate::store::{LazyStore, StoreArgs};
 /// Check that sessions are valid and within limits, or whether a compaction is due
 ///
 /// Prints one line per file: its name and ok, or its name, the line and the first problem; --all
-/// shows all problems. --due instead checks whether a trigger asks for a compaction. The exit
-/// status is 1 if there is a problem, or if nothing is due.
+/// shows all problems. --due instead checks whether any trigger requires a compaction. The exit
+/// status is 1 if there is a problem, or, with --due, if nothing is due.
 ///
-/// The tool understands a session if the session has a message, each line is one JSON object, and
-/// the tool knows the role, the type and all parts of each message. Anything else is a problem,
+/// The tool must understand the session: it needs a message, each line must be one JSON object, and
+/// the role, the type and all parts of each message must be known. Anything else is a problem,
 /// because other tools could not handle it safely. --max-bad-lines allows some bad lines.
 ///
-/// A session is legal if the API of its dialect accepts it: each tool call is answered directly
-/// after it, each result answers a call, no two calls of a reply share an id, and the first message
-/// is the user's if the API requires that. Calls at the very end may still wait for results, as in
-/// a running agent's session. The last line may still be incomplete; that is reported on stderr.
-/// --strict accepts neither.
+/// A session is legal if the API of its dialect accepts it: each tool call is directly followed by
+/// its result, each result belongs to a call, no two calls in a reply have the same id, and the
+/// first message is the user's if the API requires that. As in the session of a running agent,
+/// calls at the very end may still wait for results, and the last line may be incomplete, which is
+/// reported on stderr. --strict allows neither.
 ///
-/// In a folder the tool checks all session files at any depth whose names match --glob, including
-/// hidden ones. It skips stores and does not follow links.
+/// In a folder, the tool checks all session files, at any depth, whose names match --glob,
+/// including hidden files. It skips stores and does not follow links.
 ///
-/// --allow RULE allows problems of a rule; -v and `allowed` in JSON count them. --list-rules lists
-/// the rules.
+/// --allow RULE ignores problems of a rule. Their number is shown with -v, and as `allowed` in
+/// JSON. --list-rules lists the rules.
 ///
-/// In an agent's own file the tool also checks how the agent reads it. It finds lines without a
-/// parent, compactions off the path that the agent follows, a missing header, and lines that the
-/// agent reads only in part or not at all. Anything that loses messages or makes the agent refuse
-/// the file is a problem. If the agent would send a context other than the intended one, that is
-/// reported on stderr; harmless oddities are reported only with -v.
+/// For an agent's own file, the tool also checks how the agent will read it. It finds lines without
+/// a parent, compactions that are not on the path that the agent follows, a missing header, and
+/// lines that the agent reads only in part or not at all. Anything that loses messages or makes the
+/// agent reject the file is a problem. If the agent would not send the intended context, this is
+/// reported on stderr. Harmless oddities are reported only with -v.
 ///
-/// A limit (--max-…) is the highest allowed value. With -q nothing goes to stdout, so only the exit
-/// status shows the result.
+/// A limit (--max-…) is the largest allowed value. With -q, nothing is printed to stdout, so only
+/// the exit status shows the result.
 ///
 /// --due lists each trigger with its value, its limit and their ratio. A trigger fires above its
-/// limit, not at it. --preset and --config use the triggers and the encoding of a policy, and flags
-/// override single triggers. If no trigger is set, a compaction is due above 0.8 of the window.
-/// `--set trigger.flush_share` adds an earlier step: above that share of a limit, a flush is due. A
+/// limit, not at it. With --preset or --config, the triggers and the encoding are those of a
+/// policy; flags override individual triggers. If no trigger is set, a compaction is due above 0.8
+/// of the window. With `--set trigger.flush_share`, a flush is due above that share of a limit. A
 /// flush is reported, but does not count as due.
 ///
-/// If an agent has recorded the token counts of the API, limits and triggers in tokens use them: an
-/// upper bound for the current context, including the system prompt and tools, as in `ctx-count
-/// --calibrate`. The output calls this count calibrated. With --no-calibrate, the tool counts only
-/// the messages.
+/// If an agent has recorded the API's token counts, limits and triggers in tokens refer to a
+/// calibrated count: an upper bound for the current context, including the system prompt and tools,
+/// as in `ctx-count --calibrate`. With --no-calibrate, the tool counts only the messages.
 ///
 /// --repair writes a legal copy of one file and reports each repair on stderr: a misplaced result
-/// moves to its call, a result without a call is removed, and a call without a result gets a result
-/// that says so. Other records keep their bytes. The session is held in memory, and the copy is
-/// checked before it is written. For an agent's own file, the agent can load the copy, which has
-/// everything that can be recovered: merged lines are split, NUL bytes and an incomplete end are
-/// removed, a line without its parent is attached to the previous line, and a missing header is
-/// created. Calls without a result stay if the agent handles them. With -o, --json prints name,
-/// dialect, output, actions (line, action, id, message) and left (line, rule, id, message): the
-/// problems that remain in the copy. If there are any, the exit status is 1.
+/// is moved to its call, a result without a call is removed, and a result that says that there is
+/// none is added to a call without a result. All other records keep their exact bytes. The session
+/// is held in memory, and the copy is checked before it is written. For an agent's own file, the
+/// copy is one that the agent can load, with everything that can be recovered: merged lines are
+/// split, NUL bytes and an incomplete end are removed, a line without its parent is attached to the
+/// previous line, and a missing header is created. Calls without a result are left alone if the
+/// agent can handle them. With -o, --json prints name, dialect, output, actions (line, action, id,
+/// message) and left (line, rule, id, message), which lists the problems that remain in the copy.
+/// If problems remain, the exit status is 1.
 ///
-/// --json prints one object per file, also for a file that could not be read; docs/json.md lists
+/// --json prints one object per file, including files that could not be read; docs/json.md lists
 /// all keys.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; stdin if none is named, or for -
+    /// Session files to check; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show every problem, not only the first of each file
@@ -109,13 +109,13 @@ struct Args {
     /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Ignore the usage that an agent recorded; count the messages
+    /// Count the messages, and ignore usage recorded by an agent
     #[arg(long, help_heading = "Input")]
     no_calibrate: bool,
     /// Format of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
-    /// Check N files, or N conversations of a --batch file, at a time [default: one per core]
+    /// Check N files or conversations at a time [default: one per core]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -159,12 +159,12 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// The name of each operand, with its report or failure.
+/// The name of each operand, and its report or failure.
 type Results = [(String, Result<Report>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    // The policy whose triggers --due checks.
+    // The policy that contains the triggers for --due.
     let policy = if args.due { args.policy.named(io)? } else { None };
     let counting = args.counting.resolve_under(policy.as_ref())?;
     let format = if args.json { Format::Json } else { args.format };
@@ -182,7 +182,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let operands = args.folders.operands(&args.files, walk(true))?;
     let paths = &operands.paths;
     let target = args.output.report(paths)?;
-    // Without any of these, the messages need not be decoded.
+    // In all other cases, the messages need not be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
         counting.report(io);
@@ -193,7 +193,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         allow: args.allow.clone(),
         all: args.all,
         batch: args.read.batch,
-        // The number of threads for each file. Only a batch file is divided among threads.
+        // The number of threads per file. Only a batch file is divided among several threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
@@ -235,7 +235,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Refuses flags that have no effect without --due, and formats that --due does not support.
+    /// Rejects flags that have no effect without --due, and formats that --due does not support.
     fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<()> {
         let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
         let what = if self.due {
@@ -254,8 +254,8 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Refuses flags about the repaired copy if --repair is not given. A report lists bad lines as
-    /// findings; only a copy has to treat them in some way.
+    /// Rejects flags about the repaired copy if --repair is not given. `--invalid` is one of them,
+    /// because a report simply lists bad lines as findings.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {
             return Err(Failure::new("-n without --repair")
@@ -285,7 +285,7 @@ struct ListedRule {
     what: &'static str,
 }
 
-/// Prints a line or a JSON object for each rule.
+/// Returns the list of rules, with a line or a JSON object for each rule.
 fn rule_list(json: bool) -> String {
     let width = problems().map(|rule| rule.name.len()).max().unwrap_or(0);
     let line = |NamedRule { name, what, .. }: &NamedRule| {
@@ -307,14 +307,14 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         return Err(Failure::new("--json needs stdout, and so does the repaired copy")
             .hint("write the copy to a file with -o"));
     }
-    // A result that arrives during the run would be the second answer to a call that the repair has
-    // already answered.
+    // If the agent appended a result during the run, the call could have two results, because the
+    // repair may already have added one.
     let (source, target) = args.output.session(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
     let mut pass = RepairPass::new(session.dialect());
     session.pass(|record| pass.push(record))?;
-    // Bad lines that stay in the copy are reported by the check of the copy.
+    // Bad lines that are kept in the copy are reported when the copy is checked.
     if session.bad().left_out() > 0 {
         session.report(io);
     }

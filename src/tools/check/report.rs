@@ -40,7 +40,7 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
     }
 }
 
-/// Formats a finding as it is printed after the file name: `:7: rule: what is wrong`.
+/// Formats a finding for output after the file name: `:7: rule: what is wrong`.
 pub(super) fn finding_line(finding: &Finding) -> String {
     let message = printable(&finding.message);
     match finding.line {
@@ -77,7 +77,7 @@ pub(super) fn junit(args: &Args, results: &Results) -> String {
     filled(include_str!("junit.xml"), xml, context! { files => files(args, results, xml) })
 }
 
-/// Returns the values for the templates, with the file names escaped.
+/// Returns the values for the templates. The file names are escaped with `escaped`.
 fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Value> {
     let finding = |finding: &Finding| {
         let (rule, message) = (finding.rule, &finding.message);
@@ -93,7 +93,7 @@ fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Val
     results.iter().map(file).collect()
 }
 
-/// Returns the report on triggers, and whether a compaction is due for any file.
+/// Returns the report on the triggers, and true if a compaction is due for any file.
 pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (String, bool) {
     let (mut out, mut any) = (String::new(), false);
     for (name, result) in results {

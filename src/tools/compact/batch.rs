@@ -1,4 +1,4 @@
-//! Compacts conversations that are stored one per line: from stdin to stdout, or in a file in
+//! Compacts a batch of conversations, one per line, either from stdin to stdout or in a file in
 //! place.
 
 use std::fs::File;
@@ -33,7 +33,8 @@ pub(super) struct Tally {
     statuses: Statuses,
 }
 
-/// Writes each line as soon as it is compacted. A line that cannot be compacted stays unchanged.
+/// Compacts the conversations from stdin. Each line is written as soon as it is compacted. A line
+/// that cannot be compacted is written unchanged.
 pub(super) fn filter(
     args: &Args,
     setup: &Setup,
@@ -81,7 +82,8 @@ pub(super) fn filter(
     if setup.options.dry_run && !args.json {
         tally.print(STDIN_NAME, true, io)?;
     }
-    // With --tag-failed the output marks the failures, so the exit status need not report them.
+    // With --tag-failed, failures are marked in the output, so the exit status does not report
+    // them.
     let are_marked = args.tag_failed && !setup.options.dry_run;
     Ok(if are_marked { ExitStatus::Done } else { tally.statuses.of_all() })
 }
@@ -112,8 +114,8 @@ pub(super) fn in_place(
     Ok(tally)
 }
 
-/// Returns the number of threads. If a model writes the summaries, the default is 1, because only
-/// the user knows how many parallel requests the server can handle.
+/// Returns the number of threads. If the summaries are written by a model, the default is 1,
+/// because only the user knows how many parallel requests the server can handle.
 fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     match args.jobs {
         None if setup.environment.model.is_some() => NonZeroUsize::MIN,
@@ -121,18 +123,18 @@ fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     }
 }
 
-/// The destination of the new lines.
+/// The destination of the compacted lines.
 enum Written {
     /// Stdout, to which each line is written as soon as it is ready.
     Stdout,
     /// A temporary file that collects the lines until all of them are ready.
     Waits(BufWriter<File>),
-    /// No destination: the lines are written elsewhere, or not at all.
+    /// No destination, because the lines are written elsewhere or not at all.
     Nowhere,
 }
 
 impl Tally {
-    /// Writes a line, and adds its result to the tally and the report.
+    /// Writes a compacted line, and adds its result to the tally and the report.
     fn take(
         &mut self,
         args: &Args,
@@ -164,8 +166,8 @@ impl Tally {
                 let failure = passes::failure(error, name);
                 self.conversations += 1;
                 self.failed += 1;
-                // The status is `Partial` even if all lines failed, because a batch may have only
-                // one line.
+                // The status is `Partial` even if all lines failed. Otherwise, the status of a
+                // batch of one line would be different.
                 self.statuses.add(ExitStatus::Partial);
                 io.report(&failure);
                 if tells {
@@ -206,7 +208,7 @@ impl Tally {
         )
     }
 
-    /// Prints the result of a file, and returns its exit status.
+    /// Prints the combined result of a file, and returns the exit status for it.
     pub(super) fn print_end(&self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
         if !args.json {
             self.print(&path.display().to_string(), args.compact.dry_run, io)?;

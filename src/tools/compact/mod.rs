@@ -27,70 +27,71 @@ use crate::store::{StoreArgs, failure, session_id};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
-/// Old messages become a summary; the latest messages stay unchanged. The exact bytes are saved
-/// first (ctx-rollback --undo FILE restores them), and the tool writes only a result that is
-/// smaller and valid. -n shows what it would do. Without FILE, it reads stdin and writes stdout.
+/// Old messages are replaced with a summary; the latest messages are kept. The exact bytes are
+/// saved first (ctx-rollback --undo FILE restores them), and the result is written only if it is
+/// smaller and valid. -n shows what would be done. Without FILE, the tool reads stdin and writes
+/// stdout.
 ///
-/// A policy decides when a session is compacted and how; the default is the preset `default`.
+/// A policy determines when and how a session is compacted. By default, it is the preset `default`.
 ///
 /// The tool locks each file, saves its exact bytes as a snapshot, and replaces it only if the new
-/// content has fewer tokens and breaks no rule that the session obeyed. It keeps lines that an
-/// agent appends meanwhile and refuses a file that a process has open for writing.
+/// content has fewer tokens and violates no rule that the session obeyed. Lines that an agent
+/// appends meanwhile are kept. A file that a process has open for writing is refused.
 ///
-/// A --keep flag replaces all settings of the policy about what is kept.
+/// If any --keep flag is given, all of the policy's settings about what is kept are ignored.
 ///
-/// With --budget, a session that exceeds it is compacted; the summary and the latest messages share
-/// the budget. Without --budget, if the result is no smaller, or is still above the target, the
-/// tool tries shorter summaries and then treats the target as a budget: of what the policy keeps,
-/// it keeps as much as fits, but it always keeps everything that --keep flags name. A result that
-/// is smaller but above the target is written with a warning, unless --strict-target is given.
-/// After `target.max_attempts` runs that did not make a session smaller, the tool leaves it alone
-/// until it grows.
+/// With --budget, a session that exceeds the budget is compacted; the summary and the latest
+/// messages share the budget. Without --budget, if the result is not smaller than the session, or
+/// is still above the target, the tool tries shorter summaries and then treats the target as a
+/// budget: it keeps as much as fits of what the policy keeps, and always everything that --keep
+/// flags require. A result that is smaller but above the target is written with a warning, unless
+/// --strict-target is given. After `target.max_attempts` runs that did not make a session smaller,
+/// the tool leaves the session alone until it grows.
 ///
-/// The file of an agent is not rewritten. The tool appends the kind of compaction record that the
-/// agent itself writes, and the agent continues from the summary and the kept messages. Compact the
-/// file between runs of the agent and then resume the session, because a running agent does not
-/// read its file again. If the agent has recorded the token counts of the API, limits refer to
+/// An agent's own file is not rewritten. Instead, the tool appends the same kind of compaction
+/// record as the agent itself, so that the agent continues from the summary and the kept messages.
+/// Compact the file between runs of the agent and then resume the session, because a running agent
+/// does not read its file again. If the agent has recorded the API's token counts, limits refer to
 /// these counts.
 ///
-/// A JSON document (an array of messages, or an object with a list `messages`) stays a document;
+/// A JSON document (an array of messages, or an object with a list `messages`) remains a document;
 /// the bytes around and between kept messages do not change. In a pipeline, the messages of a
 /// document are written one per line.
 ///
-/// With --batch each line is a conversation, {"messages":[…]}. The conversations are compacted
-/// separately, on all cores; other members of a line stay. As a filter, the tool writes each line
-/// as soon as it is compacted; in place, it replaces the file as a whole. A line that cannot be
-/// compacted stays unchanged, is reported on stderr, and makes the exit status 3. Nothing is
-/// written into memory files. --json prints one object per conversation (in place, with -n, or with
+/// With --batch, each line is a conversation, {"messages":[…]}. The conversations are compacted
+/// separately, on all cores. Other members of a line do not change. As a filter, the tool writes
+/// each line as soon as it is compacted; a file in place is replaced as a whole. If a line cannot
+/// be compacted, it does not change, the error is reported on stderr, and the exit status is 3.
+/// Nothing is written to memory files. --json prints one object per conversation (in place, with
+/// -n, or with
 /// -o).
 ///
-/// A policy may prune only what is sent to the model. A filter then prunes its output at the end,
-/// even if no compaction is due; a session file is not pruned.
+/// If the policy prunes only the text that is sent to the model, a filter prunes its output at the
+/// end, even if no compaction is due, and a session file is not pruned.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files; if none is named, or for -, stdin to stdout
+    /// Session files to compact; without FILE, or for -, stdin to stdout
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
     /// Print a JSON object with the outcome and figures of each session
     ///
-    /// A filter needs -o or -n, because otherwise the session goes to stdout. docs/json.md lists
-    /// all keys.
+    /// As a filter, this requires -o or -n, because otherwise the session is written to stdout.
+    /// docs/json.md lists all keys.
     #[arg(long)]
     json: bool,
     /// Compact N conversations of a --batch at a time [default: one per core]
     ///
-    /// The output does not depend on N. If a model writes the summaries, N is the number of
-    /// requests that the server gets at a time, and the default is 1. Several files are compacted
-    /// one after another.
+    /// The output does not depend on N. If a model writes the summaries, N is the maximum number of
+    /// simultaneous requests to the server, and the default is 1. Several files are compacted one
+    /// after another.
     #[arg(short, long, value_name = "N", help_heading = "Input")]
     jobs: Option<NonZeroUsize>,
     /// Tag the conversations of a --batch that fail, and exit with 0
     ///
-    /// The tag {"_ctx":{"failed":"WHY"}} marks a failed conversation in the output, so that one
-    /// such conversation does not make the run fail. WHY is the error, or no-gain or unreachable.
-    /// The flag works only in a filter. ctx-split --strip removes the tag, and so does the next run
-    /// of ctx-compact.
+    /// Failed conversations are marked in the output with the tag {"_ctx":{"failed":"WHY"}} and do
+    /// not make the run fail. WHY is the error, or no-gain or unreachable. The flag works only in a
+    /// filter. The tag is removed by ctx-split --strip, and by the next run of ctx-compact.
     #[arg(long, requires = "batch", help_heading = "Input")]
     tag_failed: bool,
 
@@ -116,8 +117,8 @@ struct Args {
 
     /// Name the session [default: the file's]
     ///
-    /// By default, it is the id that an agent wrote into the file, or else an id made from the
-    /// file's name and path.
+    /// The default is the id that an agent wrote into the file, or else an id made from the file's
+    /// name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]
@@ -133,8 +134,8 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// If the budget is smaller than this number of tokens and the file larger than [`LONG`] bytes, the
-/// user probably forgot the k.
+/// If the budget is less than this number of tokens and the file is larger than [`LONG`] bytes, the
+/// user probably forgot the `k`.
 const LEAST_BUDGET: u64 = 200;
 const LONG: u64 = 64 << 10;
 
@@ -167,7 +168,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             Ok(print_end(done, &args, path, io))
         });
         match done {
-            // If the result cannot be printed, the run ends.
+            // If the result cannot be printed, the run ends here.
             Ok(status) => {
                 statuses.add(status?);
                 io.flush()?;
@@ -277,12 +278,12 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
     Ok(())
 }
 
-/// The options of a compaction that are not part of the policy.
+/// The options of a compaction that do not belong to the policy.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct CompactArgs {
-    /// Compact only if a compaction is due; otherwise exit with 0
+    /// Compact only if a compaction is due; otherwise, exit with 0
     ///
     /// A compaction is due if a trigger of the policy fires.
     #[arg(long)]
@@ -292,33 +293,33 @@ struct CompactArgs {
     force: bool,
     /// Score what survives [default: true for sessions up to 64 MiB]
     ///
-    /// For each class of items, the tool counts how many are retained, recoverable and lost, as
-    /// ctx-score does. The counts are written into the audit log, and into the keys `items_kept`
-    /// and survived of --json. Lost items are only in the snapshot. The items come from the ledger
-    /// that the summary is made from, so the score does not show what a reader of the summary
-    /// knows; ctx-score --evidence does. Most of the work is done in a second thread.
+    /// As in ctx-score, the tool counts how many items of each class are retained, recoverable and
+    /// lost. The counts are written to the audit log, and to the keys `items_kept` and survived of
+    /// --json. Lost items are only in the snapshot. The items are those of the ledger from which
+    /// the summary is made, so the score does not measure what a reader learns from the summary, as
+    /// ctx-score --evidence does. Most of the work is done in a second thread.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", conflicts_with = "dry_run")]
     score: Option<bool>,
-    /// Show what would be done and how small it would get; change nothing
+    /// Show what would be done and the size of the result; change nothing
     ///
-    /// No model is asked; the preview uses a summary made without a model.
+    /// No model is asked: the preview uses a summary that is made without a model.
     #[arg(short = 'n', long)]
     dry_run: bool,
 
-    /// The settings of the policy that flags override.
+    /// The flags that override settings of the policy.
     #[command(flatten)]
     over: Overrides,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Compact to N tokens, as the API counts, if the session has more
+    /// Compact to N tokens, as counted by the API, if the session has more
     ///
     /// N covers the system messages, the summary and the latest messages. The tool divides N
     /// between the summary and the messages, depending on their content, and shortens long results
-    /// among the latest messages. For an agent's own file with recorded usage, N also covers the
-    /// system prompt and the tools. If the budget cannot be kept, a warning says so, or with
-    /// --strict-target nothing is written. --keep flags and pins still apply; the numbers of kept
-    /// messages in the policy do not.
+    /// in the latest messages. For an agent's own file with recorded usage, N also covers the
+    /// system prompt and the tools. If the budget is exceeded, the tool warns, or, with
+    /// --strict-target, writes nothing. --keep flags and --pin still apply, but not the policy's
+    /// settings about kept messages.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
     budget: Option<u64>,
     /// Write nothing above the target; exit with 1
@@ -327,23 +328,23 @@ struct CompactArgs {
     /// target or --budget is written, with a warning and exit status 0.
     #[arg(long, help_heading = "What is kept")]
     strict_target: bool,
-    /// When the model was last called, if the session has no times
+    /// Time of the model's last call, if the session contains no times
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
-    /// Ignore the usage that an agent recorded; count the messages
+    /// Count the messages, and ignore usage recorded by an agent
     #[arg(long, help_heading = "What is kept")]
     no_calibrate: bool,
 }
 
 impl CompactArgs {
-    /// Returns true if a model may be called. A preview calls no model, and neither does a run in
-    /// which no flag or server asks for one.
+    /// Returns true if a model may be called. No model is called in a preview, or if neither a
+    /// server nor `--method llm` is given.
     fn asks_model(&self, policy: &Policy, has_server: bool) -> bool {
         let is_named = has_server || self.over.method == Some(Method::Llm);
         policy.summary.method == Method::Llm && !self.dry_run && is_named
     }
 
-    /// Returns the options of a compaction; the flags have already been applied to the policy.
+    /// Returns the options of a compaction. The flags must already have been applied to `policy`.
     fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
             return Err(Failure::new("--budget needs a summary, but the policy makes none")

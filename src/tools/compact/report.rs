@@ -18,7 +18,7 @@ pub(super) fn status(report: &Report) -> ExitStatus {
     }
 }
 
-/// Returns the result on one line.
+/// Returns the result of a compaction on one line.
 pub(super) fn line(report: &Report) -> String {
     let Report { tokens_before: before, tokens_after: after, freed_tokens: freed, .. } = report;
     let would = if report.dry_run { "would be " } else { "" };
@@ -60,8 +60,8 @@ pub(super) fn line(report: &Report) -> String {
     }
 }
 
-/// Returns the result in tokens as the API counts them, if the agent recorded such counts. They
-/// include the system prompt and the tools.
+/// Returns the tokens before and after as counted by the API, if the agent recorded such counts.
+/// They include the system prompt and the tools.
 fn by_api(report: &Report) -> String {
     match (report.calibrated_tokens, report.calibrated_after) {
         (Some(before), Some(after)) => {
@@ -72,7 +72,8 @@ fn by_api(report: &Report) -> String {
     }
 }
 
-/// Returns the sentence that the session is within its limit; `None` if it exceeds the limit.
+/// Returns a sentence which says that the session is within its limit, or `None` if it exceeds the
+/// limit.
 fn within(report: &Report) -> Option<String> {
     if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
         let said = format!("not due: {tokens} tokens, as the API counts, are within {limit}");
@@ -83,7 +84,7 @@ fn within(report: &Report) -> Option<String> {
     (tokens <= target).then_some(said)
 }
 
-/// Returns the warning if the session is smaller, but still above the target.
+/// Returns a warning if the result is smaller than the session but still above the target.
 pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
@@ -95,7 +96,7 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     })
 }
 
-/// Returns the lines of the preview that follow the result; empty if there is no preview.
+/// Returns the lines of a preview that follow the result. Without a preview, there are none.
 pub(super) fn plan(report: &Report) -> String {
     let Some(forecast) = &report.plan else { return String::new() };
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);

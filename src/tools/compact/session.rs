@@ -1,4 +1,4 @@
-//! Compacts one session: a file in place, or stdin to stdout.
+//! Compacts a single session, either a file in place or from stdin to stdout.
 
 use std::io;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(super) fn session_file<'a>(
     }
 }
 
-/// Compacts the file; a dry run only previews the result.
+/// Compacts the file. In a dry run, only previews the result.
 pub(super) fn in_place(
     args: &Args,
     setup: &Setup,
@@ -58,7 +58,8 @@ pub(super) fn in_place(
     Ok(done)
 }
 
-/// Warns about files that are left over. Fails if the compaction could not be recorded in a log.
+/// Warns about files that a run left over. Fails if something could not be recorded after the
+/// compaction.
 pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     if let Some(retained) = &done.retained {
         warn_retained(retained, io);
@@ -70,7 +71,7 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     }
 }
 
-/// Opens the input and the destination; a preview does not change them.
+/// Opens the input and the destination. A preview does not change them.
 pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,
@@ -82,7 +83,7 @@ pub(super) fn open<'s>(
     Ok((source.open(&paths[0])?, target))
 }
 
-/// Writes the compacted session to the output; if it need not or cannot be compacted, writes the
+/// Writes the compacted session to the output. If no compaction is needed or possible, writes the
 /// session unchanged.
 pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let failed = |error: PassError| passes::failure(error, STDIN_NAME);
@@ -131,7 +132,8 @@ impl Args {
         self.compact.over.lay_on(&mut policy);
         policy.check().map_err(Failure::new)?;
         self.llm.refuse_unasked(matches, policy.summary.method)?;
-        // With --method llm a model must answer, unless a flag or the policy names a fallback.
+        // With --method llm, the run fails if no model answers, unless a flag or the policy sets a
+        // fallback.
         let is_flag = self.compact.over.method == Some(Method::Llm);
         if is_flag && self.llm.on_failure.is_none() && policy.summary.named_fallback().is_none() {
             policy.summary.fallback = vec![Fallback::Fail];

@@ -27,30 +27,30 @@ pub const TOOL: Tool = Tool {
 /// Write a session in the dialect of another API or agent
 ///
 /// The output is the context: the messages that the agent would send if it resumed the session, in
-/// that order. Fragments of a message become one message, results directly follow the reply with
-/// their calls, and a summary stays a summary. Texts, arguments and ids do not change. For chat,
-/// anthropic and responses each record is a message or an item. For claude-code, codex, gemini and
-/// pi (also for `OpenClaw`) the output is a file that the agent resumes. Ids are derived from the
-/// content, so that the same input gives the same bytes; a record without a time gets the current
-/// time.
+/// that order. Fragments of a message are joined into one message, results directly follow the
+/// reply that contains their calls, and a summary remains a summary. Texts, arguments and ids do
+/// not change. For chat, anthropic and responses, each record is a message or an item. For
+/// claude-code, codex, gemini and pi (also for `OpenClaw`), the output is a file that the agent can
+/// resume. New ids are derived from the content, so that the same input gives the same bytes. A
+/// record without a time gets the current time.
 ///
-/// Content that the other dialect cannot express is dropped and reported on stderr with its first
-/// line; with --strict, the conversion fails. Reasoning is kept between anthropic and claude-code,
-/// and between responses and codex, because only the API that produced the reasoning accepts it.
+/// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
+/// the conversion fails. Reasoning is kept between anthropic and claude-code, and between responses
+/// and codex, because only the API that produced the reasoning accepts it.
 ///
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin if none is named, or for -
+    /// Session to convert; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Dialect to write
     #[arg(long, value_name = "NAME", default_value = "chat", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]
     to: String,
-    /// Id of the new session [default: made from its content]
+    /// Id of the new session [default: derived from its content]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// Working directory of the session [default: the source's, or /]
+    /// Working directory of the session [default: the input's, or /]
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
     /// Time for records without a time [default: now]

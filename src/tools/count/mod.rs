@@ -27,60 +27,60 @@ use crate::store::{LazyStore, StoreArgs};
 /// Count the messages, tokens and bytes of sessions
 ///
 /// Prints one line per file, like wc: messages, tokens, bytes and the file's name, and a total for
-/// several files. With --model or --window the share of the context window precedes the name. On a
-/// terminal the columns have headings, and bars show what fills the window of up to three files.
+/// several files. With --model or --window, the share of the context window precedes the name. On a
+/// terminal, the columns have headings, and for up to three files, bars show what fills the window.
 ///
-/// -r counts all session files in folders, at any depth, whose names match --glob, including hidden
-/// ones. It skips stores and does not follow links.
+/// With -r, the tool counts all session files in folders, at any depth, whose names match --glob,
+/// including hidden files. It skips stores and does not follow links.
 ///
-/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): 3 tokens per
-/// message for its frame, plus the role, the content and the name (and 1 more if there is a name);
-/// and 3 per conversation for the reply. For a tool call, its name and arguments are counted, but
-/// not its id; for reasoning, its text or its signature, whichever is longer. An image counts by
-/// its size, as its API charges for it; an image of unknown size, a sound or a document counts as
-/// 1,000 tokens. Lines without a message have no tokens.
+/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): each message
+/// has 3 tokens of overhead, plus the tokens of the role, the content and the name (and 1 more if
+/// there is a name), and each conversation has 3 more for the reply. A tool call is counted by its
+/// name and arguments, without its id, and reasoning by its text or its signature, whichever is
+/// longer. An image is counted by its size, as its API charges for it. An image of unknown size, a
+/// sound or a document counts as 1,000 tokens. Lines without a message count as 0 tokens.
 ///
-/// --by prints the count, tokens, share and name of each value, for all files together and with
-/// most tokens first; (other) combines the rarest values. --by reach prints bytes, and whether they
-/// reach the model: most of an agent's own file does not, because of abandoned branches, records
+/// --by prints the count, tokens, share and name of each value, for all files together, the largest
+/// first; (other) combines the rarest values. --by reach prints how many bytes reach the model:
+/// most of an agent's own file does not, because it also contains abandoned branches, records
 /// before a compaction, and second copies of results.
 ///
 /// --json prints one object per file and one for the total; docs/json.md lists all keys.
 ///
-/// --calibrate estimates the context in tokens as the API counts them, as a number and a range. It
-/// uses the token counts that an agent has recorded with each reply; they include the system prompt
-/// and the tools. The growth of these counts from one reply to the next, compared with our own
-/// count of the added messages, gives the factor. The base is what a request contains besides its
-/// messages. The column HELD shows how often the API's count was in the range predicted from
-/// earlier replies. Without recorded counts the range covers only the messages, and is a single
-/// number if the encoding is the model's own.
+/// --calibrate estimates how many tokens the API would count for the context, as a number and a
+/// range. The estimate uses the token counts that an agent recorded with each reply, which include
+/// the system prompt and the tools. The factor is the growth of these counts from one reply to the
+/// next, divided by our own count of the added messages. The base is everything in a request except
+/// its messages. The column HELD shows how often the API's count was in the range predicted from
+/// earlier replies. Without recorded counts, the range covers only the messages, and is a single
+/// number if the encoding is exactly the model's.
 ///
 /// --annotate adds the members line, bytes, tokens and encoding to the tag of each record that can
-/// have a tag; other members stay.
+/// have a tag. Other members do not change.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; stdin if none is named, or for -
+    /// Session files to count; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Break the total down: count, size and share of each
+    /// Break the total down by WHAT: count, size and share
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]
     by: Option<Breakdown>,
-    /// Tokens of the window [default: the model's]
+    /// Size of the window in tokens [default: the model's]
     ///
-    /// The share of this window that a session fills is printed before its name.
+    /// The share of the window that a session takes up is printed before the name of the session.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["annotate", "text"])]
     window: Option<u64>,
-    /// Print JSON: an object per file, and one for the total
+    /// Print a JSON object for each file, and one for the total
     #[arg(long, conflicts_with = "annotate")]
     json: bool,
-    /// Estimate what the API counts, from the usage that an agent recorded
+    /// Estimate the API's count from the usage that an agent recorded
     #[arg(long, conflicts_with_all = ["by", "annotate", "text", "batch"])]
     calibrate: bool,
-    /// Print the records, each with its bytes and tokens in a tag
+    /// Print the records, with the bytes and tokens of each in a tag
     #[arg(long, conflicts_with = "text")]
     annotate: bool,
-    /// Count files as plain text: tokens only
+    /// Count the tokens of files as plain text
     #[arg(long, conflicts_with_all = ["batch", "dialect", "invalid"])]
     text: bool,
     /// Count N files or conversations at a time [default: one per core]
@@ -109,7 +109,7 @@ pub const TOOL: Tool = Tool {
 
 /// The counts of a file.
 struct File {
-    /// The name that the user gave.
+    /// The name of the file, as given by the user.
     name: String,
     counts: Counts,
 }
@@ -127,7 +127,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = Plan {
         counter: counting.counter,
         batch: args.read.batch,
-        // The number of threads for each file. Only a batch file is divided among threads.
+        // The number of threads per file. Only a batch file is divided among several threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         reach: args.by == Some(Breakdown::Reach),
         of_session: args.columns(io).is_some()
@@ -156,7 +156,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the width of the terminal if a table is printed there; `None` otherwise.
+    /// Returns the width of the terminal if a table is printed to it, and otherwise `None`.
     fn columns(&self, io: &Io) -> Option<usize> {
         let is_shown = !self.json && !self.annotate && !self.calibrate;
         io.columns().filter(|_| is_shown && self.output.is_stdout())
@@ -176,7 +176,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
     Ok(File { counts: pass.finish(session.bad()), name: session.name })
 }
 
-/// Counts a plain text. The whole file is read first.
+/// Counts a file as plain text. The whole file is read into memory first.
 fn count_text(plan: &Plan, path: &Path) -> Result<File> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
@@ -237,7 +237,7 @@ fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     lines + &json_line(&format.total(files.len(), &total(files)))
 }
 
-/// The calibration of a file as `--json` prints it.
+/// The calibration of a file in the output of `--json`.
 #[derive(Serialize)]
 struct CalibrationLine<'a> {
     name: Option<&'a str>,

@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr;
 use super::{Args, File, total};
 use crate::args::counting::Counting;
 
-/// The largest number of files for which bars are shown; more bars would be hard to compare.
+/// The maximum number of files for which bars are shown. More bars would be hard to compare.
 const MOST_BARS: usize = 3;
 
-/// Returns the table of the files or of the breakdown, and the bars.
+/// Returns the table of the files, followed by the bars, or the table of the breakdown.
 pub(super) fn of(
     args: &Args,
     counting: &Counting,
@@ -30,7 +30,7 @@ pub(super) fn of(
     let mut text = shown(table(args, files, &windows));
     if let Some(columns) = columns.filter(|_| !args.text && files.len() <= MOST_BARS) {
         for (file, window) in files.iter().zip(&windows) {
-            // The conversations of a batch are sent separately, so they do not share a window.
+            // The conversations of a batch are sent separately, so there is no common window.
             if file.counts.tally.conversations == 1 {
                 text += &window.use_of(file, args, columns, io);
             }
@@ -39,9 +39,9 @@ pub(super) fn of(
     text
 }
 
-/// Returns the table of the files. Its columns are `messages tokens bytes [share] name`, with the
-/// share if a window is known, or `tokens name` for plain texts. If there are several files, a
-/// total follows them.
+/// Returns the table of the files, with a total if there are several. The columns are `messages
+/// tokens bytes [share] name`, or `tokens name` for plain text. The share is included if the window
+/// is known.
 fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
     let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };
@@ -62,7 +62,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
         push(&file.counts, window.share(&file.counts), name(args, file), None);
     }
     if files.len() > 1 {
-        // Sessions are sent separately, so their total has no share of a window.
+        // Sessions are sent separately, so there is no share of a window for the total.
         let none = ("-".to_owned(), None);
         push(&total(files), none, "total".to_owned(), Some(Paint::Bold));
     }
@@ -70,7 +70,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
 }
 
 fn name(args: &Args, file: &File) -> String {
-    // If no operand is given, the input is stdin and gets no name.
+    // If no operand is given, the input is stdin, for which no name is shown.
     if args.files.is_empty() { String::new() } else { printable(&file.name) }
 }
 
@@ -99,13 +99,14 @@ fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
 
 /// The context window of a session.
 struct Window {
-    /// The size of the window; `None` if it is unknown.
+    /// The size of the window in tokens, or `None` if it is unknown.
     tokens: Option<u64>,
     model: Option<String>,
 }
 
 impl Window {
-    /// Returns the window from the flags, or else from the named model, or else from the file.
+    /// Returns the window that the flags set, or else the window of the named model, or else the
+    /// window from the file.
     fn of(args: &Args, counting: &Counting, file: &File) -> Self {
         let of_session = &file.counts.of_session;
         let of_model = counting.model.map(|model| model.window);
@@ -126,7 +127,7 @@ impl Window {
         }
     }
 
-    /// Shows what fills the window: a headline, a bar, and a legend.
+    /// Returns a headline, a bar and a legend that show what fills the window.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().into_iter();
@@ -169,7 +170,7 @@ impl Window {
             (None, None) => "; --model or --window names one".to_owned(),
             (None, Some(_)) => String::new(),
         };
-        // The name may be long; it can be left out, because the table contains it as well.
+        // If the name is too long, it is left out, because it is also in the table.
         let lines = [format!("{name}: {what}{model}"), format!("{name}: {what}"), what];
         let fits = |line: &&String| line.width() <= columns;
         let line = lines.iter().find(fits).unwrap_or(&lines[2]);
@@ -177,8 +178,9 @@ impl Window {
     }
 }
 
-/// Returns the tokens of a request, and how many of them are not in the file: if an agent has
-/// recorded the size of its requests, that size includes the system prompt and the tools.
+/// Returns the tokens of a request, and how many of these tokens are not in the file. The size of
+/// requests that an agent has recorded includes the system prompt and the tools, which are not in
+/// the file.
 fn sent(counts: &Counts) -> (u64, u64) {
     let counted = counts.tally.tokens.total();
     let estimate = counts.of_session.estimate;
@@ -196,7 +198,7 @@ fn fullness(tokens: u64, window: u64) -> Paint {
 }
 
 fn portion(slice: Slice, amount: u64) -> Portion {
-    // Neighbouring portions look different, both with and without colour.
+    // Neighbouring portions look different both with and without colour.
     let (fill, paint) = match slice {
         Slice::System => ('█', Paint::Blue),
         Slice::User => ('▒', Paint::Green),
@@ -211,7 +213,7 @@ fn portion(slice: Slice, amount: u64) -> Portion {
     Portion { fill, paint: Some(paint), amount }
 }
 
-/// Returns the legend of the bar, in as many columns as fit.
+/// Returns the legend of the bar in as many columns as fit into the terminal.
 fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> String {
     let longest = |length: fn(&(Portion, &str)) -> usize| parts.iter().map(length).max();
     let name = longest(|(_, name)| name.len()).unwrap_or(0);
@@ -234,5 +236,5 @@ fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> Strin
     text
 }
 
-/// The space between two columns of the legend.
+/// The number of blanks between two columns of the legend.
 const GAP: usize = 4;

@@ -1,5 +1,5 @@
-//! `ctx-extract`: extracts decisions, facts, preferences and tool runs as items, and prints the
-//! items or merges them into memory files.
+//! `ctx-extract`: extracts decisions, facts, preferences and tool runs from sessions, and prints
+//! these items or merges them into memory files.
 
 #[cfg(test)]
 mod tests;
@@ -36,22 +36,23 @@ pub const TOOL: Tool = Tool {
 
 /// Extract decisions, facts, preferences and tool runs from a session
 ///
-/// Prints items as JSON lines. With --into, merges them into memory files and writes the session to
-/// stdout unchanged. The last record is written only after the merge, so that the next tool of a
-/// pipeline notices a failure. The daily log, DIR/daily/DATE.md (days in UTC), lists the new items.
+/// Prints the items as JSON lines. With --into, merges them into memory files and writes the
+/// session to stdout unchanged. The last record is written only after the merge, so that the next
+/// tool in a pipeline notices a failure. New items are also listed in the daily log,
+/// DIR/daily/DATE.md (dates in UTC).
 ///
-/// In a stream tagged by ctx-split, the tool reads only the messages that are going to be
-/// summarized (the zone old). In other input it reads everything but system messages. Sentences are
-/// quoted literally, up to 300 characters; code blocks, quoted lines, logs and questions are
-/// skipped. Secrets are replaced with [REDACTED].
+/// In a stream tagged by ctx-split, the tool reads only the messages that will be summarized (the
+/// zone old). In other input, it reads everything except system messages. Sentences are quoted
+/// literally, up to 300 characters. Code blocks, quoted lines, logs and questions are skipped.
+/// Secrets are replaced with [REDACTED].
 ///
-/// Decisions are what the user or the model settled, concluded or justified; preferences include
-/// what the user demands and forbids. After "option 1", the item contains the text of that option.
-/// A repeated statement is one item, and a superseded decision names the line of the decision that
-/// superseded it.
+/// Decisions are statements in which the user or the model settled, concluded or justified
+/// something. Preferences include demands and prohibitions of the user. If the user chose "option
+/// 1", the item contains the text of that option. A repeated statement is only one item. A
+/// superseded decision contains the line of the decision that superseded it.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files; stdin if none is named, or for -
+    /// Session files to read; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Extract only items of this kind (can be repeated)
@@ -59,7 +60,7 @@ struct Args {
     kind: Vec<MemoryKind>,
     /// Read this zone [default: old]
     ///
-    /// In a session without tags, all messages but system messages are read.
+    /// In a session without tags, the default is all messages except system messages.
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
     /// Name the session [default: the file's, or "stdin"]
@@ -68,7 +69,7 @@ struct Args {
     /// Merge into DIR/extracted/*.md, and write the input to stdout
     #[arg(long, value_name = "DIR", conflicts_with = "into_store")]
     into: Option<PathBuf>,
-    /// Merge into the store's memory: the same as --into STORE/memory
+    /// Merge into the store's memory files: the same as --into STORE/memory
     #[arg(long)]
     into_store: bool,
     /// Print the items that would be merged, and write nothing
@@ -91,7 +92,7 @@ impl Args {
     /// Returns the store that contains the memory, if any.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>> {
         let around = self.into.as_deref().and_then(Store::around);
-        // Inside a store, items may be merged only into its memory folder.
+        // The only folder inside a store into which items may be merged is its memory folder.
         if let (Some(dir), Some(root)) = (&self.into, &around)
             && !dir.canonicalize().is_ok_and(|dir| dir == root.join("memory"))
         {
@@ -105,7 +106,7 @@ impl Args {
         args.open(&TOOL, matches).map(Some)
     }
 
-    /// Returns the folder to merge into; `None` if the items are printed.
+    /// Returns the folder to merge into, or `None` if the items are printed.
     fn folder<'a>(&self, store: Option<&'a Store>) -> Option<MemoryFolder<'a>> {
         match &self.into {
             Some(dir) => Some(MemoryFolder::within(dir, store)),
@@ -132,16 +133,16 @@ enum Scope {
     All,
 }
 
-/// The messages to read, and the kinds of items to extract.
+/// Determines which messages are read, and which kinds of items are extracted.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// The name of the session, which each item contains.
+    /// The name of the session, which is stored in each item.
     session: String,
     /// The kinds of items to extract.
     kinds: Vec<MemoryKind>,
     /// The messages to read.
     scope: Option<Scope>,
-    /// Whether each record is a complete conversation.
+    /// Whether each record is a separate conversation.
     batch: bool,
 }
 
@@ -151,7 +152,7 @@ struct ExtractPass {
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     extractor: Extractor,
-    /// Distinguishes summaries from messages that only look like summaries.
+    /// Recognizes summaries, and messages that only look like summaries.
     recognizer: Recognizer,
 }
 
@@ -198,7 +199,7 @@ impl ExtractPass {
         zone: Zone,
         line: u64,
     ) -> Vec<MemoryItem> {
-        // The statements in an earlier summary have already been extracted from the messages it
+        // Skip earlier summaries, because items were already extracted from the messages that they
         // replaced.
         if dialect.summary_text(object).is_some() {
             return Vec::new();
@@ -225,7 +226,7 @@ impl ExtractPass {
     }
 
     /// Ends the input and returns how many secrets were redacted in the items. Fails if a tagged
-    /// stream is incomplete and `partial` is false, or if a zone is requested and the records have
+    /// stream is incomplete and `partial` is false, or if a zone is requested but the records have
     /// no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {
         let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
@@ -260,12 +261,12 @@ struct Extraction {
     count: usize,
     /// The number of redacted secrets.
     redacted: usize,
-    /// The sessions that have bad lines.
+    /// The sessions that contain bad lines.
     bad: Vec<Session>,
 }
 
 impl Extraction {
-    /// Reads a session and returns its items; `handle` gets each record.
+    /// Reads a session and returns its items. Calls `handle` for each record.
     fn read(
         &mut self,
         args: &Args,
@@ -278,7 +279,7 @@ impl Extraction {
         let mut items = Vec::new();
         session.pass(|record| {
             let extraction = pass.push(record)?;
-            // Each record of a batch is a session of its own.
+            // Each record of a batch is a separate session.
             items.extend(if args.read.batch { reconcile(extraction) } else { extraction });
             handle(record)
         })?;
@@ -341,7 +342,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// The result as `--json` prints it. No key is ever removed.
+/// The result in the output of `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct ExtractReport {
     files: usize,
@@ -425,11 +426,11 @@ fn merge(
     }
 }
 
-/// Writes records, but holds the last one back until [`Self::into_parts`] returns it. If this tool
-/// fails, the next tool of a pipeline notices that the last record is missing.
+/// Writes records, except for the last record, which [`Self::into_parts`] returns. If this tool
+/// fails, the next tool in a pipeline notices that the last record is missing.
 struct HoldingWriter<W> {
-    /// `None` after the reader of the output has exited. The output then ends, but the work
-    /// continues.
+    /// The output, or `None` after its reader has exited. Nothing more is then written, but the
+    /// work continues.
     output: Option<W>,
     held: Vec<u8>,
 }
@@ -440,7 +441,7 @@ impl<W: Write> HoldingWriter<W> {
         Self { output: Some(output), held: Vec::new() }
     }
 
-    /// Writes the previous record, and holds back the new one.
+    /// Writes the previous record, and keeps the new record until the next call.
     fn push(&mut self, bytes: &[u8]) -> Result<(), PassError> {
         self.with(W::write_all)?;
         self.held.clear();
@@ -448,8 +449,8 @@ impl<W: Write> HoldingWriter<W> {
         Ok(())
     }
 
-    /// Flushes all but the last record, so that an output failure is noticed before the items are
-    /// merged.
+    /// Flushes all records except the last, so that an output failure is noticed before the items
+    /// are merged.
     fn flush(&mut self) -> Result<(), PassError> {
         self.with(|output, _| output.flush())
     }

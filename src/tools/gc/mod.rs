@@ -1,5 +1,5 @@
-//! `ctx-gc`: moves snapshots that no rule keeps, and offloaded files that nothing names, into the
-//! trash, and empties the trash after a grace period.
+//! `ctx-gc`: moves unneeded snapshots and offloaded files into the trash, and empties the trash
+//! after a grace period.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -14,7 +14,7 @@ use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
 use crate::args::policy::PolicyArgs;
 use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 
-/// The default of `--keep-days`.
+/// The default value of `--keep-days`.
 const KEEP_DAYS: u32 = 7;
 
 /// The entry of `ctx-gc` in the list of tools.
@@ -28,16 +28,16 @@ pub const TOOL: Tool = Tool {
 
 /// Move old snapshots into a trash with a grace period
 ///
-/// Removed snapshots stay in a trash for a week (--undelete restores them). A snapshot is kept if
-/// any rule keeps it; without a rule, the snapshots of the last 7 days are kept. The newest
-/// snapshot of each session is always kept, unless --no-floor or --floor-days says otherwise. -n
-/// shows what would be removed, and why.
+/// Removed snapshots stay in the trash for a week; --undelete restores them. A snapshot is kept if
+/// any rule keeps it. Without rules, the snapshots of the last 7 days are kept. The newest snapshot
+/// of each session is always kept, except with --no-floor or --floor-days. -n shows what would be
+/// removed, and why.
 ///
-/// If no rule is given, the policy sets the number of days (`retention.keep_days`); the default is
-/// 7 days. Snapshots that are held, dated in the future or unreadable are always kept. Memory files
-/// and summaries are never touched. Snapshots more than a day old are compressed; zstdcat reads
-/// them. An offloaded file is removed if no snapshot and no session file of its session names it,
-/// and it was not used during the grace period.
+/// If no rule is given, the policy may set the number of days (`retention.keep_days`). Snapshots
+/// that are held, dated in the future or unreadable are always kept. Memory files and summaries are
+/// never touched. Snapshots that are more than a day old are compressed; zstdcat reads them. An
+/// offloaded file is removed if no snapshot and no file of its session refers to it, and it was not
+/// used during the grace period.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("mode").args(["undelete", "list_trash", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([
@@ -59,7 +59,7 @@ struct Args {
     json: bool,
     /// Keep snapshots of the last N days [default: the policy's, or 7]
     ///
-    /// If another rule is given, this rule applies only if the flag is given, too.
+    /// If any other rule is given, this rule applies only if this flag is also given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_days: Option<u32>,
     /// Keep the newest N snapshots of each session
@@ -82,24 +82,24 @@ struct Args {
     keep_yearly: Option<u32>,
     /// Keep snapshots up to SPAN older than the newest: 1y6mo, 14d, 36h
     ///
-    /// The units are y, mo (months), w, d, h, min and s. A bare m is refused, because it may
+    /// The units are y, mo (months), w, d, h, min and s. The unit m is rejected, because it could
     /// mean months or minutes.
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
     /// Remove even the newest snapshot of a session if no rule keeps it
     ///
-    /// With --keep-days 7, everything older than 7 days is removed, in the whole store or with -s
-    /// in one session. The output names each session that loses its last snapshot.
+    /// With --keep-days 7, for example, everything older than 7 days is removed, in the whole store
+    /// or, with -s, in one session. The output lists each session that loses its last snapshot.
     #[arg(long, conflicts_with = "mode", help_heading = "Rules")]
     no_floor: bool,
     /// Remove the newest snapshot once it is older than N days [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["mode", "no_floor"], help_heading = "Rules")]
     floor_days: Option<u32>,
-    /// Restore from the trash: an ID, "all", or what was removed since a time
+    /// Restore from the trash: an ID, "all", or all removed since a time
     ///
     /// An ID is the id or the number of a snapshot, or the hash of an offloaded file. A time in
-    /// UTC, such as 2026-11-15, "2026-11-15 10:30" or "2 hours ago", restores everything removed at
-    /// that time or later. Several may be given.
+    /// UTC, such as 2026-11-15, "2026-11-15 10:30" or "2 hours ago", restores everything that was
+    /// removed at that time or later. Several IDs or times may be given.
     #[arg(long, value_name = "ID", num_args = 1.., help_heading = "Trash")]
     undelete: Vec<String>,
     /// List the trash, and how long each item stays there
@@ -108,19 +108,19 @@ struct Args {
     /// Empty the trash now
     #[arg(long, help_heading = "Trash")]
     purge: bool,
-    /// Keep the trash, and offloaded files that nothing uses, for N days
+    /// Keep the trash and unused offloaded files for N days
     ///
-    /// With 0, the trash is emptied at the end, and nothing that was removed can be restored.
-    /// Offloaded files that were used within the last day are kept anyway.
+    /// With 0, the trash is emptied at the end of the run, and nothing that was removed can be
+    /// restored. Offloaded files that were used within the last day are always kept.
     #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
     /// Continue even if the clock seems to have jumped by more than a day
     ///
-    /// A clock that has jumped may be wrong, so nothing is removed and the exit status is 4, unless
-    /// there is nothing to remove. A run at least an hour later trusts the clock.
+    /// Without this flag, nothing is removed, because the clock may be wrong, and the exit status
+    /// is 4 if there was anything to remove. A run at least an hour later trusts the clock.
     #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
     trust_clock: bool,
-    /// Delete everything of a session (-s) for good, even from the trash
+    /// Delete everything about a session (-s) for good, even from the trash
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
     /// Compress snapshots older than N days [default: the policy's, or 1]
@@ -183,8 +183,8 @@ fn span(text: &str) -> Result<Span, String> {
 }
 
 impl Args {
-    /// Removes snapshots that no rule keeps, and compresses old ones. If the clock may be wrong,
-    /// does nothing.
+    /// Removes snapshots that no rule keeps, and compresses old snapshots. Does nothing if the
+    /// clock may be wrong.
     fn collect(
         &self,
         store: &Store,
@@ -214,7 +214,7 @@ impl Args {
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
-        // Steps that finished are reported even if others failed.
+        // Report the steps that succeeded even if other steps failed.
         let mut result = Ok(());
         for error in [done, purged].into_iter().filter_map(Result::err) {
             let is_failed = error.severity() != Severity::Uncertain;
@@ -227,8 +227,8 @@ impl Args {
         Ok(result)
     }
 
-    /// Returns the retention rules. The default applies only if no rule is given, because a user
-    /// who asks for the last 3 snapshots does not want those of a week as well.
+    /// Returns the retention rules. The default rule applies only if no rule is given: a user who
+    /// asks for the last 3 snapshots does not also want all snapshots of the last week.
     fn rules(&self, keep_days: Option<u64>) -> Policy {
         let counts = [
             (Period::Hour, self.keep_hourly),
@@ -257,12 +257,12 @@ impl Args {
     }
 }
 
-/// Returns true if nothing is printed on stdout.
+/// Returns true if nothing is to be printed to stdout.
 fn is_silent(io: &Io) -> bool {
     io.verbosity() == Verbosity::Quiet
 }
 
-/// Restores items from the trash. If an item is missing, the others are still restored.
+/// Restores items from the trash. If an item is missing, the other items are still restored.
 fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let (mut items, mut missing) = (Vec::new(), Vec::new());
@@ -328,9 +328,9 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Prints all events and the end of the run. Items that could not be examined or removed need
-    /// another run. This matters more than an uncertain result, so it always decides the exit
-    /// status.
+    /// Prints all events and the result of the run. If any item could not be examined or removed,
+    /// the exit status is 3, which takes precedence over an uncertain result, because another run
+    /// is needed.
     fn all(mut self, events: Vec<Event>, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
         let (failed, others): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| matches!(event, Event::Failed(_)));
@@ -352,7 +352,7 @@ impl Report<'_> {
             Err(failure) => Err(failure),
             Ok(()) if unaudited => {
                 self.io.warn("the audit log was not written: the disk is full");
-                // Failed removals need another run, so status 3 takes precedence.
+                // Status 3 takes precedence, because failed removals need another run.
                 let is_done = self.status == ExitStatus::Done;
                 Ok(if is_done { ExitStatus::Uncertain } else { self.status })
             }
@@ -368,7 +368,7 @@ impl Report<'_> {
             _ => false,
         };
         if is_noted && !self.args.dry_run {
-            // A nightly run that removes nothing prints nothing.
+            // Print nothing to stdout, so that a nightly run that removes nothing has no output.
             self.io.note(text);
             return Ok(());
         }

@@ -18,30 +18,29 @@ use crate::store::StoreArgs;
 
 /// List the sessions of all agents on this machine, newest first
 ///
-/// Searches the folders in which the agents that --agent can name keep their sessions, or the given
-/// files and folders. A row shows the agent, the project, the age of the file, the number of
-/// messages and tokens that the agent would send now, their share of the window, the size of the
-/// file, whether a compaction is due, and the title or the first request.
+/// Searches the folders of all known agents, or the given files and folders. Each row shows the
+/// agent, the project, the age of the file, the messages and tokens that the agent would send now,
+/// their share of the window, the size of the file, whether a compaction is due, and the title or
+/// the first request.
 ///
-/// The number of tokens is what the API counted for the newest reply, plus our own count of the
-/// messages that followed, as in ctx-count --calibrate and ctx-check --due. A ~ marks our own
-/// count; it is used if the file has no count by the API for this context, as directly after a
-/// compaction. The window comes from the file, or else from the last model. ? means that neither is
-/// known, so no share of the window can make a compaction due. --window or --model sets the window
-/// for all sessions.
+/// The number of tokens is the API's count for the newest reply, plus our own count of all later
+/// messages, as in ctx-count --calibrate and ctx-check --due. If the file contains no such count
+/// for the current context, for example directly after a compaction, our own count is used and
+/// marked with ~. The window is the one recorded in the file, or else that of the last model. If
+/// the window is unknown, its column shows ?, and a limit that is a share of the window cannot make
+/// a compaction due. --window or --model sets the window for all sessions.
 ///
-/// Links are followed. Names that begin with a dot are skipped, and so are files of subagents,
-/// which have a context of their own. For a file packed with zstd (by Codex), only what its name
-/// shows is listed. The number of files that are not sessions or cannot be read is printed on
-/// stderr.
+/// Links are followed. Names that begin with a dot are skipped, and so are the files of subagents,
+/// each of which has its own context. Files that Codex compressed with zstd are listed without
+/// their content. The number of files that are not sessions or cannot be read is printed to stderr.
 ///
-/// The store caches what was read from a file. The cache is valid as long as the file's size and
-/// times stay the same.
+/// The data from each file is cached in the store. It is valid as long as the size and the times of
+/// the file do not change.
 ///
 /// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
 #[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
-#[command(mut_arg("window", |arg| arg.help("Tokens of the window [default: the file's own, or the model's]").long_help(None)))]
+#[command(mut_arg("window", |arg| arg.help("Size of the window in tokens [default: the file's own, or the model's]").long_help(None)))]
 struct Args {
     #[command(flatten)]
     query: Query,
@@ -84,7 +83,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let query = args.query();
     let (listed, index) = query.list(variable, &temp, index, &options);
     if let Some(store) = store.filter(|_| index.is_changed()) {
-        // If the index is not saved, the only effect is that the next run takes longer.
+        // Ignore errors: without a saved index, the next run only takes longer.
         let _ = store.replace_session_index(&index.to_text());
     }
     for warning in listed.warnings(&query) {
@@ -102,7 +101,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the query, with a project that is a path made absolute.
+    /// Returns the query. If the project is a path, it is made absolute.
     fn query(&self) -> Query {
         let mut query = self.query.clone();
         query.project = query.project.map(|project| {
@@ -115,7 +114,8 @@ impl Args {
         query
     }
 
-    /// Returns the triggers. If `--model` is given, its window applies to every session.
+    /// Returns the triggers. If `--model` is given, the window of this model applies to all
+    /// sessions.
     fn triggers(&self, io: &mut Io) -> Result<Triggers> {
         let policy = self.policy.named(io)?;
         let counting = Counting {

@@ -1,5 +1,5 @@
 //! `ctx-offload`: replaces large tool results with references to files in the store; `--restore`
-//! puts the results back.
+//! restores the results.
 
 use std::path::{Path, PathBuf};
 
@@ -35,14 +35,15 @@ pub const TOOL: Tool = Tool {
 /// Move large tool results out of a session into files
 ///
 /// The oldest results are moved first. The content of each moved result is replaced with one line
-/// that names the file; all other bytes of the session stay the same. The files are safely on the
-/// disk before the session that names them is written, and --restore restores the exact bytes.
+/// that contains the path of the file; all other bytes of the session do not change. The files are
+/// safely on disk before the session that refers to them is written, and --restore restores the
+/// exact bytes.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Name the session [default: the file's]
+    /// Set the session's id [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
 
@@ -51,18 +52,18 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
 
-    /// Put the results back into the session
+    /// Restore the results in the session
     ///
-    /// A reference whose file cannot be read is left unchanged, and the exit status is 3. The exit
-    /// status is 1 if nothing was restored, because nothing had been moved out or the session had
-    /// another name; the message then shows that name.
+    /// A reference whose file cannot be read is left unchanged, and the exit status is 3. If
+    /// nothing was restored, because nothing had been moved out or the results were moved out under
+    /// a different session name, the exit status is 1, and the message shows that name.
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Restoring")]
     restore: bool,
-    /// Print the whole original text that a handle names
+    /// Print the whole original text to which a handle refers
     ///
-    /// Takes 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file. The
-    /// tool searches the offloaded files, then FILE if given, and then the snapshots (with -s, of
-    /// one session only). In sessions it finds tool results, and long texts in the arguments of
+    /// HASH is 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file. The
+    /// tool searches the offloaded files, then FILE if given, and then the snapshots (with -s, only
+    /// those of one session). In sessions, it finds tool results and long texts in the arguments of
     /// calls.
     #[arg(long, value_name = "HASH", conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"], help_heading = "Restoring")]
     show: Option<OriginalQuery>,
@@ -132,7 +133,7 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
     Ok(ExitStatus::Done)
 }
 
-/// The session, the file it is read from, and the file it is written to.
+/// The session, and the files from which it is read and to which it is written.
 struct Plan<'a> {
     path: &'a Path,
     /// The name of the output file.
@@ -166,7 +167,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let output = args.output.output.as_deref().filter(is_file);
     let transcripts = transcripts(Some(plan.path).filter(is_file), output);
     let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
-    // The offloaded files exist even if the audit log could not record them.
+    // If only the audit record failed, continue, because the offloaded files exist.
     let mut unaudited = None;
     let finish = || match offloader.finish(&transcripts) {
         Err(error) if error.severity() == Severity::Uncertain => {
@@ -207,10 +208,11 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    // The notes warn that reasoning refers to changed results, so they do not apply to restored
-    // ones.
+    // Drop the notes, which warn that reasoning refers to changed results: restored results are not
+    // changed.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
-    // References that were not restored must be reported even if the write is uncertain.
+    // Even if it is uncertain whether the session was written, report the references that were not
+    // restored.
     let written = write(new, || Ok(()));
     let name = &session.name;
     let put_back = restorer.restored.len();
@@ -261,7 +263,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     Ok(ExitStatus::No)
 }
 
-/// Returns the other sessions to whose results these references lead.
+/// Returns the other sessions to which the results of these references belong.
 fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     let session = |reference: &Reference| {
         let folder = Path::new(&reference.path).parent()?;
@@ -277,7 +279,7 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     sessions
 }
 
-/// Returns the message that nothing was restored, with the `-s` flags that may help.
+/// Returns a message which says that nothing was restored, with the `-s` flags that may help.
 fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
         [] if !restorer.elsewhere.is_empty() => {
@@ -293,7 +295,7 @@ fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) ->
     format!("{name}: nothing was restored; {why}")
 }
 
-/// A finished session that has not been written yet, and its destination.
+/// A finished session that has not yet been written, and its destination.
 type NewSession<'a> = (Spool, Output<'a>);
 
 /// Writes the session, if there is one, after `first` has made the offloaded files durable.
@@ -303,7 +305,7 @@ fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Res
     output.deliver(write, first)
 }
 
-/// Applies `change` to all records; a dry run makes no new session.
+/// Applies `change` to all records. In a dry run, no new session is made.
 fn pass<'a, C: Change>(
     args: &Args,
     plan: &Plan<'_>,
@@ -335,22 +337,22 @@ fn pass<'a, C: Change>(
     Ok((session, change, records.zip(output), notes))
 }
 
-/// The results to offload, and the text that replaces them.
+/// The flags that select the results to offload and set the text that replaces them.
 #[derive(clap::Args, Clone, Debug)]
 struct OffloadArgs {
-    /// Move results of N tokens and more
+    /// Move results that have at least N tokens
     #[arg(long, value_name = "N", value_parser = parse_count, default_value_t = MIN_TOKENS, help_heading = "What is moved")]
     min_tokens: u64,
     /// Stop once the session is N tokens smaller
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]
     enough: Option<u64>,
-    /// Move nothing from the last N assistant messages on
+    /// Move nothing in or after the last N assistant messages
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is moved")]
     protect_last: u64,
-    /// Text that replaces a result; {path} is the file
+    /// Text that replaces a result; {path} is the path of the file
     ///
-    /// It may also contain {call} (the tool and its file or command in a few words), {sha256},
-    /// {tokens} and {bytes}. --restore needs the same TEXT to find the references.
+    /// The text may also contain {call} (the tool and its file or command in a few words),
+    /// {sha256}, {tokens} and {bytes}. --restore needs the same TEXT to find the references.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
     reference: Template,
 }

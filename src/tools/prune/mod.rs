@@ -26,18 +26,18 @@ use crate::store::StoreArgs;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
-/// The tool works only by rules and asks no model. Every rule is off unless a flag turns it on. The
-/// words of the user and the model never change, and a record that no rule changes keeps its exact
-/// bytes. A shortened or cleared result ends with a handle, such as ⟦ctx: Read a.py, all 1980
-/// bytes: ctx-offload --show 01234567⟧: the handle shows the call, the size of the original, and
-/// the command that prints the original. If no snapshot of the session is made, ", if saved"
-/// precedes the command. A result is replaced only with a smaller one.
+/// The tool uses only rules and no model. Each rule is off unless a flag turns it on. The words of
+/// the user and the model never change, and a record that no rule changes keeps its exact bytes. A
+/// shortened or cleared result ends with a handle, such as ⟦ctx: Read a.py, all 1980 bytes:
+/// ctx-offload --show 01234567⟧. The handle shows the call, the size of the original, and the
+/// command that prints the original; if no snapshot is made, ", if saved" precedes the command. A
+/// result is replaced only if the new text is smaller.
 ///
-/// In an agent's own file, the rules apply only to what the agent would send. --drop removes lines
-/// that the agent would not send, and relinks the lines that refer to them. If the agent would read
-/// the result as another conversation, nothing is written. The token count recorded in the last
-/// reply is updated, because otherwise agents would compact the session again, or ask whether to,
-/// when they open it.
+/// In an agent's own file, the rules apply only to content that the agent would send. With --drop,
+/// lines that the agent would not send can also be removed; lines that refer to them are relinked.
+/// If the agent would read the result as a different conversation, nothing is written. The token
+/// count that is recorded in the last reply is updated, because otherwise the agent would compact
+/// the session again, or offer to, when it opens the session.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
@@ -161,7 +161,7 @@ fn failure(error: PassError, name: &str) -> Failure {
     }
 }
 
-/// Returns a table that shows how many tokens each rule frees.
+/// Returns a table of the tokens that each rule frees.
 fn rule_table(sums: &Sums) -> String {
     let row = |rule: &str, [changes, before, after, freed]: [&str; 4]| {
         format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
@@ -175,7 +175,7 @@ fn rule_table(sums: &Sums) -> String {
     table
 }
 
-/// Returns a table of the removed lines of an agent's log that would not have been sent to the
+/// Returns a table of the removed lines of an agent's log that were never going to be sent to the
 /// model.
 fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
@@ -186,10 +186,10 @@ fn unsent_table(unsent: &[Unsent]) -> String {
     if unsent.is_empty() { String::new() } else { table }
 }
 
-/// The rules and their exceptions.
+/// The flags for the rules and their exceptions.
 #[derive(clap::Args, Clone, Debug)]
 struct PruneFlags {
-    /// Shorten long tool results: keep beginning, end, and errors
+    /// Shorten long tool results to beginning, end, and errors
     #[arg(long, help_heading = "Rules")]
     trim: bool,
     /// Shorten results of more than N characters [default: 10000]
@@ -201,7 +201,7 @@ struct PruneFlags {
     /// Length of the kept end, as a share of N [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     tail_share: Option<Share>,
-    /// Keep N lines of the removed text that look like errors [default: 10]
+    /// Keep up to N removed lines that look like errors [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
     /// Replace tool results with a placeholder
@@ -215,49 +215,50 @@ struct PruneFlags {
         help_heading = "Rules"
     )]
     placeholder: String,
-    /// Drop content that the agent no longer needs (can be repeated)
+    /// Drop this kind of content (can be repeated)
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Rules")]
     drop: Vec<Rule>,
-    /// Shorten strings in call arguments of more than N characters
+    /// Shorten strings of more than N characters in call arguments
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_argument_chars: Option<u64>,
     /// Keep only system messages and the last N messages
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Change nothing from the last N assistant messages on
+    /// Change nothing in or after the last N assistant messages
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", help_heading = "What is kept")]
     protect_last: u64,
-    /// Change only results of tools whose name matches (can be repeated)
+    /// Change only results of tools that match GLOB (can be repeated)
     #[arg(long, value_name = "GLOB", help_heading = "What is kept")]
     allow_tool: Vec<Glob>,
-    /// Change no results of tools whose name matches (can be repeated)
+    /// Never change results of tools that match GLOB (can be repeated)
     #[arg(long, value_name = "GLOB", help_heading = "What is kept")]
     deny_tool: Vec<Glob>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
-    /// Can be repeated. If a call is kept, so are its results.
+    /// Can be repeated. If a call is kept, its results are also kept.
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     /// Prune only records that ctx-split put into this zone
     #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
-    /// Change nothing if it would free fewer than TOKENS tokens
+    /// Change nothing if that would free fewer than TOKENS tokens
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
     min_gain: u64,
-    /// Change nothing unless the model's last call is older than this: 5m, 1h
+    /// Prune only if the model's last call is older than this: 5m, 1h
     ///
     /// The units are w, d, h, min (or m), s and ms. The time of the last call is the time of the
     /// last reply that has one (in `timestamp` or a similar member), or else --last-call, or else
     /// the time of the file's last change.
     #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
-    /// When the model was last called, if the session has no times
+    /// Time of the model's last call, if the session contains no times
     #[arg(long, value_name = "TIME", requires = "cache_ttl", help_heading = "What is kept")]
     last_call: Option<Time>,
 }
 
-/// Parses the name of a zone. Only two are offered, because system messages are never pruned.
+/// Parses the name of a zone, old or keep. The zone system is not accepted, because system messages
+/// are never pruned.
 fn zones() -> impl TypedValueParser<Value = Zone> {
     let zones = [Zone::Old, Zone::Keep];
     PossibleValuesParser::new(zones.iter().filter_map(Zone::to_possible_value))
@@ -265,7 +266,7 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 }
 
 impl PruneFlags {
-    /// Returns the rules for a session of `dialect`.
+    /// Returns the rules that the flags set, for a session of `dialect`.
     fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options> {
         let options = Options {
             trim: self.trim()?,
@@ -292,10 +293,9 @@ impl PruneFlags {
         Ok(options)
     }
 
-    /// Returns the rule for trimming; any of its flags turns it on.
+    /// Returns the rule for trimming, which any of its flags turns on.
     fn trim(&self) -> Result<Option<Trim>> {
-        /// The number of parts in a whole; shares have six decimals, so they are counted in
-        /// millionths.
+        /// A share of this number is a whole number, because shares have six decimals.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim
             || self.max_chars.or(self.rescue_lines).is_some()

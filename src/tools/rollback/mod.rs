@@ -27,12 +27,12 @@ pub const TOOL: Tool = Tool {
 ///
 /// The tool checks the snapshot against its hash, saves the current content as another snapshot,
 /// and checks the restored file. --undo restores the saved content. ctx-snapshot -l FILE lists the
-/// snapshots; ID is a number from that list, latest, or a time such as "1 hour ago".
+/// snapshots; ID is a number in that list, latest, or a time such as "1 hour ago".
 ///
-/// Lines that were appended after the snapshot was taken are removed as well, and reported. Without
-/// -s the tool uses the snapshots of the session id in FILE, and all snapshots that were taken of
-/// this path, even under other ids. For a file that was moved, it uses the snapshots of the session
-/// with whose bytes FILE begins.
+/// Lines that were appended after the snapshot was taken are also removed, and the tool reports
+/// them. Without -s, the tool uses the snapshots of the session whose id is in FILE, and all
+/// snapshots that were taken of this path, even under other ids. If the file was moved, the tool
+/// recognizes its session by its beginning.
 ///
 /// ID is one of these: an id or its unique beginning; a number (digits alone are always a number);
 /// at least 6 digits of the sha256 (sha256:… if they contain no letter); a day on which a snapshot
@@ -50,26 +50,27 @@ struct Args {
     operands: Vec<PathBuf>,
     /// Name the session [default: the file's]
     ///
-    /// By default, it is the id that an agent wrote into the file, or else an id made from the
-    /// file's name and path.
+    /// The default is the id that an agent wrote into the file, or else an id made from the file's
+    /// name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Restore this snapshot: the same as ID
     #[arg(long, value_name = "ID")]
     snapshot: Option<String>,
-    /// Restore the newest snapshot that was taken before a day or a time
+    /// Restore the newest snapshot that was taken before a day or time
     ///
-    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". A day counts from its
-    /// beginning. Times are in UTC. As with "latest", snapshots taken for an undo do not count.
+    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". A day means the
+    /// beginning of the day. Times are in UTC. As with "latest", snapshots that were taken for an
+    /// undo are skipped.
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
-    /// Restore what the last rollback or compaction replaced
+    /// Restore the content that the last rollback or compaction replaced
     ///
-    /// Runs that failed or were killed before they replaced the file do not count. If the
-    /// snapshot is damaged, nothing is restored; --snapshot selects an older one.
+    /// Runs that failed or were killed before they replaced the file are ignored. If the snapshot
+    /// is damaged, nothing is restored; use --snapshot to select an older snapshot.
     #[arg(long)]
     undo: bool,
-    /// Restore to a path other than the snapshot's; - is stdout
+    /// Restore to this path instead of the snapshot's; - is stdout
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     /// Show what would be done, and change nothing
@@ -87,7 +88,7 @@ struct Args {
 }
 
 impl Args {
-    /// Returns the snapshot and the file that the operands or flags name.
+    /// Returns the snapshot and the file that were given as operands or flags.
     fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>)> {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
@@ -137,7 +138,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let (id, file) = args.operands()?;
     let store = args.store.open(&TOOL, matches)?;
-    // `None` means stdout.
+    // `None` means that the snapshot is written to stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
     let target = file.or(to);
     let wanted = match (id, &args.before) {
@@ -166,7 +167,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut report = RollbackReport::of(&args, &restore, target);
     let min_idle = args.idle.get();
     if args.dry_run {
-        // A running agent prevents the rollback for now, but the preview is printed anyway.
+        // If an agent may be running, a rollback would be refused now, but print the preview
+        // anyway.
         let refused = match target.map_or(Ok(()), |target| restore.refuse(target, min_idle)) {
             Err(error @ StoreError::NotIdle { .. }) => Some(failure(error)),
             other => other.map(|()| None).map_err(failure)?,
@@ -190,7 +192,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Ok(ExitStatus::Done);
     };
     let name = target.display();
-    // If the appended lines cannot be determined, `restore` refuses the file anyway.
+    // Ignore errors here, because `restore` will then refuse the file anyway.
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
@@ -213,9 +215,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
     let before = match replaced {
         ReplaceOutcome::Same => {
-            // An earlier run, killed while it wrote its entry, may have restored the file already.
-            // This run then has no entry to write and only tidies up; what it cannot remove now, a
-            // later run will.
+            // The file may have been restored by an earlier run that was killed while it wrote its
+            // log entry. This run has nothing to log and only tidies up. Anything that it cannot
+            // remove will be removed by a later run.
             let _ = tidy_logs(store);
             return Ok(());
         }
@@ -232,7 +234,7 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     entry.log(store)
 }
 
-/// Returns the failure if `--undo` names a path at which there is no file.
+/// Returns the failure for `--undo` with a path at which there is no file.
 fn no_file(file: &Path, store: &Store) -> Failure {
     let name = shell_word(&file.display().to_string());
     let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
@@ -248,7 +250,7 @@ fn no_file(file: &Path, store: &Store) -> Failure {
         .hint(hint)
 }
 
-/// Returns the result as a short text, with the numbers of the snapshots.
+/// Describes the result in a few words, including the numbers of the snapshots.
 fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
     let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
     let (from, size) = (number(&meta.id), meta.size());
@@ -275,24 +277,24 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     }
 }
 
-/// The result as `--json` prints it. No key is ever removed.
+/// The result in the output of `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct RollbackReport {
-    /// The file as the user named it; null for stdout.
+    /// The file, as named by the user, or null for stdout.
     name: Option<String>,
     session: String,
     dry_run: bool,
-    /// What happened to the file; null in a dry run.
+    /// What happened to the file, or null in a dry run.
     outcome: Option<&'static str>,
     /// The snapshot that was restored.
     restored: String,
     bytes: u64,
     messages: u64,
     sha256: String,
-    /// The snapshot of the replaced content.
+    /// The snapshot that was taken of the replaced content.
     snapshot: Option<String>,
-    /// The removed lines that had been appended after the restored snapshot; only `snapshot` has
-    /// them.
+    /// The removed lines that had been appended after the restored snapshot was taken. They are now
+    /// only in the snapshot `snapshot`.
     appended: Option<Appended>,
     late_bytes: u64,
 }

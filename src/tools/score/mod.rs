@@ -1,4 +1,4 @@
-//! `ctx-score`: measures how much of a session survived a compaction.
+//! `ctx-score`: measures how much of a session is left after a compaction.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -29,56 +29,57 @@ use crate::template::filled;
 
 /// Score what is left of a session after a compaction
 ///
-/// Finds the items in BEFORE that must not be lost, looks for them in AFTER, and counts how many
-/// are retained, recoverable and lost. The share of items kept is between 0 and 1.
+/// Finds the items in BEFORE that should not be lost, looks for them in AFTER, and counts how many
+/// are retained, recoverable and lost. The share of items kept is from 0 to 1.
 ///
 /// The items are requests, constraints, decisions, open items, errors, files, commands, and
-/// identifiers (names, paths, numbers, dates). There are three possible results for each item:
+/// identifiers (names, paths, numbers, dates). Each item has one of three results:
 ///
-/// retained: the words of the item occur in a message, an argument or a result in AFTER, not as
-/// parts of longer words and regardless of white space; or AFTER contains the whole exchange.
+/// retained: the words of the item are in a message, an argument or a result in AFTER, as whole
+/// words and regardless of white space, or AFTER contains the whole exchange.
 ///
-/// recoverable: the words are in a text to which AFTER refers, by a handle (⟦ctx:…⟧) or as an
-/// offloaded file, or a snapshot contains the exact bytes of BEFORE. The store is read if --store
-/// or -s is given, or if the default store exists.
+/// recoverable: the words are in a text to which AFTER refers with a handle (⟦ctx:…⟧) or as an
+/// offloaded file, or a snapshot contains the exact bytes of BEFORE. For this, the store is read if
+/// --store or -s is given, or if the default store exists.
 ///
-/// lost: the words are in none of these.
+/// lost: the item is neither retained nor recoverable.
 ///
 /// Items that were done, repaired or superseded in BEFORE need not survive and are not scored.
 ///
-/// In each class a retained item counts 1, and an item in an offloaded file or in a text named by a
-/// handle counts ½. All other items count 0, even if a snapshot has them, because the model does
-/// not know about snapshots. Identifiers are weighted by the probability that they are needed
-/// again. The share is the weighted mean of the classes with items: requests and constraints 3,
-/// decisions, open items and identifiers 2, errors, files and commands 1. Words are compared, not
-/// meanings, so a good paraphrase counts as a loss. The items come from the ledger, the list of
-/// items that ctx-summarize and ctx-compact also use. For their summaries the share therefore shows
-/// what did not fit, but not whether a reader understands a summary, or whether it is better than
-/// another. Use --evidence for that.
+/// In each class, a retained item counts 1, and an item in an offloaded file or in a text to which
+/// a handle refers counts ½. All other items count 0, even if they are in a snapshot, because the
+/// model does not know about snapshots. Identifiers are weighted by the probability that they are
+/// needed again. The share is the weighted mean over the classes that have items. The weight of
+/// requests and constraints is 3, that of decisions, open items and identifiers is 2, and that of
+/// errors, files and commands is 1. Words are compared, not meanings, so a paraphrase counts as a
+/// loss even if it is good. The items come from the ledger, the list of items that ctx-summarize
+/// and ctx-compact also use. For summaries by these tools, the share therefore measures how much
+/// did not fit, but not whether a summary is easy to understand or better than a different one. Use
+/// --evidence for that.
 ///
-/// With --evidence, FILE has questions about BEFORE, each with groups of quotes that contain its
-/// answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. From each group,
-/// at least one quote must be in AFTER, within one message: whole, or with three quarters of its
-/// pairs of neighbouring words; words are compared in lower case, Chinese and Japanese by
-/// character. A system message counts only if BEFORE does not have it, and reasoning does not
-/// count. A question whose evidence is not in BEFORE is not answerable and not scored. The evidence
-/// recall is the share of the answerable questions whose evidence is in AFTER. This measure suits
-/// extractive summaries; only a human reader can judge a paraphrase. --list questions prints each
-/// question with a mark: + kept, - lost, ? not answerable.
+/// With --evidence, FILE contains questions about BEFORE, each with groups of quotes that contain
+/// the answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. At least one
+/// quote from each group must be in a message in AFTER, either as a whole or with three quarters of
+/// its pairs of neighbouring words. Case is ignored, and in Chinese and Japanese text, characters
+/// are compared instead of words. A system message counts only if it is not in BEFORE, and
+/// reasoning does not count. A question whose evidence is not in BEFORE is not answerable and not
+/// scored. The evidence recall is the share of the answerable questions whose evidence is in AFTER.
+/// This measure is suitable for extractive summaries, but not for paraphrases. --list questions
+/// prints each question with a mark: + kept, - lost, ? not answerable.
 ///
 /// With --future, FULL is the whole session, of which BEFORE is the beginning. A value counts as
 /// needed if it is in BEFORE, a later call uses it, and no message in between repeats it. `A_must`
-/// is the share of these values that AFTER contains; `A_ctx` is the share that AFTER contains next
-/// to at least two of the words that surrounded it; `A_ctxfar` is the same for values outside the
-/// last --window-tokens tokens of BEFORE.
+/// is the share of needed values that are in AFTER. `A_ctx` is the share that are in AFTER next to
+/// at least two of the words that surrounded them in BEFORE. `A_ctxfar` is the same for values
+/// outside the last --window-tokens tokens of BEFORE.
 ///
-/// With --batch each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and line N is
-/// scored against line N. The table shows sums and mean scores; --min applies to each conversation.
-/// Lines that are not conversations are reported on stderr and make the exit status 3. The store is
-/// not read.
+/// With --batch, each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and lines with
+/// the same number are compared. The table shows sums and mean scores; --min applies to each
+/// conversation. If a line is not a conversation, this is reported on stderr, and the exit status
+/// is 3. The store is not read.
 ///
-/// --json prints one object; with --batch, it prints an object per conversation and one for all of
-/// them. docs/json.md lists all keys.
+/// --json prints one object; with --batch, one object per conversation and one for the whole batch.
+/// docs/json.md lists all keys.
 #[derive(Debug, Parser)]
 struct Args {
     /// The session before the compaction; - is stdin
@@ -87,19 +88,19 @@ struct Args {
     /// The session after the compaction; - is stdin
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// Also score what was needed later, in the whole session FULL
+    /// Also score the values that were needed later, in the session FULL
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
-    /// Latest tokens that `A_ctxfar` leaves out [default: the size of AFTER]
+    /// Last tokens of BEFORE that `A_ctxfar` ignores [default: AFTER's size]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
-    /// Also score questions in FILE, each with quotes that answer it (JSON)
+    /// Also score the questions in FILE (JSON), by quotes with the answers
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
     /// List the retained, recoverable or lost items, or the questions
     ///
-    /// For each item, prints its class, its line in BEFORE and its text; for each question, a mark,
-    /// its id, its category and its words.
+    /// Prints the class, the line in BEFORE and the text of each item, or the mark, the id, the
+    /// category and the text of each question.
     #[arg(short, long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
     /// Print one JSON object
@@ -183,7 +184,7 @@ fn exam(path: &Path) -> Result<Exam> {
     Exam::parse(&text).map_err(|error| passes::failure(error, &name))
 }
 
-/// Opens the named store, or the default one if it exists.
+/// Opens the store that the user named, or the default store if it exists.
 fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>> {
     let is_asked_for = args.store.store.is_some() || args.session.is_some();
     if !is_asked_for && !args.store.exists() {
@@ -192,7 +193,8 @@ fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>
     match args.store.open(&TOOL, matches) {
         Ok(store) => Ok(Some(store)),
         Err(failure) if is_asked_for => Err(failure),
-        // The user did not ask for a store, and most of the score can be computed without it.
+        // Continue without a store, because the user did not ask for one, and most of the score
+        // does not depend on it.
         Err(failure) => {
             io.report(&failure);
             Ok(None)
@@ -200,8 +202,8 @@ fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>
     }
 }
 
-/// Reads AFTER, BEFORE and FULL, in this order: the references in AFTER must be known before BEFORE
-/// is read.
+/// Reads AFTER, BEFORE and FULL, in this order, because the references in AFTER must be known
+/// before BEFORE is read.
 fn score(
     args: &Args,
     store: Option<&Store>,
@@ -241,7 +243,7 @@ fn score(
     Ok((scorer.finish(&ledger), needed, further.exam))
 }
 
-/// Adds the texts in the store to which AFTER refers.
+/// Adds the texts in the store to which AFTER refers to the scorer.
 fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<()> {
     let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
     for error in referred.failed {
@@ -261,7 +263,7 @@ fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool> {
     store.has_snapshot_of(args.session.as_ref(), &sha256).map_err(failure)
 }
 
-/// Scores two files of conversations, line by line.
+/// Scores the conversations in two files, line by line.
 fn batch(args: &Args, io: &mut Io) -> Outcome {
     args.refuse_in_batch()?;
     let paths = inputs([&args.before, &args.after])?;
@@ -274,7 +276,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
     };
     let [before, after] = names.each_ref().map(|name| json_name(name));
     let (mut all, mut statuses) = (BatchScore::default(), Statuses::default());
-    // With -o, the output appears only when it is complete.
+    // With -o, the output is written only when it is complete.
     let mut held = String::new();
     let mut take = |line: u64, score: Sided<Score>| -> Result<()> {
         Progress::current().record();
@@ -321,7 +323,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Refuses flags that apply only to single sessions.
+    /// Rejects flags that apply only to single sessions.
     fn refuse_in_batch(&self) -> Result<()> {
         let given = [
             ("--future", self.future.is_some()),
@@ -338,8 +340,8 @@ impl Args {
     }
 }
 
-/// Returns the table of the classes that have items, and the share of items kept, followed by the
-/// values needed later and the questions.
+/// Returns a table of the classes that have items, the share of items kept, the values that were
+/// needed later, and the questions.
 fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let needed = needed.map(|needed| {
         let rows = measures(needed).into_iter();
@@ -355,7 +357,7 @@ fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> S
     shown(&score.rows(), score.items_kept(), needed, recall, None)
 }
 
-/// Returns the table for a batch: sums, means, and the conversation with the lowest score.
+/// Returns the table for a batch, with sums, means, and the conversation with the lowest score.
 fn batch_table(score: &BatchScore) -> String {
     let scored = counted(score.scored, "conversation");
     let least = score.least.map(|(line, kept)| context! { line, kept });
@@ -379,7 +381,7 @@ fn shown(
     filled(include_str!("score.txt"), printable, values)
 }
 
-/// Returns mark, id, category and text of each question, separated by tabs.
+/// Returns a line for each question with its mark, id, category and text, separated by tabs.
 fn question_list(marks: &[Mark<'_>]) -> String {
     let line = |mark: &Mark<'_>| {
         let question = mark.question;
@@ -390,7 +392,7 @@ fn question_list(marks: &[Mark<'_>]) -> String {
     marks.iter().map(line).collect()
 }
 
-/// Returns class, line and text of each item, separated by tabs.
+/// Returns a line for each item with its class, line number and text, separated by tabs.
 fn item_list(score: &Score, listed: Listed) -> String {
     let lines = listed.of(score).map(|item| {
         let (class, text) = (item.class.as_str(), printable(&item.text));

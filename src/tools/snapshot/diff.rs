@@ -1,4 +1,4 @@
-//! `--diff A B`: shows the differences between two sessions, message by message.
+//! Implements `--diff A B`, which shows the differences between two sessions by message.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -36,8 +36,8 @@ impl Args {
         Ok(ExitStatus::No)
     }
 
-    /// Opens the snapshot called `name`, or the file if `name` contains a slash or is not that of a
-    /// snapshot.
+    /// Opens the snapshot `name`. If `name` contains a slash or there is no such snapshot, opens
+    /// the file `name`.
     fn open(&self, names: &[String], store: &Store, name: &str) -> Result<File> {
         if name.contains('/') {
             return file(name);
@@ -55,8 +55,8 @@ impl Args {
         }
     }
 
-    /// Finds a snapshot of the session that the user named, or else of the file that the snapshot
-    /// is compared with.
+    /// Finds a snapshot of the session that the user named. If no session is named, prefers the
+    /// snapshots of the file with which the snapshot is compared.
     fn snapshot(&self, names: &[String], store: &Store, name: &str) -> Result<Entry, StoreError> {
         if self.session.is_none() {
             let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
@@ -74,7 +74,7 @@ fn file(name: &str) -> Result<File> {
         .map_err(|error| Failure::unread(error).at(name, None).hint("check the path"))
 }
 
-/// Prints a line for each difference, and then how many differences of each kind there are.
+/// Prints a line for each difference, and then the number of differences of each kind.
 fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     let mut listing = Listing::new("|>LINE|ROLE|>SIZE|WHAT");
     let mut counts = [0_usize; 4];
@@ -100,7 +100,7 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     io.print(&end)
 }
 
-/// Returns the index of the kind of change, and the cells of its row.
+/// Returns the index of the kind of change, and the cells of the row that describes the change.
 fn row(change: &Change) -> (usize, [String; 5]) {
     let size = |brief: &Brief| short_bytes(brief.bytes);
     let (kind, line, brief, size, what) = match change {
@@ -120,7 +120,7 @@ fn row(change: &Change) -> (usize, [String; 5]) {
     (kind, [sign.to_owned(), line, role.to_owned(), size, printable(&what)])
 }
 
-/// Formats a line number, or two if they differ: `7`, or `7 → 3`.
+/// Formats two line numbers as `7 → 3`, or as `7` if they are equal.
 fn from_to(from: u64, to: u64) -> String {
     if from == to {
         return to.to_string();
@@ -128,8 +128,8 @@ fn from_to(from: u64, to: u64) -> String {
     format!("{from} → {to}")
 }
 
-/// Prints a unified diff without context: lines that only A has after `-`, lines that only B has
-/// after `+`.
+/// Prints a unified diff without context. Lines that are only in A begin with `-`, and lines that
+/// are only in B begin with `+`.
 fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
     let mut diff = Diff::of_files(old, new).map_err(Failure::unread)?;
     let hunks = std::mem::take(&mut diff.hunks);
@@ -147,7 +147,7 @@ fn differ(mut old: File, mut new: File) -> io::Result<bool> {
 }
 
 fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Result<()> {
-    // As in diff(1), an empty range starts at the number of the line before it.
+    // As in diff(1), the start of an empty range is the number of the line before it.
     let start = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
     let (from, to) = (start(old), start(new));
     writeln!(io.out(), "@@ -{from},{} +{to},{} @@", old.len(), new.len())?;
@@ -163,7 +163,7 @@ fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Resu
     Ok(())
 }
 
-/// Returns a line without its line end, with control characters escaped.
+/// Returns the text of a line without the line end. Control characters are escaped.
 fn shown(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut shown = String::with_capacity(line.len());

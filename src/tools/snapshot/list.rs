@@ -1,4 +1,5 @@
-//! `--list`, `--show` and `--log`: show the snapshots and the history of a session.
+//! Implements `--list`, `--show` and `--log`, which show the snapshots and the history of a
+//! session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use ctx_store::{
 
 use crate::store::{GRACE_DAYS, copy_out, failure, list_trash, since};
 
-/// `--list`: prints the snapshots, newest first.
+/// Prints the snapshots, newest first, for `--list`.
 pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     let mut catalog = scope.catalog(store, io)?;
     let mut status = ExitStatus::Done;
@@ -39,7 +40,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     Ok(status)
 }
 
-/// The text that is printed for an unknown value.
+/// The text of a table cell whose value is unknown.
 const NOTHING: &str = "-";
 
 fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
@@ -68,7 +69,7 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
     }
 }
 
-/// `--list --trash`: prints the items in the trash.
+/// Prints the items in the trash, for `--list --trash`.
 pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if let Some(session) = scope.session {
         store.require_session_or_trash(session).map_err(failure)?;
@@ -91,7 +92,7 @@ pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
     }
 }
 
-/// `--show ID`: prints the bytes of a snapshot.
+/// Prints the bytes of a snapshot, for `--show ID`.
 pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mut Io) -> Outcome {
     let entry = store.find_snapshot(session, id).map_err(failure)?;
     let (mut bytes, _) = store.open_verified(&entry).map_err(failure)?;
@@ -99,13 +100,13 @@ pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mu
     Ok(ExitStatus::Done)
 }
 
-/// The snapshots that the user selected; all by default.
+/// The user's selection of snapshots. By default, all snapshots are selected.
 pub(super) struct Scope<'a> {
     pub(super) session: Option<&'a SessionId>,
     pub(super) file: Option<&'a Path>,
-    /// Selects only snapshots from this time on.
+    /// If set, only snapshots that were taken at this time or later are selected.
     pub(super) since: Option<When>,
-    /// Selects only snapshots before this time.
+    /// If set, only snapshots that were taken before this time are selected.
     pub(super) before: Option<When>,
 }
 
@@ -120,7 +121,8 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns the snapshots regardless of their time; none if the store does not know the session.
+    /// Returns the snapshots of the selected session or file, regardless of their time. If the
+    /// session is unknown, there are none.
     pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
@@ -131,7 +133,7 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns true if the selection includes snapshots of this time.
+    /// Returns true if the selection includes snapshots that were taken at this time.
     pub(super) fn has(&self, time: DateTime<Utc>) -> bool {
         self.since.is_none_or(|since| time >= since.start)
             && self.before.is_none_or(|before| time < before.start)
@@ -149,8 +151,8 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
     Ok(found.catalog)
 }
 
-/// Prints the history, newest event first: the time, the number of the snapshot, the tool, and what
-/// it did.
+/// Prints the history of a session, newest event first. Each line shows the time, the number of the
+/// snapshot, the tool, and what the tool did.
 pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if scope.file.is_none() && scope.session.is_none() {
         return Err(Failure::new("no session is named").hint("name a FILE, or a session with -s"));
@@ -186,7 +188,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     Ok(ExitStatus::Done)
 }
 
-/// The metadata of the snapshots that still exist.
+/// The metadata of all snapshots that still exist, by snapshot id.
 struct SnapshotMetas<'a> {
     metas: BTreeMap<&'a str, &'a Meta>,
 }
@@ -242,7 +244,7 @@ impl<'a> SnapshotMetas<'a> {
     fn rolled_back(&self, event: &Event) -> String {
         let is_undo = event.flags.iter().any(|flag| flag == "undo");
         let how = if is_undo { "undone" } else { "rolled back" };
-        // Older tools recorded only the hash.
+        // Older versions of the tools recorded only the hash.
         let restored = event.restored.as_deref().or_else(|| {
             let sha256 = event.sha256.as_ref()?;
             let is_older = |meta: &&&Meta| meta.created < event.time;
@@ -258,7 +260,8 @@ impl<'a> SnapshotMetas<'a> {
     }
 }
 
-/// Returns the number of the snapshot that was taken for an event, if there is only one.
+/// Returns the number of the snapshot that was taken for an event, or `-` if there was not exactly
+/// one.
 fn snapshot(event: &Event) -> String {
     if let [id] = event.snapshots.as_slice() { number(id) } else { NOTHING.to_owned() }
 }
@@ -285,7 +288,7 @@ fn things(event: &Event, what: &str) -> String {
     event.count.map_or_else(|| format!("{what}s"), |count| counted(count, what))
 }
 
-/// Returns the numbers of all snapshots that an event concerns.
+/// Returns the numbers of all snapshots that an event affected.
 fn numbers(event: &Event) -> String {
     if event.snapshots.is_empty() {
         return things(event, "thing");

@@ -35,8 +35,8 @@ pub const TOOL: Tool = Tool {
 /// Save the exact bytes of a session, checked by their hash
 ///
 /// Without FILE, stdin is saved and then written to stdout; if it cannot be saved, nothing is
-/// written. With FILE, the tool prints the id of the snapshot. If the newest snapshot already has
-/// these bytes, the tool prints its id and does not take another.
+/// written. With FILE, the tool prints the id of the snapshot. If the newest snapshot already
+/// contains these bytes, the tool prints its id and takes no new snapshot.
 ///
 /// ID is one of these: an id or its unique beginning; a number (digits alone are always a number);
 /// at least 6 digits of the sha256 (sha256:… if they contain no letter); a day on which a snapshot
@@ -47,61 +47,61 @@ pub const TOOL: Tool = Tool {
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; stdin if none is named, or for -
+    /// Session files to save; without FILE, or for -, stdin
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
-    /// Name the session [default: the file's]
+    /// Set the session's id [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// List all snapshots, or those of FILE or of one session (-s)
     ///
     /// Each line shows the id, the age, the size, the number of messages, the number of tokens if
     /// they were counted, the kind, whether the snapshot is held, and the path of the file. FILE
-    /// selects all snapshots that were taken of its path, even under different ids, and those of
-    /// the agent's session in it. For a file that was moved, it selects the snapshots of the
-    /// session with whose bytes the file begins.
+    /// selects all snapshots that were taken of this path, even under different ids, and all
+    /// snapshots of the agent's session in the file. If the file was moved, its session is
+    /// recognized by its beginning.
     #[arg(short, long, help_heading = "Looking at snapshots")]
     list: bool,
     /// Show the history of FILE, or of one session (-s)
     ///
     /// Each line shows the time, the number of the snapshot that was taken, the tool, and what the
     /// tool did: saved, compacted 30282 → 9004 tokens, rolled back to 0001, undone, written by -o,
-    /// removed by ctx-gc, restored. The snapshot of a compaction or a rollback contains what the
-    /// session was before. The history comes from the audit log.
+    /// removed by ctx-gc, restored. The snapshot of a compaction or a rollback contains the session
+    /// as it was before. The history is read from the audit log.
     #[arg(long, help_heading = "Looking at snapshots")]
     log: bool,
     /// Print the bytes of a snapshot
     #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
     show: Option<String>,
-    /// Check that all snapshots exist and are undamaged
+    /// Check that all snapshots are complete and undamaged
     ///
     /// Both files of each snapshot must exist with the right names and sizes, and meta.json must
-    /// match its own hash. Without -s, the chain of hashes in the audit log is checked as well. For
-    /// each snapshot the tool prints OK, or FAILED and why; with -q it prints only the damaged
-    /// ones.
+    /// match its own hash. Without -s, the chain of hashes in the audit log is also checked. For
+    /// each snapshot, the tool prints OK, or FAILED and the reason; with -q, it prints only damaged
+    /// snapshots.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
     /// With --verify, read all data and check it against the hashes
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     read_data: bool,
-    /// With --verify, repair what can be repaired without loss
+    /// With --verify, make all repairs that lose no data
     ///
-    /// The repair removes unfinished files of killed runs, rewrites files that can be computed
-    /// again, and creates a meta.json for bytes that lack one. Damaged files, including an audit
-    /// log with a broken chain, move unchanged into the folder damaged/ of the store; the exit
-    /// status is then 1. Each step is reported on stderr and in the audit log.
+    /// The tool removes unfinished files of runs that were killed, rewrites files that can be
+    /// recomputed, and creates any missing meta.json. Damaged files, including an audit log with a
+    /// broken chain, are moved unchanged into the folder damaged/ of the store, and the exit status
+    /// is then 1. Each step is reported on stderr and in the audit log.
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     repair: bool,
     /// Compare two snapshots, or a snapshot and a file, by message
     ///
-    /// For each message that differs, a line shows a sign (- removed, + added, ~ changed, > moved),
-    /// its line or lines, its role, its size, and its first words or, if it changed, the
-    /// difference. Results, calls and records are matched by their ids, other messages by their
-    /// beginnings. The last line shows the counts. A name that contains a slash or is not that of a
-    /// snapshot is a path.
+    /// For each message that differs, the tool prints a sign (- removed, + added, ~ changed, >
+    /// moved), the line number or numbers, the role, the size, and the first words or, for a
+    /// changed message, the difference. Results, calls and records are matched by their ids, and
+    /// other messages by their beginnings. The last line shows the counts. A and B are paths if
+    /// they contain a slash or are not the names of snapshots.
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
-    /// With --diff, compare lines of JSON instead
+    /// With --diff, compare lines instead of messages
     #[arg(long, requires = "diff", help_heading = "Looking at snapshots")]
     raw: bool,
     /// With --list, list the trash instead
@@ -115,14 +115,14 @@ struct Args {
     before: Option<String>,
     /// Show what would be done, and change nothing
     ///
-    /// Stdin is written to stdout, but not saved. --verify --repair only checks.
+    /// Stdin is written to stdout but not saved. --verify --repair only checks.
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print JSON, an object per line
     ///
-    /// For a snapshot, the tool prints its meta.json; with --verify, what was checked and found;
-    /// with --log, the records of the audit log. --list --trash adds `removed` and `grace_ends`.
-    /// docs/json.md lists all keys.
+    /// The object for a snapshot is its meta.json; --list --trash adds `removed` and `grace_ends`.
+    /// With --verify, the objects are the results of the checks, and with --log, the records of the
+    /// audit log. docs/json.md lists all keys.
     #[arg(long, conflicts_with_all = ["show", "diff"])]
     json: bool,
     /// Never let ctx-gc remove this snapshot
@@ -131,7 +131,7 @@ struct Args {
     /// Stop holding this snapshot, so that ctx-gc may remove it
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     release: Option<String>,
-    /// Also count the tokens, which --list then shows
+    /// Also count the tokens, so that --list can show them
     #[arg(long, conflicts_with = "mode", help_heading = "Input")]
     count: bool,
     #[command(flatten)]
@@ -175,7 +175,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the snapshots to list.
+    /// Returns the selection of snapshots to list.
     fn scope(&self, store: &Store) -> Result<Scope<'_>> {
         let file = match self.files.as_slice() {
             [] => None,
@@ -195,7 +195,7 @@ impl Args {
     }
 }
 
-/// The result of `--hold` or `--release` as `--json` prints it.
+/// The result of `--hold` or `--release` in the output of `--json`.
 #[derive(Serialize)]
 struct HoldReport {
     id: String,
@@ -204,7 +204,7 @@ struct HoldReport {
     dry_run: bool,
 }
 
-/// Holds or releases a snapshot; a dry run only reports which one.
+/// Holds or releases a snapshot. In a dry run, only reports which snapshot it would be.
 fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let id = if args.dry_run {
@@ -226,18 +226,18 @@ fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcom
     Ok(ExitStatus::Done)
 }
 
-/// The preview for a file as `--json` prints it.
+/// The preview for a file in the output of `--json`.
 #[derive(Serialize)]
 struct PreviewReport<'a> {
     name: &'a str,
     session: &'a str,
     dry_run: bool,
-    /// The snapshot that already has these bytes; null if there is none.
+    /// The id of a snapshot that already contains these bytes, or null if there is none.
     snapshot: Option<String>,
     bytes: u64,
 }
 
-/// Reports for each file whether it would be saved; copies stdin to stdout.
+/// Reports for each file whether it would be saved. Copies stdin to stdout.
 fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let mut statuses = Statuses::default();
     for path in inputs(&args.files)? {
@@ -277,7 +277,7 @@ fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String> {
     })
 }
 
-/// Takes snapshots.
+/// Takes snapshots of files or of stdin.
 struct Taker<'a> {
     args: &'a Args,
     store: &'a Store,
@@ -296,7 +296,7 @@ impl Taker<'_> {
         }
         let mut statuses = Statuses::default();
         for path in &paths {
-            // If one file cannot be saved, the others still are.
+            // If a file cannot be saved, continue with the other files.
             match self.save(path, io) {
                 Ok(snapshot) => {
                     self.print(&snapshot, io)?;
@@ -314,7 +314,7 @@ impl Taker<'_> {
                 .hint("name the session as FILE"));
         }
         let snapshot = self.save(path, io)?;
-        // Bytes from stdin are written to stdout once they are saved.
+        // The bytes from stdin are written to stdout after they are saved.
         if is_stdin(path) {
             let mut bytes = self.store.open_bytes(&snapshot.id).map_err(failure)?;
             return copy_out(&mut bytes, io);

@@ -1,5 +1,5 @@
-//! `--verify`: checks the store and, with `--repair`, repairs what can be repaired without losing
-//! data.
+//! Implements `--verify`, which checks the store and, with `--repair`, makes all repairs that lose
+//! no data.
 
 use ctx_cli::{ExitStatus, Io, Outcome, Result, Verbosity, printable};
 use ctx_store::{BrokenLink, Flaw, Repaired, Store, Verdicts};
@@ -9,20 +9,20 @@ use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// The verdict on one item as `--json` prints it. No key is ever removed.
+/// The result for an item in the output of `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct VerifyReport<'a> {
     kind: &'static str,
     /// The id of a snapshot or a result, or the path of the audit log.
     id: &'a str,
-    /// The line in the audit log; null for other items.
+    /// The line number in the audit log, or null for other items.
     line: Option<u64>,
     verdict: &'static str,
     why: Option<&'a str>,
 }
 
 impl Args {
-    /// Checks the store, and prints the verdict on each item.
+    /// Checks the store, and prints the result for each item.
     pub(super) fn verify(&self, store: &Store, io: &mut Io) -> Outcome {
         if let Some(session) = &self.session {
             store.require_session(session).map_err(failure)?;
@@ -82,7 +82,8 @@ impl Args {
         io: &mut Io,
     ) -> Result<()> {
         if !self.json {
-            // With -q, cron should not send mail about intact items, as with `sha256sum --quiet`.
+            // With -q, intact items are not printed, as with `sha256sum --quiet`, so that cron
+            // sends no mail about them.
             let text = match verdict {
                 Ok(()) if io.verbosity() == Verbosity::Quiet => return Ok(()),
                 Ok(()) => "OK".to_owned(),
@@ -91,7 +92,8 @@ impl Args {
             };
             let place = line.map(|line| printable(&format!("{id}:{line}")));
             let place = place.unwrap_or_else(|| id.to_owned());
-            // Text from a meta.json that was tampered with could control the terminal.
+            // Escape the text, because a meta.json that was tampered with could control the
+            // terminal.
             return io.print(format!("{place}: {}\n", printable(&text)));
         }
         let (verdict, why) = match verdict {
@@ -102,7 +104,7 @@ impl Args {
         io.json(&VerifyReport { kind, id, line, verdict, why })
     }
 
-    /// Checks the audit log. Prints nothing if the log is intact, because the list is about
+    /// Checks the audit log. Prints nothing if the log is intact, because the output is a list of
     /// snapshots.
     fn verify_audit_log(&self, store: &Store, io: &mut Io) -> Result<Verdicts> {
         let mut count = Verdicts::default();
@@ -147,8 +149,8 @@ impl Args {
     }
 }
 
-/// Returns the exit status. Damage takes precedence over unreadable items, because trying again
-/// does not repair it.
+/// Returns the exit status. Damaged items take precedence over unreadable items, which may be
+/// readable when the user tries again.
 fn status(count: Verdicts) -> ExitStatus {
     match count {
         Verdicts { damaged: 1.., .. } => ExitStatus::No,

@@ -18,15 +18,15 @@ use crate::output::{OutputArgs, ReportArgs, Source, Target};
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
 
-/// The default of `--keep-messages` if no other flag sets what to keep.
+/// The default value of `--keep-messages` if no other flag sets what is kept.
 const KEEP_MESSAGES: u64 = 20;
 
 /// Mark which records of a session are old and which are kept
 ///
-/// The tool adds a first member `_ctx` to each record, which names the zone of the record
-/// (`system`, `old` or `keep`); nothing else changes. System messages, the latest user message and
-/// pinned records are never old, and a tool call and its results are always in the same zone. If
-/// several --keep flags are given, a record is kept if any of them keeps it. By default, the last
+/// The tool inserts a member `_ctx` at the beginning of each record, which contains the zone of the
+/// record (`system`, `old` or `keep`). Nothing else changes. System messages, the latest user
+/// message and pinned records are never old, and a tool call and its results are always in the same
+/// zone. If several --keep flags are given, the one that keeps most applies. By default, the last
 /// 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
@@ -36,7 +36,7 @@ struct Args {
 
     #[command(flatten)]
     keep: Keep,
-    /// Size of the window in tokens, for --keep-share
+    /// Size of the window in tokens, used by --keep-share
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
     /// Keep the last messages that fill this share of --window, such as 0.3
@@ -44,7 +44,7 @@ struct Args {
     keep_share: Option<Share>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
-    /// Can be repeated. A record is kept if any of the selectors matches it.
+    /// Can be repeated. A record is kept if any selector matches it.
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ struct Args {
     /// Write only the records of one zone
     #[arg(long, value_enum, value_name = "ZONE", help_heading = "Output")]
     only: Option<Zone>,
-    /// Remove the tags, and change nothing else
+    /// Remove the tags, without changing anything else
     #[arg(long, help_heading = "Output", conflicts_with_all = ["keep_messages", "keep_turns", "keep_tokens", "window", "keep_share", "pin", "batch"])]
     strip: bool,
     /// With --strip --only, accept a stream that ended early
@@ -75,7 +75,7 @@ struct Args {
 
 impl Args {
     /// Returns the source and the destination. Nothing may be appended to tagged records, because
-    /// the last one states how many there are.
+    /// the last record contains the number of records.
     fn target<'s>(
         &self,
         inputs: &[PathBuf],
@@ -157,7 +157,7 @@ fn split<W: Write>(
     pass.finish().map_err(|error| session.failure(error))
 }
 
-/// Removes the tags and, with `--only`, the records of all other zones.
+/// Removes the tags and, with `--only`, the records that are not in the given zone.
 fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> Outcome {
     let only = args.only;
     let mut zones = ZoneReader::default();

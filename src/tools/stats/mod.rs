@@ -1,4 +1,4 @@
-//! `ctx-stats`: shows what compactions have done, and how full sessions are.
+//! `ctx-stats`: shows the results of compactions, and how full sessions are.
 
 mod html;
 mod prometheus;
@@ -32,34 +32,36 @@ use crate::output::ReportOutputArgs;
 use crate::store::{StoreArgs, failure, time_of};
 use crate::template::filled;
 
-/// Show what compactions have done, and how full sessions are
+/// Show the results of compactions, and how full sessions are
 ///
 /// Without FILE, the tool shows compactions and their outcomes, the tokens before and after, the
 /// fidelity (the share of scored items that a compaction kept), sessions that are still too large,
 /// rollbacks, requests to models, the size of the store, how full the sessions of all agents on
-/// this machine are, and the four acceptance metrics of sanbot. Metrics that the audit log does not
-/// contain, such as whether a task succeeded, are listed without a value.
+/// this machine are, and the four acceptance metrics of sanbot. Metrics that are not in the audit
+/// log, such as whether a task succeeded, are listed without a value.
 ///
 /// With FILE, the tool shows the status of each session: how full its window is, the value of each
-/// trigger, how often it was compacted, and its last snapshot.
+/// trigger, the number of compactions, and the last snapshot.
 ///
-/// --html prints a page for a browser, which needs no network. For each FILE it shows how its
-/// context grew, by kind of content, its compactions and rollbacks, the largest items, what pruning
-/// and offloading would free, and what the last compaction kept and lost. FILE may also be the name
-/// of a session in the store; the page then shows its newest snapshot.
+/// --html prints a page for a browser, which loads nothing from the network. For each FILE, the
+/// page shows how the context grew, by kind of content, the compactions and rollbacks, the largest
+/// items, the tokens that pruning and offloading would free, and what the last compaction kept and
+/// lost. FILE may also be the name of a session in the store, in which case the page shows the
+/// newest snapshot of this session.
 ///
 /// --prometheus prints metrics for the textfile collector of the node exporter. The counters start
 /// at the beginning of the audit log, so the flag cannot be used with --since.
 ///
 /// The tool changes nothing, not even the store. Lines of the audit log that are not records are
-/// counted and skipped. docs/stats.md defines every figure, docs/json.md lists the keys of --json.
+/// counted and skipped. docs/stats.md defines every figure, and docs/json.md lists the keys of
+/// --json.
 #[derive(Debug, Parser)]
 #[command(mut_arg("overflow", |arg| arg.requires("files")))] // Overflow concerns single sessions.
 struct Args {
     /// Show the status of these sessions; - is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show only what was done since TIME: 2026-11-15, "1 week ago"
+    /// Count only events since TIME: 2026-11-15, "1 week ago"
     ///
     /// Dates and times are in UTC.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["files", "prometheus"])]
@@ -115,7 +117,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the store, the triggers and the counter with which sessions are examined.
+    /// Returns the store, the triggers and the counter that are used to examine sessions.
     fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>> {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
@@ -142,7 +144,7 @@ impl Args {
         })
     }
 
-    /// Returns the output for the files, and the failures of files that could not be read.
+    /// Returns the output for the files, and the failures for files that could not be read.
     fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>)> {
         let request = self.request(store, io)?;
         request.counting.report(io);
@@ -167,16 +169,16 @@ impl Args {
     }
 }
 
-/// The figures about the store and about all sessions. No key is ever removed.
+/// The figures about the store and about all sessions. Keys are never removed.
 #[derive(Debug, Serialize)]
 struct Overview {
-    /// The start of the period, before which events are left out; null for all events.
+    /// The start of the period. Earlier events are left out. Null means that there is no start.
     since: Option<String>,
     #[serde(flatten)]
     stats: Stats,
     /// The number of lines of the audit log that are not records.
     unread_lines: u64,
-    /// The mean of tokens / window over all sessions whose window is known.
+    /// The mean share of the window that is in use, over all sessions whose window is known.
     context_utilization: Option<f64>,
     /// The sessions by agent.
     agents: Agents,
@@ -215,17 +217,18 @@ fn mean(agents: &Agents) -> Option<f64> {
 struct AgentSessions {
     /// The number of sessions.
     sessions: u64,
-    /// The number of sessions that are due for a compaction.
+    /// The number of sessions for which a compaction is due.
     due: u64,
-    /// The distribution of tokens / window over the sessions whose window is known.
+    /// The distribution of the share of the window that is in use, over the sessions whose window
+    /// is known.
     utilization: ShareHistogram,
 }
 
 /// All sessions, by agent.
 type Agents = BTreeMap<String, AgentSessions>;
 
-/// Reads the sessions of all agents. Thanks to the index of `ctx-ls`, files that have not changed
-/// need not be read.
+/// Reads the sessions of all agents. Files that have not changed are taken from the index of
+/// `ctx-ls`.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
     let options = RowOptions {
         triggers,

@@ -14,7 +14,7 @@ const METRICS: &str = include_str!("metrics.prom");
 
 /// Returns the metrics of the whole store and of all sessions.
 pub(super) fn of_all(all: &Overview) -> String {
-    // A counter should exist from the start, even if its value is still 0.
+    // A counter should exist from the beginning, even while its value is 0.
     let (mut outcomes, mut without_result) =
         (all.stats.outcomes.clone(), all.stats.without_result.clone());
     outcomes.entry("compacted").or_default();
@@ -43,7 +43,7 @@ pub(super) fn of_all(all: &Overview) -> String {
 
 /// Returns the metrics of the named sessions.
 pub(super) fn of_files(statuses: &[Status]) -> String {
-    // A series may occur only once, even if a file is named several times.
+    // Each series may occur only once, even if the user names a file several times.
     let mut named = BTreeSet::new();
     let files = statuses.iter().filter(|status| named.insert(&status.name)).map(|status| {
         context! {
@@ -58,7 +58,7 @@ pub(super) fn of_files(statuses: &[Status]) -> String {
     filled(METRICS, escaped, context! { overview => (), files => files.collect::<Vec<_>>() })
 }
 
-/// Escapes the value of a label as the format requires, and any control characters in it.
+/// Escapes control characters and special characters in the value of a label.
 fn escaped(value: &str) -> String {
     printable(value).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -85,7 +85,7 @@ mod tests {
         Overview::of(&store, None, agents).expect("read")
     }
 
-    /// promtool accepts the metrics, both without data and with all kinds of data.
+    /// promtool accepts the metrics both without data and with all kinds of data.
     #[test]
     fn the_metrics_obey_the_rules() {
         check(&of_all(&overview("", Agents::new())));
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// The name of a session cannot control a terminal or end the label it is in.
+    /// The name of a session can neither control a terminal nor end the label that contains it.
     #[test]
     fn labels_are_escaped() {
         assert_eq!(escaped("a\"\\b\n\u{1b}[2J"), "a\\\"\\\\b\\\\n\\\\u{1b}[2J");

@@ -1,4 +1,4 @@
-//! The status of one session: how full its window is, its triggers, and what was done to it.
+//! The status of one session: how full its window is, its triggers, and its history.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,21 +19,21 @@ use crate::template::filled;
 
 /// The status of a session.
 pub(super) struct Status {
-    /// The name that the user gave.
+    /// The name of the session, as given by the user.
     pub(super) name: String,
     report: Report,
-    /// True if a flag, a model or the session itself determines the window; false if a default is
-    /// used.
+    /// True if the window is set by a flag or known from a model or the session. False if the
+    /// default is used.
     pub(super) window_is_known: bool,
     /// The values and limits of the triggers.
     pub(super) due: Due,
-    /// How often the session was compacted.
+    /// The number of compactions of the session.
     pub(super) compactions: u64,
     newest: Option<Event>,
     snapshot: Option<Meta>,
 }
 
-/// The status as `--json` prints it.
+/// The status in the output of `--json`.
 #[derive(Serialize)]
 pub(super) struct StatusReport<'a> {
     #[serde(flatten)]
@@ -45,7 +45,7 @@ pub(super) struct StatusReport<'a> {
     last_snapshot_time: Option<String>,
 }
 
-/// What the store knows about a session.
+/// The snapshots and events of a session in the store.
 #[derive(Default)]
 pub(super) struct StoredHistory {
     /// The snapshots of the session.
@@ -54,12 +54,12 @@ pub(super) struct StoredHistory {
     pub(super) events: Vec<Event>,
 }
 
-/// What is needed to examine a session.
+/// The store, the triggers and the counter that are used to examine a session.
 #[derive(Clone, Copy)]
 pub(super) struct StatusRequest<'a> {
     pub(super) store: &'a Store,
     pub(super) triggers: Triggers,
-    /// True if the model refused the session.
+    /// True if the model rejected the session as too long.
     pub(super) overflow: bool,
     pub(super) counting: Counting,
 }
@@ -71,7 +71,7 @@ pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status> {
 }
 
 impl StoredHistory {
-    /// Returns the history of a file; it is empty for stdin.
+    /// Returns the history of a file. For stdin, it is empty.
     pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self> {
         if is_stdin(path) {
             return Ok(Self::default());
@@ -85,7 +85,7 @@ impl StoredHistory {
         Self::of(entries, own, store)
     }
 
-    /// Returns the history of a session that has these snapshots; `own` is its id.
+    /// Returns the history of a session. `entries` are its snapshots, and `own` is its id.
     pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self> {
         let sessions = entries.iter().map(|entry| entry.id.session.clone());
         let sessions: BTreeSet<SessionId> = sessions.chain([own]).collect();
@@ -95,7 +95,7 @@ impl StoredHistory {
 }
 
 impl Status {
-    /// Reads a session and returns its status without the history.
+    /// Reads a session and returns its status, without the history.
     pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self> {
         let name = input.name.clone();
         let counter = Some(request.counting.counter);
@@ -160,7 +160,7 @@ impl Status {
         }
     }
 
-    /// Returns the status as text for people.
+    /// Returns the status as text for human readers.
     pub(super) fn text(&self) -> String {
         let values = context! {
             name => &self.name,

@@ -32,19 +32,19 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// Replace the old part of a session with a summary
 ///
 /// The tool reads records tagged by ctx-split and writes a session without tags. The summary
-/// replaces the old records, at the place of the first; all other records stay unchanged. An
-/// earlier summary among the old records becomes part of the new summary. Nothing is written before
+/// replaces the old records, at the position of the first; all other records are unchanged. An
+/// earlier summary among the old records becomes part of the new summary. Nothing is written until
 /// the whole input is read and the output is checked.
 ///
-/// With --budget, the tool reads any session and decides itself which records are old. The --keep
-/// flags need --budget and set a minimum.
+/// With --budget, the tool reads any session and itself decides which records are old. The --keep
+/// flags require --budget and set a minimum.
 ///
 /// The method `extractive` quotes what is most likely to be needed later. The method `rule` counts
 /// user messages and tool calls, and quotes the latest topics. The method `llm` asks a model, but
-/// only if `--llm-url` or `CTX_LLM_URL` names a server. If the model gives no answer, nothing is
-/// written; `--on-failure` names a summary to use instead. The answer is checked against the
-/// messages: statements that they do not support are repaired, marked or removed, and reported on
-/// stderr. Secrets are removed from everything that is sent or written.
+/// only if `--llm-url` or `CTX_LLM_URL` is set. If the model gives no response, nothing is written,
+/// unless `--on-failure` selects another summary. The response is checked against the messages:
+/// statements that are not supported by the messages are repaired, marked or removed, and reported
+/// on stderr. Secrets are removed from everything that is sent or written.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if none is named, or for -
@@ -56,18 +56,18 @@ struct Args {
     method: Method,
     /// Length of the summary in tokens
     ///
-    /// A summary that is made without a model always keeps to this length. A model is asked for
-    /// this length and may exceed it by a fifth. [default: with --method extractive, about a fifth
-    /// of what the summary replaces; with --method llm, the length in the template (500 with
-    /// sanbot, 8000 with synapse), or else about 60 % of what --budget leaves, or else a tenth of
-    /// what the summary replaces, between 500 and 4000]
+    /// A summary that is made without a model is never longer. A model is asked for this length and
+    /// may exceed it by a fifth. [default: with --method extractive, about a fifth of the tokens
+    /// that the summary replaces; with --method llm, the length in the template (500 with sanbot,
+    /// 8000 with synapse), or else about 60 % of the tokens that --budget leaves, or else a tenth
+    /// of the tokens that the summary replaces, between 500 and 4000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Summary")]
     summary_tokens: Option<u64>,
     /// Make the whole output at most N tokens; needs no ctx-split
     ///
     /// The tool itself decides which records are old, and ignores the zones in the input. It keeps
-    /// the latest messages, with long tool results shortened, as long as that preserves more than
-    /// summarizing them. It fails if the records that must stay do not fit.
+    /// latest messages, with long tool results shortened, as long as this preserves more than a
+    /// summary of them. It fails if the records that must be kept do not fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
     budget: Option<u64>,
     #[command(flatten)]
@@ -75,12 +75,12 @@ struct Args {
     /// With --budget, keep these records (can be repeated)
     #[arg(long, value_name = "SELECTOR", requires = "budget", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// First line of the summary, which also marks earlier summaries
+    /// First line of the summary; also used to recognize earlier summaries
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     header: Option<String>,
     /// Role of the summary
     ///
-    /// If the dialect allows only user, the role is user.
+    /// If the dialect allows only the role user, this flag has no effect.
     #[arg(long, value_enum, value_name = "ROLE", default_value_t, help_heading = "Summary")]
     role: SummaryRole,
     /// Count tokens with this encoding
@@ -92,7 +92,7 @@ struct Args {
 
     /// Show what would be summarized, and write nothing
     ///
-    /// No model is asked; the preview uses a summary made without a model.
+    /// No model is asked: the preview uses a summary that is made without a model.
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
 
@@ -101,7 +101,8 @@ struct Args {
     partial: bool,
     /// Fail if the input is not valid for its API
     ///
-    /// For example, if a tool result answers no call, or a call has no result.
+    /// Input is not valid, for example, if a tool result belongs to no call or a call has no
+    /// result.
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
@@ -170,8 +171,8 @@ impl Args {
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
-    /// Appends the summary to the session's summary file in the store. Returns true if the summary
-    /// was not yet there, or the failure that followed after the summary was written.
+    /// Appends the summary to the session's summary file in the store. Returns true if the file did
+    /// not yet contain the summary, or a failure that occurred after the summary was written.
     fn remember(
         &self,
         summary: &Summary,
@@ -192,8 +193,8 @@ impl Args {
         checked.map_err(|error| session.failure(error))
     }
 
-    /// Opens the session. Bad lines are read even if they will be dropped, because they are
-    /// included in the count that shows whether the stream is complete.
+    /// Opens the session. Bad lines are read even if they will be dropped, because they are counted
+    /// when the tool checks whether the stream is complete.
     fn open(&self, source: &Source, path: &Path) -> Result<Session> {
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
@@ -219,7 +220,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
     let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
     let summary = summary.as_ref();
-    // If the clock was set back, the duration is unknown and recorded as 0.
+    // If the clock was set back, the duration is unknown, and 0 is recorded.
     let took = (Utc::now() - begun).num_milliseconds();
     let took = u64::try_from(took).unwrap_or_default();
     let summing = Summing::new(args.method, summary, usage);
@@ -278,7 +279,7 @@ fn preview(name: &str, summary: Option<&Summary>, counter: &MessageCounter) -> S
     )
 }
 
-/// Returns the session with its summary, and the usage of models.
+/// Returns the session with its summary, and the usage that models reported.
 fn summed_up(
     args: &Args,
     plan: &Plan,
@@ -307,7 +308,7 @@ fn summed_up(
     Ok((new.map_err(|error| session.failure(error))?, usage))
 }
 
-/// Summarizes each line as a separate conversation, and prints the notes about it immediately.
+/// Summarizes each line as a separate conversation. Notes about a line are printed immediately.
 fn batch(
     args: &Args,
     plan: &Plan,

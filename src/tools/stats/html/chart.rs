@@ -1,6 +1,6 @@
-//! Computes the chart of the context: the stacked kinds of content, the cuts, and the window. The
-//! chart is drawn here, so that the page can show it without a script; the script only selects
-//! points.
+//! Computes the chart of the context: the stacked kinds of content, the points at which the context
+//! was reduced, and the window. The chart is drawn here, so that the page can show it without a
+//! script. The script only lets the user select points.
 
 use std::fmt::Write;
 
@@ -10,15 +10,15 @@ use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, Profile, TokensByKind}
 use minijinja::context;
 use minijinja::value::Value;
 
-/// The size of the drawing in its own units. The drawing contains no text, because it is stretched
-/// to the available space.
+/// The width of the chart in its own units. The chart contains no text, because it is stretched to
+/// fit the page.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 
-/// The largest number of rows for the names of marks above the drawing.
+/// The maximum number of rows in which the names of marks are arranged above the chart.
 const ROWS: i32 = 3;
 
-/// Returns the chart of a session; `None` if the session has no message.
+/// Returns the chart of a session, or `None` if the session has no messages.
 pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
     let (first, last) = (profile.points.first()?, profile.points.last()?);
     let chart = Chart { points: &profile.points, first: first.at, last: last.at };
@@ -67,7 +67,7 @@ fn time(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// The points of the curve, with the numbers of the first and the last record.
+/// The points of the curve, and the numbers of the first and the last record.
 struct Chart<'a> {
     points: &'a [Point],
     first: u64,
@@ -79,18 +79,19 @@ impl Chart<'_> {
         let totals = self.points.iter().map(|point| point.kinds.total());
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
-        // A curve far below the window would be too flat to see, so the window is then left out.
+        // If the curve is far below the window, the window is left out, because the curve would be
+        // too flat to see.
         let shows_window = window <= most.saturating_mul(4);
         Scale::up_to(if shows_window { most.max(window) } else { most })
     }
 
-    /// Returns the horizontal position of the record with number `at`, from 0 to 1.
+    /// Returns the horizontal position, from 0 to 1, of the record with the number `at`.
     fn place(&self, at: u64) -> f64 {
         let length = self.last - self.first;
         if length == 0 { 0.0 } else { at.saturating_sub(self.first) as f64 / length as f64 }
     }
 
-    /// Returns the corners of the curve, which drops vertically at a cut.
+    /// Returns the corners of the curve. Where the context starts over, the curve drops vertically.
     fn corners(&self) -> Vec<(f64, TokensByKind)> {
         let mut corners: Vec<(f64, TokensByKind)> = Vec::with_capacity(self.points.len() + 8);
         for point in self.points {
@@ -113,8 +114,8 @@ impl Chart<'_> {
         kinds
     }
 
-    /// Returns the path of a line through the API's counts, with a gap at each cut; empty if the
-    /// agent recorded no counts.
+    /// Returns the path of a line through the API's token counts, with a gap where the context
+    /// starts over. The path is empty if the agent recorded no counts.
     fn recorded(&self, scale: Scale) -> String {
         let (mut path, mut letter) = (String::new(), 'M');
         for point in self.points {
@@ -130,13 +131,13 @@ impl Chart<'_> {
         path
     }
 
-    /// Returns the marks, with positions in percent of the width, and the number of rows that their
-    /// names need.
+    /// Returns the marks, with their positions in percent of the width, and the number of rows in
+    /// which their names are arranged.
     fn marks(&self, marks: &[Mark]) -> (Vec<Value>, i32) {
         let (mut rows, mut row, mut before) = (0, 0, -100.0);
         let marks = named(marks).map(|(name, mark)| {
             let x = self.place(mark.at) * 100.0;
-            // Names of close marks are in different rows.
+            // The names of marks that are close to each other are in different rows.
             row = if x - before < 8.0 { (row + 1) % ROWS } else { 0 };
             before = x;
             rows = rows.max(row + 1);
@@ -157,7 +158,7 @@ impl Chart<'_> {
     }
 }
 
-/// Returns the marks with short names: C1 is the first compaction.
+/// Returns the marks with short names, such as C1 for the first compaction.
 fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     let mut counts = [0_u32; 3];
     marks.iter().map(move |mark| {
@@ -171,8 +172,8 @@ fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     })
 }
 
-/// Returns the path around the band of a kind: the upper edge from left to right, then the lower
-/// edge back.
+/// Returns the path around the band of a kind of content: along the upper edge from left to right,
+/// and back along the lower edge.
 fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> String {
     let below = |kinds: &TokensByKind| -> u64 {
         let kinds = kinds.rows().take_while(|(other, _)| *other != kind);
@@ -191,21 +192,21 @@ fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> Str
     path
 }
 
-/// The largest number of tokens that a scale covers.
+/// The maximum number of tokens on a scale.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 
-/// A vertical scale with round steps, from zero to its top.
+/// A vertical scale with round steps that begins at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
-    /// The number of tokens between two lines.
+    /// The number of tokens between two grid lines.
     step: u64,
     /// The number of steps.
     steps: u64,
 }
 
 impl Scale {
-    /// Returns a scale of at most five round steps that covers `most` tokens. Impossible sizes that
-    /// a file may claim are cut to [`MOST_TOKENS`].
+    /// Returns a scale with at most five round steps that includes `most` tokens. Impossible sizes,
+    /// which a file may contain, are reduced to [`MOST_TOKENS`].
     fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
         let mut unit = 1;
@@ -220,7 +221,7 @@ impl Scale {
         }
     }
 
-    /// Returns the number of tokens at the top.
+    /// Returns the number of tokens at the top of the scale.
     fn top(self) -> u64 {
         self.step * self.steps
     }
@@ -238,7 +239,7 @@ mod tests {
 
     use super::{Scale, named};
 
-    /// The name of each mark is a letter for its kind and a number.
+    /// The name of each mark consists of a letter for the kind and a number.
     #[test]
     fn marks_have_short_names() {
         let mark =
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(names, ["C1", "R1", "C2", "O1"]);
     }
 
-    /// The scale has round steps, covers every value, and is at most twice as high as needed.
+    /// The scale has round steps, includes all values, and is at most twice as high as needed.
     #[test]
     fn the_scale_has_round_steps() {
         for (most, step, steps) in [

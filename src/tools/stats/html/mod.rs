@@ -1,4 +1,4 @@
-//! `--html`: makes one page that shows what fills the window of each session.
+//! Implements `--html`, which makes one page that shows what fills the window of each session.
 //!
 //! The page loads nothing from the network. Its content security policy allows only its own style
 //! and script, by their hashes. The markup is in `page.html`, a template that escapes all text.
@@ -24,8 +24,7 @@ use crate::template::filled;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Returns the page about all sessions that could be read, and the failures of those that could
-/// not.
+/// Returns the page about all sessions that could be read, and the failures for the other sessions.
 pub(super) fn page(
     operands: &[PathBuf],
     request: StatusRequest<'_>,
@@ -53,8 +52,8 @@ fn rendered(sections: Vec<Value>) -> String {
     filled(include_str!("page.html"), text, page)
 }
 
-/// Escapes text from a session for an HTML element or attribute, so that none of it is interpreted
-/// as markup and it contains no control characters.
+/// Escapes text from a session for an HTML element or attribute, so that it cannot be interpreted
+/// as markup and contains no control characters.
 fn text(text: &str) -> String {
     xml(&printable(text))
 }

@@ -8,17 +8,17 @@ use minijinja::value::{Serde, Value};
 use super::chart::chart;
 use super::session_data::SessionData;
 
-/// How many of the largest parts of the context the page names.
+/// The number of largest parts of the context that the page lists.
 const MOST_NAMED: usize = 3;
 
-/// Returns everything that the page shows about a session.
+/// Returns all values that the page shows about a session.
 pub(super) fn section(data: &SessionData) -> Value {
     let (status, profile) = (&data.status, &data.profile);
     let path = data.path.as_deref();
     let name = path.and_then(|path| path.file_name());
     let name = name.map_or_else(|| data.name.clone(), |name| name.to_string_lossy().into_owned());
     let path = path.map(|path| path.display().to_string());
-    // Without ./ the shell command would take the name for a flag.
+    // Without ./, the command would interpret the name as a flag.
     let file = path.as_deref().map(|path| {
         shell_word(&if path.starts_with('-') { format!("./{path}") } else { path.to_owned() })
     });
@@ -27,8 +27,8 @@ pub(super) fn section(data: &SessionData) -> Value {
         .fired()
         .map(|it| context! { trigger => it.trigger.as_str(), value => it.value, limit => it.limit })
         .collect();
-    // The system prompt and the tools of the agent, and extra tokens that the API counts, are in no
-    // message.
+    // Tokens that are in no message: the agent's system prompt and tools, and extra tokens that the
+    // API counts.
     let unrecorded = status.tokens().saturating_sub(profile.context.total());
     context! {
         name,
@@ -59,7 +59,7 @@ pub(super) fn section(data: &SessionData) -> Value {
     }
 }
 
-/// Returns the flag with which the user can set the window.
+/// Returns a flag with which the user can set the window.
 fn window_flag(model: Option<&str>) -> String {
     match model.filter(|model| ctx_tokens::model(model).is_some()) {
         Some(model) => format!("--model {}", shell_word(model)),
@@ -67,7 +67,7 @@ fn window_flag(model: Option<&str>) -> String {
     }
 }
 
-/// Returns the kinds of content in the context, with their tokens.
+/// Returns the kinds of content in the context, each with its tokens.
 fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
 }
@@ -87,7 +87,8 @@ fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
 }
 
 /// Returns the largest parts of the context: each tool, and each kind of content other than calls
-/// and results. The part that is in no message has an empty name, which the template fills in.
+/// and results. The part that is in no message has an empty name, for which the template has a
+/// text.
 fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let is_outside_tools =
         |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);

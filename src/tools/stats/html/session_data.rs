@@ -1,4 +1,5 @@
-//! Collects what the page shows about a session, from the session itself and from the store.
+//! Collects the data that the page shows about a session from the session itself and from the
+//! store.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -19,13 +20,14 @@ use crate::output::no_temporary;
 use crate::session::ReadArgs;
 use crate::store::failure;
 
-/// What the page shows about a session.
+/// The data that the page shows about a session.
 pub(super) struct SessionData {
-    /// The name that the user gave.
+    /// The name of the session, as given by the user.
     pub(super) name: String,
-    /// The path for commands on the page; `None` if the session was not read from a file.
+    /// The path that commands on the page contain, or `None` if the session was not read from a
+    /// file.
     pub(super) path: Option<PathBuf>,
-    /// The snapshot that was read, if the user named a session of the store.
+    /// The snapshot that was read, if the user named a session in the store.
     pub(super) snapshot: Option<String>,
     /// The name of the dialect, if the format is known.
     pub(super) dialect: Option<&'static str>,
@@ -33,12 +35,13 @@ pub(super) struct SessionData {
     pub(super) profile: Profile,
     /// What the last compaction kept and lost.
     pub(super) score: Option<CompactionScore>,
-    /// The number of results that could be offloaded, and the tokens that this would free.
+    /// The number of results that could be offloaded, and the number of tokens that this would
+    /// free.
     pub(super) offload: Option<(usize, u64)>,
 }
 
 impl SessionData {
-    /// Reads the session that an operand names.
+    /// Reads the session to which an operand refers.
     pub(super) fn read(operand: &Path, request: StatusRequest<'_>) -> Result<Self> {
         let source = Source::find(operand, request.store)?;
         let status = Status::read(source.open()?, request)?.knowing(&source.known);
@@ -48,7 +51,7 @@ impl SessionData {
         let dialect = session.dialect();
         let mut pass = ProfilePass::new(request.counting.counter);
         for (entry, replaced) in &history.states {
-            // States that cannot be read are missing in the curve.
+            // States that cannot be read are left out of the curve.
             if let Some(mut records) = bytes(request.store, entry).and_then(records) {
                 let _ = pass.earlier(&mut records, replaced.clone());
             }
@@ -80,7 +83,8 @@ impl SessionData {
     }
 }
 
-/// Returns what the newest compaction kept and lost, from the session itself or from the store.
+/// Returns what the newest compaction kept and lost, computed from the session itself or from the
+/// store.
 fn newest_score(
     store: &Store,
     source: &Source,
@@ -100,7 +104,7 @@ fn newest_score(
     scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
 }
 
-/// Scores the result of a compaction, without messages that were added later.
+/// Scores the result of a compaction. Messages that were added later are ignored.
 fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
     let before = compaction.before.as_ref()?;
     let bytes_before = before.meta.as_ref().ok()?.bytes;
@@ -123,7 +127,7 @@ fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<Comp
 fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
     let id = SessionId::of_file(source.path()?).ok()?;
     let plan = Offloading {
-        // These are the defaults of the flags of `ctx-offload`.
+        // These are the default values of the flags of `ctx-offload`.
         min_tokens: MIN_TOKENS,
         enough_tokens: None,
         template: Template::DEFAULT.parse().ok()?,
@@ -148,20 +152,20 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
 
 /// A session on disk or in a snapshot, which can be opened several times.
 struct Source {
-    /// The name that the user gave.
+    /// The name of the session, as given by the user.
     pub(super) name: String,
     /// The id of the snapshot from which the session is read, if any.
     pub(super) snapshot: Option<String>,
-    /// What the store knows about the session.
+    /// The snapshots and events of the session in the store.
     pub(super) known: StoredHistory,
     /// The session file that the user named.
     file: PathBuf,
-    /// A temporary copy that is read instead of the file, for stdin or a snapshot.
+    /// For stdin or a snapshot, a temporary copy that is read instead of the file.
     copy: Option<File>,
 }
 
 impl Source {
-    /// Finds the session that an operand names. A file takes precedence over a session in the
+    /// Finds the session to which an operand refers. A file takes precedence over a session in the
     /// store.
     fn find(operand: &Path, store: &Store) -> Result<Self> {
         let mut source = Self {
@@ -179,7 +183,7 @@ impl Source {
             source.snapshot = Some(entry.id.to_string());
             let catalog = store.catalog(Some(&id)).map_err(failure)?;
             source.known = StoredHistory::of(catalog.entries, id, store)?;
-            // Events after the snapshot was taken do not concern its content.
+            // Ignore events after the snapshot was taken, which are not about its content.
             source.known.events.retain(|event| event.time < meta.created);
         } else {
             Input::open(operand)?;
@@ -188,12 +192,12 @@ impl Source {
         Ok(source)
     }
 
-    /// Returns the path, if the source is a file.
+    /// Returns the path of the session, if it is read from a file.
     fn path(&self) -> Option<&Path> {
         self.copy.is_none().then_some(self.file.as_path())
     }
 
-    /// Opens the session for reading from its beginning.
+    /// Opens the session, to be read from the beginning.
     fn open(&self) -> Result<Input> {
         let Some(copy) = &self.copy else { return Input::open(&self.file) };
         let open = || -> io::Result<File> {
@@ -206,8 +210,8 @@ impl Source {
     }
 }
 
-/// Returns the session in the store whose id is the operand, and its newest snapshot; `None` if a
-/// file has this name.
+/// Returns the session in the store whose id is the operand, and its newest snapshot. Returns
+/// `None` if there is no such session, or if a file has this name.
 fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>> {
     let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
     let Some(id) = id.filter(|_| !operand.exists()) else { return Ok(None) };
@@ -224,31 +228,31 @@ fn copy(mut reader: impl Read, name: &str) -> Result<File> {
     Ok(file)
 }
 
-/// The largest number of replacements to show; older ones are left out.
+/// The maximum number of replacements to show. Older replacements are left out.
 const MOST_STATES: usize = 12;
 
-/// A compaction, with the states of the session before and after it.
+/// A compaction, and the states of the session before and after it.
 struct Compaction {
     pub(super) event: Event,
     /// The snapshot of the session before the compaction, if it exists.
     pub(super) before: Option<Entry>,
     /// The size of the session in bytes after the compaction.
     pub(super) written: Option<u64>,
-    /// The later state that begins with the output of the compaction; `None` if it is the present
-    /// session.
+    /// The next state, which begins with the output of the compaction, or `None` if this is the
+    /// current session.
     pub(super) next: Option<Entry>,
 }
 
 /// The earlier states of a session.
 #[derive(Default)]
 struct History {
-    /// The snapshots of the replaced states, the oldest first. Each state except the first comes
-    /// with the replacement that produced it.
+    /// The snapshots of the replaced states, the oldest first. Each state except the first is
+    /// stored with the replacement that led to it.
     states: Vec<(Entry, Option<Replaced>)>,
-    /// The replacement that produced the present session.
+    /// The replacement that led to the current session.
     pub(super) replaced: Option<Replaced>,
-    /// Compactions that an agent's file records itself, because they were appended to it, each with
-    /// the number of lines before it.
+    /// Compactions that are recorded in an agent's own file because they were appended to it, each
+    /// with the number of lines before it.
     appended: Vec<(Event, u64)>,
     /// The newest compaction.
     pub(super) compaction: Option<Compaction>,
@@ -267,7 +271,7 @@ impl History {
         }
     }
 
-    /// Finds the earlier states; `open` opens the present session.
+    /// Finds the earlier states of a session. `open` opens the current session.
     fn of<R: Read>(store: &Store, known: &StoredHistory, open: impl Fn() -> Option<R>) -> Self {
         let mut history = Self::default();
         let replacements = known.events.iter().filter(|event| cut(event).is_some());
@@ -279,14 +283,15 @@ impl History {
             if event.op == "compact" {
                 history.compaction = Some(Compaction {
                     event: (*event).clone(),
-                    // The output of the compaction is available only if the next state is.
+                    // The output of the compaction is available only if the next state is
+                    // available.
                     before: entry.filter(|_| next.is_none_or(|next| next.1.is_some())).cloned(),
                     written: written(event, entry.and_then(|entry| entry.meta.as_ref().ok())),
                     next: next.and_then(|(_, next)| next.cloned()),
                 });
             }
             let Some(entry) = entry else {
-                // Without this snapshot, the curve cannot show anything earlier.
+                // If this snapshot is missing, the curve can only begin after it.
                 history.states.clear();
                 history.replaced = replaced(event, None);
                 continue;
@@ -298,7 +303,7 @@ impl History {
                     .is_some_and(|next| begins_with(next, meta)),
                 None => open().is_some_and(|now| begins_with(now, meta)),
             });
-            // If lines were only appended, the next state contains this one.
+            // If lines were only appended, skip this state, because the next state contains it.
             if is_appended {
                 let lines = meta.map_or(0, |meta| meta.lines);
                 history.appended.push(((*event).clone(), lines));
@@ -311,7 +316,7 @@ impl History {
     }
 }
 
-/// Returns what a replacement did to the context; `None` if the event is not a replacement.
+/// Returns how a replacement reduced the context, or `None` if the event is not a replacement.
 fn cut(event: &Event) -> Option<Cut> {
     if event.phase != "done" || event.snapshots.len() != 1 {
         return None;
@@ -350,8 +355,8 @@ fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
-/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, so that
-/// lines were only appended to it.
+/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, which means
+/// that lines were only appended.
 fn begins_with(state: impl Read, meta: &Meta) -> bool {
     let found: io::Result<String> = hash(&mut state.take(meta.bytes));
     found.is_ok_and(|found| found == meta.sha256)
