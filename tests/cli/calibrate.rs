@@ -178,8 +178,8 @@ fn a_session_within_its_budget_is_left_alone() {
     };
     let within = said("40k");
     assert!(within.starts_with("s.jsonl: not due: 3"), "{within}");
-    assert!(within.ends_with(", as the API counts, are within 40000\n"), "{within}");
+    assert!(within.ends_with(", as counted by the API, are within 40000\n"), "{within}");
     let above = said("30k");
     assert!(above.starts_with("s.jsonl: would be compacted: 1"), "{above}");
-    assert!(above.contains("; as the API counts about 31k → 2"), "{above}");
+    assert!(above.contains("; as counted by the API, about 31k → 2"), "{above}");
 }

@@ -112,7 +112,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
     check()
         .args(["--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: --invalid without --repair; bad lines are problems: --max-bad-lines allows some of them, --allow bad-line all of them\n")
+        .stderr("ctx-check: --invalid without --repair; bad lines are problems: --max-bad-lines N allows N of them, --allow bad-line allows all\n")
         .code(2)
         .run();
 }

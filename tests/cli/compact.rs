@@ -176,7 +176,7 @@ fn an_id_names_no_file() {
         Case::new(CTX_COMPACT)
             .args(["-s", "demo"])
             .stdin(stdin)
-            .stderr("ctx-compact: -s names the session of a file, and no file is named; name the file: ctx-ls -l lists each session with its file\n")
+            .stderr("ctx-compact: -s applies to a file, but no file is named; name the file: ctx-ls -l lists each session with its file\n")
             .code(2)
             .run();
     }
@@ -257,7 +257,7 @@ fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
             .run();
     };
     night(0, "out of reach");
-    night(1, "left alone from now on until it grows");
+    night(1, "left alone until it grows");
     night(0, "not tried again");
     night(0, "not tried again");
     assert_eq!(done.read("s.jsonl"), before.as_bytes());

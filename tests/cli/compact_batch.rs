@@ -263,7 +263,7 @@ fn a_failing_disk_ends_a_batch() {
 fn jobs_are_for_batches() {
     Case::new(CTX_COMPACT)
         .args(["--jobs", "2", "a.jsonl"])
-        .stderr("ctx-compact: --jobs without --batch; one session is one job; several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact\n")
+        .stderr("ctx-compact: --jobs without --batch; a single session is one job; for several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact\n")
         .code(2)
         .run();
 }

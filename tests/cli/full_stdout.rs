@@ -53,7 +53,7 @@ fn a_change_that_cannot_be_told_is_no_failure_without_a_change() {
         ("ctx-snapshot", "--hold 1", "/dev/null", "-0001 is held\n"),
         ("ctx-snapshot", "--release 1", "/dev/null", "-0001 is released\n"),
         ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " is removed\n"),
-        ("ctx-gc", "--undelete 1", "/dev/null", "-0001 is back\n"),
+        ("ctx-gc", "--undelete 1", "/dev/null", "-0001 was restored\n"),
         ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " is removed\n"),
         ("ctx-gc", "--purge", "/dev/null", " is removed\n"),
         ("ctx-gc", "--purge", "/dev/null", ""),

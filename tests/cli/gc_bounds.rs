@@ -99,7 +99,7 @@ fn all_comes_back_in_one_go() {
         let lines = there.iter().map(|id| format!("{would}{id}\n"));
         lines.collect()
     };
-    gc(dir.path()).args(["-n", "--undelete", "all"]).stdout(lines("would bring back ")).run();
+    gc(dir.path()).args(["-n", "--undelete", "all"]).stdout(lines("would restore ")).run();
     gc(dir.path()).args(["--undelete", "2 hours ago"]).stdout(lines("")).run();
     assert!(of_trash(dir.path()).is_empty());
     gc(dir.path())

@@ -32,7 +32,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-compact --summary llm s.jsonl", "there is no flag --summary; did you mean --method? (ctx-compact -h)"),
     ("ctx-compact -m gpt-4o -n s.jsonl", "there is no flag -m; did you mean --model? (ctx-compact -h)"),
     ("ctx-compact -r folder", "there is no flag -r; ctx-ls --due -0 DIR | xargs -0r ctx-compact --if-due compacts what is due in a folder"),
-    ("ctx-compact -j 2 s.jsonl", "--jobs without --batch; one session is one job; several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact"),
+    ("ctx-compact -j 2 s.jsonl", "--jobs without --batch; a single session is one job; for several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact"),
     ("ctx-compact --dryrun s.jsonl", "there is no flag --dryrun; did you mean --dry-run? (ctx-compact -h)"),
     ("ctx-compact --yes s.jsonl", "there is no flag --yes; it never asks, so there is nothing to confirm"),
     ("ctx-compact --threshold 0.8 s.jsonl", "there is no flag --threshold; did you mean --set trigger.share=0.8? (ctx-compact -h)"),

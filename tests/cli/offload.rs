@@ -131,7 +131,7 @@ fn large_results_go_into_files_and_come_back() {
     offload(place.dir())
         .args(["-v", "-s", "demo", "--restore", "new.jsonl"])
         .stdout(session())
-        .stderr("ctx-offload: new.jsonl: 2 results restored, 0 left as they are\n")
+        .stderr("ctx-offload: new.jsonl: 2 results restored, 0 left unchanged\n")
         .run();
     let events = fs::read_to_string(place.folder().join("../../context/events.jsonl"));
     let events = events.expect("an audit log");
@@ -357,7 +357,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .code(1)
             .stderr_has(&format!(
                 "ctx-offload: warning: <stdin>:2: {path} is not a file in {folder}; left unchanged\n\
-                 ctx-offload: warning: <stdin>: nothing was restored; its references lead outside the folder of this session; "
+                 ctx-offload: warning: <stdin>: nothing was restored; its references are to files outside this session's folder; "
             ))
             .run();
     }
@@ -474,7 +474,7 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     offload(place.dir())
         .args(["--show", "123456789abc"])
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store\n")
+        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; the original was not offloaded and is in no snapshot; name its session as FILE, or its store with --store\n")
         .run();
 }
 
@@ -510,7 +510,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
             .args(args.iter().copied().chain(["--restore", "s.jsonl"]))
             .code(1)
             .stdout(out.clone())
-            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; its results were moved out under another name: -s demo\n")
+            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; its results were moved out under a different session name: -s demo\n")
             .run();
     }
     offload(place.dir())
@@ -518,7 +518,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
         .stdin(USER)
         .stdout(USER)
         .code(1)
-        .stderr("ctx-offload: warning: <stdin>: nothing was restored; ctx-offload moved no result out of it\n")
+        .stderr("ctx-offload: warning: <stdin>: nothing was restored; ctx-offload moved no results out of this session\n")
         .run();
 }
 
@@ -631,7 +631,7 @@ fn gc_removes_only_what_nothing_names() {
     assert!(one.exists() && two.exists() && !six.exists());
     gc(place.dir())
         .args(["-n", "--undelete", &hash[..8]])
-        .stdout(format!("would bring back demo/{hash}.txt\n"))
+        .stdout(format!("would restore demo/{hash}.txt\n"))
         .run();
     gc(place.dir()).args(["--undelete", &hash[..8]]).stdout(format!("demo/{hash}.txt\n")).run();
     assert_eq!(fs::read_to_string(&six).expect("a file"), "six line\n".repeat(334));
@@ -661,7 +661,7 @@ fn gc_leaves_all_where_a_transcript_is_not_known() {
     age(&path);
     gc(place.dir())
         .args(["-v"])
-        .stderr("ctx-gc: the offloaded files of demo are kept: not every transcript that may name them can be searched: one transcript was written to a pipe\n")
+        .stderr("ctx-gc: the offloaded files of demo are kept: not every transcript that may refer to them can be searched: one transcript went into a pipe\n")
         .run();
     assert!(path.exists());
 }
@@ -709,7 +709,7 @@ fn a_planted_reference_multiplies_nothing() {
         .stderr(&format!(
             "ctx-offload: warning: <stdin>:7: 201 texts left unchanged that ctx-offload did not write, or not this often; \
              the first names {}: ctx-offload --show prints such a file\n\
-             ctx-offload: <stdin>: 2 results restored, 201 left as they are\n",
+             ctx-offload: <stdin>: 2 results restored, 201 left unchanged\n",
             place.file(&large).display()
         ))
         .run()

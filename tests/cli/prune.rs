@@ -135,7 +135,7 @@ fn tags_pass_and_only_the_zone_asked_for_changes() {
         .args(args)
         .stdin(chat("r"))
         .code(2)
-        .stderr("ctx-prune: <stdin>: --zone is given, but no record has a zone; let ctx-split decide the zones\n")
+        .stderr("ctx-prune: <stdin>: --zone is given, but no record has a zone; add zones with ctx-split\n")
         .run();
 }
 

@@ -79,7 +79,7 @@ fn what_a_killed_run_left_of_its_entry_is_removed_though_nothing_is_restored() {
 #[test]
 fn an_undo_of_what_is_no_file_says_so() {
     let done = saved();
-    let none = "no such file, and no tool has replaced one there";
+    let none = "no such file, and no ctx tool has replaced a file there";
     let look = "check the path; ctx-snapshot --list shows which files have snapshots";
     for (args, name, hint) in [
         (&["--undo", "nofile"][..], "nofile", look),
@@ -224,7 +224,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     fs::write(done.dir().join("s.jsonl"), OLD).expect("writes");
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
-        .stdout("s.jsonl: is as it was in snapshot 0001: 1 message, 1 line, 32 bytes\n")
+        .stdout("s.jsonl: already has the content of snapshot 0001: 1 message, 1 line, 32 bytes\n")
         .run();
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])

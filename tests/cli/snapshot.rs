@@ -175,7 +175,7 @@ fn a_snapshot_is_compared_with_a_file() {
         .within(done.dir())
         .args(["--diff", "1", "2"])
         .code(2)
-        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; name the file as ./1, or the snapshot by its whole id\n")
+        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; use ./1 for the file, or the full id for the snapshot\n")
         .run();
     snapshot()
         .within(done.dir())

@@ -265,7 +265,7 @@ impl Args {
             return Ok(());
         }
         Err(Failure::new("--invalid without --repair")
-            .hint("bad lines are problems: --max-bad-lines allows some of them, --allow bad-line all of them"))
+            .hint("bad lines are problems: --max-bad-lines N allows N of them, --allow bad-line allows all"))
     }
 }
 

@@ -201,7 +201,7 @@ impl Tally {
         let would = if dry_run { "would be " } else { "" };
         let failed = match self.failed {
             0 => String::new(),
-            failed => format!("; {failed} could not be compacted and stay as they are"),
+            failed => format!("; {failed} could not be compacted and are unchanged"),
         };
         format!(
             "{smaller} of {conversations} conversations {would}compacted: {before} → {after} tokens, {freed} freed ({percent} %){failed}"

@@ -205,14 +205,14 @@ impl Args {
             return Err(if tokens > 0 { failure.hint(hint) } else { failure });
         }
         if self.files.len() > 1 && self.session.is_some() {
-            return Err(Failure::new("one session id for several files")
+            return Err(Failure::new("-s cannot be used with several files")
                 .hint("leave -s out: each file has an id of its own"));
         }
         if self.files.len() > 1 && self.files.iter().any(|file| is_stdin(file)) {
-            return Err(Failure::new("stdin (-) among files").hint("name it alone"));
+            return Err(Failure::new("stdin (-) is combined with files").hint("name it alone"));
         }
         if self.is_filter() && self.session.is_some() && self.output.output.is_none() {
-            return Err(Failure::new("-s names the session of a file, and no file is named")
+            return Err(Failure::new("-s applies to a file, but no file is named")
                 .hint("name the file: ctx-ls -l lists each session with its file"));
         }
         if self.is_filter() {
@@ -225,7 +225,7 @@ impl Args {
         }
         if self.jobs.is_some() && !self.read.batch {
             return Err(Failure::new("--jobs without --batch").hint(
-                "one session is one job; several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact",
+                "a single session is one job; for several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact",
             ));
         }
         if self.tag_failed && !self.is_filter() {
@@ -347,7 +347,7 @@ impl CompactArgs {
     /// Returns the options of a compaction. The flags must already have been applied to `policy`.
     fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
-            return Err(Failure::new("--budget needs a summary, but the policy makes none")
+            return Err(Failure::new("--budget needs a summary, but the policy's method is none")
                 .hint("--method extractive makes one"));
         }
         Ok(Options {

@@ -22,11 +22,8 @@ pub(super) fn status(report: &Report) -> ExitStatus {
 pub(super) fn line(report: &Report) -> String {
     let Report { tokens_before: before, tokens_after: after, freed_tokens: freed, .. } = report;
     let would = if report.dry_run { "would be " } else { "" };
-    let from_now = if report.attention == Attention::LastTime {
-        "; left alone from now on until it grows"
-    } else {
-        ""
-    };
+    let from_now =
+        if report.attention == Attention::LastTime { "; left alone until it grows" } else { "" };
     match report.outcome {
         Outcome::Compacted | Outcome::OverTarget | Outcome::Pruned => {
             let percent = 100 * freed / (*before).max(1);
@@ -36,7 +33,7 @@ pub(super) fn line(report: &Report) -> String {
         }
         Outcome::NothingToDo => format!("nothing to do: nothing to summarize in {before} tokens"),
         Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
-        Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
+        Outcome::Flushed => format!("{would}flushed: items saved, {before} tokens unchanged"),
         Outcome::Disabled => "disabled".to_owned(),
         Outcome::NoGain => {
             format!("no gain: {before} tokens would be {}; unchanged{from_now}", report.best())
@@ -66,7 +63,7 @@ fn by_api(report: &Report) -> String {
     match (report.calibrated_tokens, report.calibrated_after) {
         (Some(before), Some(after)) => {
             let [before, after] = [before, after].map(short_count);
-            format!("; as the API counts about {before} → {after}")
+            format!("; as counted by the API, about {before} → {after}")
         }
         _ => String::new(),
     }
@@ -76,7 +73,7 @@ fn by_api(report: &Report) -> String {
 /// limit.
 fn within(report: &Report) -> Option<String> {
     if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
-        let said = format!("not due: {tokens} tokens, as the API counts, are within {limit}");
+        let said = format!("not due: {tokens} tokens, as counted by the API, are within {limit}");
         return (tokens <= limit).then_some(said);
     }
     let (tokens, target) = (report.tokens_before, report.target_tokens?);
@@ -89,7 +86,7 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         format!(
-            "{} tokens {are} above the target of {}: what must stay needs more; keep and pin less, or raise the target",
+            "{} tokens {are} above the target of {}: the content that must be kept is larger; keep and pin less, or raise the target",
             report.tokens_after,
             report.target_tokens.unwrap_or_default()
         )

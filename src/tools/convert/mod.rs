@@ -30,9 +30,9 @@ pub const TOOL: Tool = Tool {
 /// that order. Fragments of a message are joined into one message, results directly follow the
 /// reply that contains their calls, and a summary remains a summary. Texts, arguments and ids do
 /// not change. For chat, anthropic and responses, each record is a message or an item. For
-/// claude-code, codex, gemini and pi (also for `OpenClaw`), the output is a file that the agent can
-/// resume. New ids are derived from the content, so that the same input gives the same bytes. A
-/// record without a time gets the current time.
+/// claude-code, codex, gemini and pi (also `OpenClaw`), the output is a file that the agent can
+/// resume. Ids are derived from the content, so the same input gives the same bytes. Records
+/// without a time get the current time.
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
 /// the conversion fails. Reasoning is kept between anthropic and claude-code, and between responses

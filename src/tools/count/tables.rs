@@ -167,7 +167,7 @@ impl Window {
         let model = match (&self.model, self.tokens) {
             (Some(model), Some(_)) => format!(" of {model}"),
             (Some(model), None) => format!("; the window of {model} is not known"),
-            (None, None) => "; --model or --window names one".to_owned(),
+            (None, None) => "; set it with --model or --window".to_owned(),
             (None, Some(_)) => String::new(),
         };
         // If the name is too long, it is left out, because it is also in the table.

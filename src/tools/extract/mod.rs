@@ -38,8 +38,8 @@ pub const TOOL: Tool = Tool {
 ///
 /// Prints the items as JSON lines. With --into, merges them into memory files and writes the
 /// session to stdout unchanged. The last record is written only after the merge, so that the next
-/// tool in a pipeline notices a failure. New items are also listed in the daily log,
-/// DIR/daily/DATE.md (dates in UTC).
+/// tool in a pipeline notices a failure. The daily log, DIR/daily/DATE.md (in UTC), lists the new
+/// items.
 ///
 /// In a stream tagged by ctx-split, the tool reads only the messages that will be summarized (the
 /// zone old). In other input, it reads everything except system messages. Sentences are quoted

@@ -164,9 +164,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     if collector.has_changed() {
         io.committed(if collector.has_removed() {
-            "everything that could be removed is removed"
+            "everything that could be removed was removed"
         } else {
-            "everything that could be done is done"
+            "everything that could be done was done"
         });
     }
     let Collector { events, unaudited, .. } = collector;
@@ -279,12 +279,12 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     if !args.dry_run {
         match &back[..] {
             [] => {}
-            [item] => io.committed(format_args!("{item} is back")),
-            items => io.committed(format_args!("{} things are back", items.len())),
+            [item] => io.committed(format_args!("{item} was restored")),
+            items => io.committed(format_args!("{} items were restored", items.len())),
         }
     }
     if !is_silent(io) {
-        let would = if args.dry_run { "would bring back " } else { "" };
+        let would = if args.dry_run { "would restore " } else { "" };
         for item in &back {
             io.print(format!("{would}{item}\n"))?;
         }
@@ -306,7 +306,7 @@ impl Report<'_> {
     fn event(&mut self, event: Event) -> Result<()> {
         match event {
             Event::Done(action, item) => self.done(&action, &item)?,
-            Event::Locked(id) => self.io.note(format_args!("skip {id}: its session is in use")),
+            Event::Locked(id) => self.io.note(format_args!("skipped {id}, because its session is in use")),
             Event::Late(id) => self.io.warn(format_args!(
                 "another process wrote to a file after it had been replaced; saved as {id}"
             )),
@@ -318,7 +318,7 @@ impl Report<'_> {
                 self.io.note(format_args!("{} is still in use", path.display()));
             }
             Event::Unknown(session, why) => self.io.note(format_args!(
-                "the offloaded files of {session} are kept: not every transcript that may name them can be searched: {why}"
+                "the offloaded files of {session} are kept: not every transcript that may refer to them can be searched: {why}"
             )),
             Event::Failed(error) => {
                 self.io.report(&failure(error));

@@ -74,7 +74,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let store = args.store.open(&TOOL, matches);
     if let Err(failure) = &store {
-        io.note(format_args!("no index is kept: {failure}"));
+        io.note(format_args!("cannot keep an index of sessions: {failure}"));
     }
     let store = store.ok();
     let index = store.as_ref().and_then(Store::read_session_index);

@@ -90,7 +90,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
         if args.report.json {
-            return Err(Failure::new("--show prints an original as it is, not as JSON"));
+            return Err(Failure::new("--show prints plain text and cannot be used with --json"));
         }
         return show(&args, store, wanted, io);
     }
@@ -120,9 +120,9 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
             Failure::new(error).at(name, None)
         }
         (error @ OriginalError::NotKept(_), _) => Failure::new(error).hint(if named.is_some() {
-            "it is not in FILE, was not offloaded, and is in no snapshot"
+            "the original is not in FILE, was not offloaded, and is in no snapshot"
         } else {
-            "it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store"
+            "the original was not offloaded and is in no snapshot; name its session as FILE, or its store with --store"
         }),
         (error, OriginalQuery::Path(path)) => {
             Failure::new(error).at(path, None).hint("name the store with --store")
@@ -250,7 +250,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     session.report(io);
     let left = missing as u64 + foreign;
     io.note(format_args!(
-        "{name}: {} restored, {left} left as they are",
+        "{name}: {} restored, {left} left unchanged",
         counted(put_back, "result")
     ));
     if left > 0 {
@@ -283,13 +283,13 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
 fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
         [] if !restorer.elsewhere.is_empty() => {
-            "its references lead outside the folder of this session; if they are in another store, name it with --store"
+            "its references are to files outside this session's folder; if the files are in another store, use --store"
                 .to_owned()
         }
-        [] => "ctx-offload moved no result out of it".to_owned(),
+        [] => "ctx-offload moved no results out of this session".to_owned(),
         sessions => {
             let sessions = sessions.join(", -s ");
-            format!("its results were moved out under another name: -s {sessions}")
+            format!("its results were moved out under a different session name: -s {sessions}")
         }
     };
     format!("{name}: nothing was restored; {why}")

@@ -153,7 +153,7 @@ fn failure(error: PassError, name: &str) -> Failure {
     match error.kind {
         ErrorKind::NoZones => Failure::new("--zone is given, but no record has a zone")
             .at(name, None)
-            .hint("let ctx-split decide the zones"),
+            .hint("add zones with ctx-split"),
         ErrorKind::NewProblem(_) => {
             passes::failure(error, name).hint("this is a bug in ctx-prune: please report it")
         }

@@ -245,7 +245,7 @@ fn no_file(file: &Path, store: &Store) -> Failure {
     } else {
         "check the path; ctx-snapshot --list shows which files have snapshots".to_owned()
     };
-    Failure::new("no such file, and no tool has replaced one there")
+    Failure::new("no such file, and no ctx tool has replaced a file there")
         .at(file.display().to_string(), None)
         .hint(hint)
 }
@@ -255,7 +255,7 @@ fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
     let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
     let (from, size) = (number(&meta.id), meta.size());
     match replaced {
-        ReplaceOutcome::Same => format!("is as it was in snapshot {from}: {size}"),
+        ReplaceOutcome::Same => format!("already has the content of snapshot {from}: {size}"),
         ReplaceOutcome::Created => format!("created from snapshot {from}: {size}"),
         ReplaceOutcome::New { before, .. } => {
             let before = number(&before.id.to_string());
@@ -270,7 +270,7 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else { return };
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
-        io.warn(format_args!("{name} grew meanwhile: {late} carried over after the restored ones"));
+        io.warn(format_args!("{name} grew meanwhile: {late} kept at the end"));
     }
     if let Some(retained) = retained {
         warn_retained(retained, io);

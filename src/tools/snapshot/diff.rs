@@ -46,7 +46,7 @@ impl Args {
         match (found, Path::new(name).is_file()) {
             (Ok(_) | Err(StoreError::Ambiguous { .. }), true) => {
                 Err(Failure::new(format_args!("{name:?} is the name of a snapshot and of a file"))
-                    .hint(format!("name the file as ./{name}, or the snapshot by its whole id")))
+                    .hint(format!("use ./{name} for the file, or the full id for the snapshot")))
             }
             (Err(_), true) => file(name),
             (found, false) => {

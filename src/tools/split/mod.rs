@@ -26,8 +26,8 @@ const KEEP_MESSAGES: u64 = 20;
 /// The tool inserts a member `_ctx` at the beginning of each record, which contains the zone of the
 /// record (`system`, `old` or `keep`). Nothing else changes. System messages, the latest user
 /// message and pinned records are never old, and a tool call and its results are always in the same
-/// zone. If several --keep flags are given, the one that keeps most applies. By default, the last
-/// 20 messages are kept.
+/// zone. Of several --keep flags, the one that keeps most applies. By default, the last 20 messages
+/// are kept.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; stdin if none is named, or for -

@@ -166,7 +166,7 @@ impl Args {
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         if self.report.json && self.read.batch {
             return Err(Failure::new("--json reports one session, but a batch has many")
-                .hint("-v reports what is done with each of them"));
+                .hint("-v reports on each conversation"));
         }
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
