@@ -1,9 +1,10 @@
 //! The output of a tool, which is stdout or a file. A file is written completely or not at all. A
 //! file that the output would replace is checked before any input is read.
 //!
-//! An existing session file is a user's work, and an agent may be appending to it. It is therefore
-//! replaced as in `ctx-compact`: locked, refused if a process has it open for writing, and saved in
-//! a snapshot first. A file that is also an input always counts as a session.
+//! An existing session file is a user's work, and an agent may be appending to it. An existing
+//! session is therefore replaced as in `ctx-compact`: the file is locked, refused if a process has
+//! it open for writing, and saved in a snapshot first. A file that is also an input always counts
+//! as a session.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
@@ -43,9 +44,9 @@ pub struct OutputArgs {
 pub struct ReportOutputArgs {
     /// Write to FILE instead of stdout
     ///
-    /// The tool writes FILE at the end, and only if everything succeeded. It never overwrites a
-    /// session. If another program creates or changes FILE during the run, the tool does not write
-    /// FILE (exit status 4).
+    /// The tool writes FILE at the end, and only if everything succeeded. The tool never overwrites
+    /// a session. If another program creates or changes FILE during the run, the tool does not
+    /// write FILE (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -87,8 +88,8 @@ pub enum Target<'s> {
     Stdout,
     /// A device or a pipe, which is written to directly and never replaced.
     Stream(PathBuf),
-    /// A file that is not a session. It is created or replaced as a whole, unless another process
-    /// creates or changes it first.
+    /// A file that is not a session. The file is created or replaced as a whole, unless another
+    /// process creates or changes it first.
     Plain(OutputTarget),
     /// A session that will be replaced, and its path as given by the user.
     Session(String, PendingReplacement<'s>),
@@ -206,7 +207,7 @@ impl OutputArgs {
 enum Occupant {
     /// Nothing, or a file that is not a session.
     Free(Target<'static>),
-    /// A session. If it is also an input, `input` is the index of this input.
+    /// A session. If the session is also an input, `input` is the index of this input.
     Session { path: PathBuf, input: Option<usize> },
 }
 
@@ -309,8 +310,8 @@ impl Output<'_> {
     }
 
     /// Writes the output. `first` saves everything in the store that a reader of the output needs.
-    /// It runs after the snapshot of the replaced session is taken and before the output becomes
-    /// visible.
+    /// `first` runs after the snapshot of the replaced session is taken and before the output
+    /// becomes visible.
     pub fn deliver(
         mut self,
         write: impl FnOnce(&mut Self) -> Result<()>,

@@ -81,7 +81,7 @@ impl Session {
         self.read(|session| session.each(handle))
     }
 
-    /// Calls `read` with the session of the engine, and adds the file name to its errors.
+    /// Calls `read` with the engine's session, and adds the file name to errors.
     pub fn read<T>(
         &mut self,
         read: impl FnOnce(&mut ctx_engine::Session) -> Result<T, PassError>,
@@ -130,7 +130,7 @@ impl Session {
     }
 }
 
-/// Returns how folders are searched. Unless `always` is true, they are searched only with
+/// Returns how folders are searched. Unless `always` is true, folders are searched only with
 /// `--recursive`.
 pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }

@@ -26,7 +26,7 @@ use ctx_store::{
 pub struct StoreArgs {
     /// Keep snapshots and memory in DIR [default: ~/.local/state/ctx]
     ///
-    /// The audit log is also kept there. If `XDG_STATE_HOME` is set, the default is
+    /// The audit log is also kept in DIR. If `XDG_STATE_HOME` is set, the default is
     /// `$XDG_STATE_HOME/ctx`.
     #[arg(long, value_name = "DIR", env = "CTX_HOME", hide_env_values = true)]
     pub store: Option<PathBuf>,
@@ -46,7 +46,7 @@ impl StoreArgs {
     }
 
     /// Returns whether handles may promise that the original is saved. If the store is set by a
-    /// flag, they may not, because `ctx-offload --show` without this flag searches the default
+    /// flag, handles may not, because `ctx-offload --show` without this flag searches the default
     /// store.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
@@ -307,7 +307,7 @@ fn snapshot_hint(missing: &MissingSnapshot) -> String {
         MissingReason::InTrash(id) => {
             let number = SnapshotId::parse(id).map(|id| id.stamp.sequence.to_string());
             let wanted = number.unwrap_or_else(|| id.clone());
-            format!("ctx-gc --undelete {wanted} brings it back")
+            format!("ctx-gc --undelete {wanted} restores it")
         }
         MissingReason::NotThatDay(around) if !around.is_empty() => {
             format!("the nearest are {}", around.join(" and "))
@@ -372,11 +372,7 @@ mod tests {
                 vec![id(1)],
                 format!("add -s other to use that snapshot, or take the nearest, {}", id(1)),
             ),
-            (
-                MissingReason::InTrash(id(2)),
-                vec![],
-                "ctx-gc --undelete 2 brings it back".to_owned(),
-            ),
+            (MissingReason::InTrash(id(2)), vec![], "ctx-gc --undelete 2 restores it".to_owned()),
             (MissingReason::Unknown, vec![], "ctx-snapshot --list shows all snapshots".to_owned()),
         ] {
             let wanted = "2".to_owned();

@@ -70,7 +70,7 @@ fn number(number: u64) -> String {
     grouped
 }
 
-/// Formats a number of things, such as `1 token` or `30,282 tokens`.
+/// Formats a number with a noun, such as `1 token` or `30,282 tokens`.
 fn counted(count: u64, one: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {one}{plural}", number(count))

@@ -38,12 +38,12 @@ pub struct Counting {
 }
 
 impl CountingArgs {
-    /// Resolves the flags. If the model is not in the table, this is a usage error.
+    /// Resolves the flags. A model that is not in the table is a usage error.
     pub fn resolve(&self) -> Result<Counting> {
         self.resolve_under(None)
     }
 
-    /// Resolves the flags. If no flag sets the encoding, it is taken from the policy.
+    /// Resolves the flags. If no flag sets the encoding, the encoding is taken from the policy.
     pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting> {
         let model = self.models.resolve("for other models, use --encoding NAME")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
@@ -92,7 +92,7 @@ pub struct TriggerArgs {
     /// The limits above which a compaction is due.
     #[command(flatten)]
     pub triggers: Triggers,
-    /// Treat the session as due because the model refused it as too long
+    /// Treat the session as due because the model rejected it as too long
     #[arg(long, help_heading = "Policy")]
     pub overflow: bool,
 }

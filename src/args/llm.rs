@@ -40,10 +40,10 @@ pub struct LlmArgs {
     /// openai otherwise.
     #[arg(long, value_enum, value_name = "API")]
     llm_api: Option<Api>,
-    /// Allow sending the key unencrypted, over http:// to another machine
+    /// Allow sending the key unencrypted over http:// to another machine
     ///
-    /// Anyone on the network path can read the key. Without this flag, sending it unencrypted is an
-    /// error.
+    /// Anyone on the network path can read the key. Without this flag, sending the key unencrypted
+    /// is an error.
     #[arg(long)]
     llm_key_in_clear: bool,
     /// Name of the model
@@ -66,8 +66,8 @@ pub struct LlmArgs {
     llm_tries: Option<u64>,
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
-    /// The n-th wait is n times as long. If the server says when to retry, the tool waits until
-    /// then, but never longer than a minute.
+    /// The n-th wait is n times as long as the first. If the server says when to retry, the tool
+    /// waits until then, but never longer than a minute.
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
     /// Record requests and responses in DIR, without the key
@@ -93,8 +93,8 @@ pub struct LlmArgs {
     instructions: Option<String>,
     /// What to do if no model answers
     ///
-    /// The default is the policy's fallback. If the policy has none and --method llm is given as a
-    /// flag, the default is fail.
+    /// The default is the policy's fallback. If the policy has no fallback and --method llm is
+    /// given as a flag, the default is fail.
     #[arg(long, value_enum, value_name = "HOW")]
     pub on_failure: Option<Fallback>,
 }

@@ -37,7 +37,7 @@ impl ModelArgs {
     }
 }
 
-/// Prints the known models if the flag `--list-models` is given. Returns true if it is.
+/// Prints the known models and returns true if the flag `--list-models` is given.
 pub fn list_models(matches: &ArgMatches, io: &mut Io) -> Result<bool> {
     let matches = matches.subcommand().map_or(matches, |(_, of_command)| of_command);
     let has = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
@@ -54,7 +54,7 @@ fn unknown(name: &str, otherwise: &str) -> Failure {
         .hint(format!("{near}--list-models prints the known models; {otherwise}"))
 }
 
-/// The largest number of suggestions for an unknown model.
+/// The maximum number of suggestions for an unknown model.
 const PROPOSED: usize = 3;
 
 /// Returns the names of known models that the user may have meant, the most similar first.

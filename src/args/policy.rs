@@ -1,4 +1,4 @@
-//! Determines the policy of a run. A preset overrides the built-in values, a configuration file
+//! Determines which policy a run uses. A preset overrides the built-in values, a configuration file
 //! overrides the preset, and the environment overrides the file. Each tool applies its own flags
 //! last.
 
@@ -25,13 +25,13 @@ pub struct PolicyArgs {
     /// Set one KEY of the policy, such as trigger.turns=40 (can be repeated)
     ///
     /// `ctx-compact --show-preset built-in` lists all keys. This flag overrides the preset, the
-    /// file and the environment; other flags override it.
+    /// file and the environment, but not other flags.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     assignments: Vec<String>,
 }
 
 impl PolicyArgs {
-    /// Returns the policy before any other flags are applied. If the user named no policy, it is
+    /// Returns the policy before any other flags are applied. If the user named no policy, returns
     /// the preset `default`.
     pub fn policy(&self, io: &mut Io) -> Result<Policy> {
         let config = self.config().map(|path| read(path, self.preset(), io)).transpose()?;

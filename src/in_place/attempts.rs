@@ -37,9 +37,9 @@ impl FailedAttempts {
         self.target.is_some_and(|then| target.is_none_or(|now| now > then))
     }
 
-    /// Adds a failed attempt. Only an easier target resets the count. If the session has grown,
-    /// compaction is tried again, but the count continues, so that the failure is not reported
-    /// again.
+    /// Adds a failed attempt. The count is reset only if the target has become easier. If the
+    /// session has grown, compaction is tried again, but the count continues, so that the failure
+    /// is not reported again.
     fn and_one(self, tokens: u64, target: Option<u64>) -> Self {
         let count = if self.is_easier(target) { 1 } else { self.count + 1 };
         Self { count, tokens, target }

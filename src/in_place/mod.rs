@@ -72,14 +72,14 @@ pub struct FileReport {
     pub retained: Option<PathBuf>,
     /// Memory files that were edited by a user and then moved away by a run that was killed.
     pub edits: Vec<PathBuf>,
-    /// The error because of which the summary is not in the store or the compaction is not in the
+    /// The error that occurred when the summary was stored or the compaction was recorded in the
     /// daily log.
     pub late_error: Option<StoreError>,
     /// In a preview, the reason why a real run would currently refuse the file.
     pub refused: Option<StoreError>,
     /// The errors that occurred when unreferenced files were deleted.
     pub not_deleted: Vec<StoreError>,
-    /// The entries that were added to the memory files. They are also listed in the daily log.
+    /// The entries that were added to the memory files, which are also listed in the daily log.
     entries: Vec<String>,
 }
 
@@ -190,7 +190,7 @@ impl SessionFile<'_> {
         Ok(done)
     }
 
-    /// Ends a run that does not compact the session. The session file does not change.
+    /// Ends a run that does not compact the session and therefore does not change the session file.
     fn leave(
         &self,
         step: Step,
@@ -334,8 +334,8 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
     DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
 }
 
-/// Returns the figures of a compaction for the audit log. They consist of numbers and fixed words,
-/// and contain no text from the session.
+/// Returns the figures of a compaction for the audit log. The figures consist of numbers and fixed
+/// words, and contain no text from the session.
 pub fn figures(report: &Report) -> Figures {
     let survived = report.survived.iter().map(|(class, it)| {
         (*class, ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost })
@@ -381,10 +381,10 @@ enum ItemReader {
     Alone(Items),
 }
 
-/// A thread that extracts memory items. It receives several messages at a time, because waking a
-/// thread takes as long as reading many short messages. It sends the messages back to be freed,
-/// because freeing memory that another thread allocated requires waiting for that thread's
-/// allocator.
+/// A thread that extracts memory items. The thread receives several messages at a time, because
+/// waking a thread takes as long as reading many short messages. The thread sends the messages back
+/// to be freed, because freeing memory that another thread allocated requires waiting for that
+/// thread's allocator.
 struct ExtractionThread {
     sender: SyncSender<Vec<Entry>>,
     finished: Receiver<Vec<Entry>>,
@@ -399,16 +399,16 @@ const PORTION: usize = 16;
 /// The number of portions that may be waiting for the extraction thread.
 const WAITING: usize = 4;
 
-/// The maximum number of distinct items that are kept for one session. If there are more, half of
-/// the items are dropped: first the oldest items about tool calls and errors, and then the oldest
-/// items of other kinds.
+/// The maximum number of distinct items that are kept for one session. If a session has more items,
+/// half of the items are dropped: first the oldest items about tool calls and errors, and then the
+/// oldest items of other kinds.
 const MOST_ITEMS: usize = 1 << 15;
 
 struct Items {
     extractor: Extractor,
     list: Vec<MemoryItem>,
-    /// The hashes of the items in `list`. They are used to skip repeated items: a long session
-    /// repeats most of its calls, but a memory file contains each text only once.
+    /// The hashes of the items in `list`. Repeated items are skipped by their hashes, because a
+    /// long session repeats most of its calls, but a memory file contains each text only once.
     known: HashSet<u64>,
 }
 

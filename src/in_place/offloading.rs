@@ -101,8 +101,9 @@ impl<'a> Offloading<'a> {
 }
 
 impl SessionFile<'_> {
-    /// Moves offloaded files into the trash if no transcript of the session refers to them. Their
-    /// content is covered by the summary, and the snapshot contains the results themselves.
+    /// Moves offloaded files into the trash if no transcript of the session refers to them. The
+    /// content of these files is covered by the summary, and the results themselves are in the
+    /// snapshot.
     pub(super) fn delete_unreferenced(
         &self,
         offloaded: Option<Offloaded<'_>>,

@@ -57,15 +57,15 @@ pub struct Offloader<'a> {
 
 /// Returns the real paths of the files that will refer to the offloaded results: the output, and
 /// the input, which is often replaced by the output later. Must be called before anything is
-/// written. If the output has no path because it is a pipe, for example, its entry is `None`,
-/// because it cannot be searched later.
+/// written. The entry for an output without a path, such as a pipe, is `None`, because such an
+/// output cannot be searched later.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
     let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
     let input = input.and_then(real).map(Some);
     std::iter::once(output.and_then(real)).chain(input).collect()
 }
 
-/// A result that was or would be moved out. The keys are those of `--json`.
+/// A result that was or would be moved out. The JSON keys are those of `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OffloadedResult {
     /// The line of the record that contains the result.
@@ -94,8 +94,8 @@ impl<'a> Offloader<'a> {
         })
     }
 
-    /// Makes the files durable. Must be called before a session that refers to them is written.
-    /// `transcripts` are the known files that will refer to them.
+    /// Makes the files durable. Must be called before a session that refers to the files is
+    /// written. `transcripts` are the known files that will refer to the offloaded files.
     pub fn finish(&mut self, transcripts: &[Option<PathBuf>]) -> Result<(), StoreError> {
         let transcripts: Vec<Option<&Path>> = transcripts.iter().map(Option::as_deref).collect();
         let writer = self.writer.take();
@@ -183,7 +183,7 @@ pub struct Restorer<'a> {
     /// The references to files outside the session's folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
     /// Results that look like references although the original was not moved out, or not this many
-    /// times. They are left unchanged.
+    /// times, and that are therefore left unchanged.
     pub foreign: Foreign,
 }
 
@@ -191,9 +191,9 @@ pub struct Restorer<'a> {
 /// many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
-    /// The number of texts.
+    /// The number of texts that look like references but are not.
     pub count: u64,
-    /// The first of these texts.
+    /// The first text that looks like a reference but is not.
     pub first: Option<Reference>,
 }
 
@@ -320,7 +320,7 @@ pub struct OffloadReport<'a> {
 }
 
 /// The JSON report on the results that were restored and on the results that could not be restored.
-/// No key is ever removed.
+/// Keys are never removed.
 #[derive(Serialize)]
 pub struct RestoreReport<'a> {
     /// The run.

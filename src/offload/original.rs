@@ -33,10 +33,10 @@ pub enum OriginalError {
     /// The path is not the path of an offloaded file.
     #[error("this is not an offloaded file of this store")]
     NoFile,
-    /// No text has a hash that begins with these digits.
+    /// There is no text whose hash begins with these digits.
     #[error("nothing with sha256 {0}… was kept")]
     NotKept(String),
-    /// Several texts have hashes that begin with these digits.
+    /// There are several texts whose hashes begin with these digits.
     #[error("{wanted} is ambiguous: {matches}")]
     Ambiguous {
         /// The first digits of the hash, as typed by the user.
@@ -142,7 +142,7 @@ fn in_files(
     Ok(Some(store.read_offloaded(&only(files, hash)?)?.text))
 }
 
-/// Returns the only match. If there are several matches, returns an error.
+/// Returns the only match, or an error if there is no match or more than one.
 fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     if found.len() > 1 {
         let mut shown: Vec<&str> = found.keys().map(String::as_str).take(SHOWN).collect();
@@ -235,7 +235,7 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
 pub struct Referred {
     /// The texts.
     pub texts: Vec<String>,
-    /// The errors for texts that could not be read. These texts count as lost.
+    /// The errors for texts that could not be read and therefore count as lost.
     pub failed: Vec<StoreError>,
 }
 
@@ -301,7 +301,7 @@ mod tests {
         OffloadName::of(text.as_bytes(), Form::TEXT).sha256().to_owned()
     }
 
-    /// Returns the text for `wanted`, or why there is none.
+    /// Returns the text for `wanted`, or the error message.
     fn show(store: &Store, session: Option<&str>, wanted: &str) -> Result<String, String> {
         let session = session.map(|session| session.parse().expect("an id"));
         let wanted = wanted.parse().expect("something to look for");

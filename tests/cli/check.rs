@@ -444,7 +444,7 @@ fn due_says_which_trigger_and_how_far() {
 fn a_flush_is_not_a_compaction() {
     due(
         &["--trigger-messages", "5", "--set", "trigger.flush_share=0.9"],
-        "<stdin>: not due, but a flush is\n  messages  5 of 5  100.0%  flush\n",
+        "<stdin>: not due, but a flush is due\n  messages  5 of 5  100.0%  flush\n",
         1,
     );
 }

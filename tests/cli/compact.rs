@@ -214,7 +214,7 @@ fn a_rule_that_a_compaction_has_not_is_refused() {
         .args(["s.jsonl"])
         .code(2)
         .stderr(
-            "ctx-compact: CTX_PRUNE_DROP: expected a list, each item one of superseded, duplicates, \
+            "ctx-compact: CTX_PRUNE_DROP: expected a list in which each item is one of superseded, duplicates, \
              noise, reasoning, empty, found \"noise,copies\"\n",
         )
         .run();

@@ -299,6 +299,6 @@ fn flags_that_do_not_go_together() {
         .args(["--config", "policy.toml", "s.jsonl"])
         .file("policy.toml", "[summary]\nmethod = \"none\"\n")
         .code(2)
-        .stderr("ctx-compact: --budget needs a summary, but the policy's method is none; --method extractive makes one\n")
+        .stderr("ctx-compact: --budget needs a summary, but the policy's method is none; --method extractive makes a summary\n")
         .run();
 }

@@ -140,7 +140,7 @@ fn a_moved_file_is_known_by_its_content() {
     fs::remove_file(dir.join("s.jsonl")).expect("removed");
     fs::write(dir.join("moved.jsonl"), [OLD, NEW].concat()).expect("writes");
     let told = format!(
-        "ctx-snapshot: warning: moved.jsonl: no snapshot was taken of this path, but its content is that of the session saved from {}\n",
+        "ctx-snapshot: warning: moved.jsonl: no snapshot was taken of this path, but the content is the session that was saved from {}\n",
         real.display()
     );
     snapshot(dir).args(["--list", "moved.jsonl"]).stdout_has("demo-").stderr(&told).run();
@@ -214,7 +214,7 @@ fn what_is_in_the_trash_is_said_to_be_there() {
             .args(["--show", wanted])
             .code(2)
             .stderr(&format!(
-                "ctx-snapshot: {gone} is in the trash; ctx-gc --undelete 1 brings it back\n"
+                "ctx-snapshot: {gone} is in the trash; ctx-gc --undelete 1 restores it\n"
             ))
             .run();
     }

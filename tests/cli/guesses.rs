@@ -38,7 +38,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-compact --threshold 0.8 s.jsonl", "there is no flag --threshold; did you mean --set trigger.share=0.8? (ctx-compact -h)"),
     ("ctx-compact --budget 80 s.jsonl", "--budget 80 is too small for any session; did you mean 80k?"),
     ("ctx-compact --budget 0 s.jsonl", "--budget 0 is too small for any session"),
-    ("ctx-rollback s.jsonl 1", "the snapshot comes first; ctx-rollback 1 s.jsonl"),
+    ("ctx-rollback s.jsonl 1", "the snapshot must come first; ctx-rollback 1 s.jsonl"),
     ("ctx-count 0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d", "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d: cannot read: No such file or directory (os error 2); that looks like the id of a session: ctx-ls -l shows its file"),
     ("ctx-compact --budget lots s.jsonl", "--budget \"lots\": expected a number such as 800, 8k or 2M"),
     ("ctx-compact --methd llm s.jsonl", "there is no flag --methd; did you mean --method? (ctx-compact -h)"),
@@ -105,7 +105,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-snapshot restore 1", "there is no file restore; ctx-rollback restores: ctx-rollback ID FILE"),
     ("ctx-gc --list", "there is no flag --list; did you mean --list-trash? (ctx-gc -h)"),
     ("ctx-check -n s.jsonl", "-n without --repair; only --repair changes anything: leave -n out, or add --repair"),
-    ("ctx-rollback latest --undo s.jsonl", "ID and a flag both name a snapshot; name only FILE, or leave the flag out"),
+    ("ctx-rollback latest --undo s.jsonl", "ID and a flag both name a snapshot; leave out either ID or the flag"),
     ("ctx-ls --dry-run", "there is no flag --dry-run; it changes no session, so there is nothing to try first"),
     ("ctx-count --budget", "there is no flag --budget; ctx-check --max-tokens N checks a limit"),
 ];

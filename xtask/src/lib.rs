@@ -43,7 +43,7 @@ pub fn generated() -> io::Result<Files> {
     for tool in &tools {
         let name = tool.name;
         files.insert(format!("man/{name}.1").into(), man::page(tool)?);
-        // The shells expect these file names.
+        // The file names are those that the shells expect.
         for (path, shell) in [
             (format!("completions/bash/{name}"), Shell::Bash),
             (format!("completions/zsh/_{name}"), Shell::Zsh),

@@ -16,8 +16,7 @@ use crate::{Files, root};
 
 const COLUMNS: u16 = 100;
 
-/// The commands that run first, which are not shown: they create three sessions, each of a
-/// different agent.
+/// The commands that create three sessions, each of a different agent, before the picture begins.
 const BEFORE: &str = "
 put() {
     mkdir -p \"$(dirname \"$2\")\"
@@ -31,7 +30,7 @@ put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222
 put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
 ";
 
-/// The commands that the picture shows. They run in the folder of the first session.
+/// The commands that the picture shows, which run in the folder of the first session.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
     "ctx-count --window 32k day.jsonl",
@@ -94,7 +93,7 @@ fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<
 const LIGHT: &str = include_str!("picture/light.css");
 const DARK: &str = include_str!("picture/dark.css");
 
-/// The width of a character in user units: 0.6 of the font size, which is 14.
+/// The width of a character in user units, which is 0.6 times the font size of 14.
 const COLUMN: f64 = 8.4;
 const ROW: f64 = 20.0;
 const MARGIN: f64 = 20.0;

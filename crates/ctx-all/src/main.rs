@@ -40,8 +40,8 @@ fn manual(tool: &str) -> &'static str {
     page.and_then(|page| page.contents_utf8()).unwrap_or_default()
 }
 
-/// Executes this program again under the name of the tool, in the same process. If that fails,
-/// returns the message for the user.
+/// Replaces this process with the same program under the name of the tool. If the program cannot be
+/// executed, returns the error message.
 fn become_tool(tool: &str, args: impl Iterator<Item = OsString>) -> String {
     let itself = std::env::current_exe();
     let error = match itself {

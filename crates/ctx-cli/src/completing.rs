@@ -28,7 +28,7 @@ impl Shell {
     }
 }
 
-/// Answers a shell's request for completions. Returns `None` if there is no such request.
+/// Answers a shell's request for completions, or returns `None` if the shell made no request.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
     let shell = Shell::from_str(&shell, false).ok()?;
@@ -36,7 +36,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     args.next().filter(|first| first == "--")?;
     let words: Vec<OsString> = args.collect();
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
-    // Fish passes only the part of the line before the cursor.
+    // Fish passes only the part of the command line before the cursor.
     let index = index.filter(|_| shell != Shell::Fish);
     let index = index.unwrap_or(words.len().saturating_sub(1)).min(words.len());
     let (before, current) = words.split_at(index);
@@ -59,8 +59,8 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Parses the words before the cursor and ignores errors. If they name a subcommand, returns the
-/// arguments of the subcommand.
+/// Parses the words before the cursor and ignores errors. If the words include a subcommand,
+/// returns the arguments of the subcommand.
 fn parsed(command: Command, words: &[OsString]) -> ArgMatches {
     let matches = command.ignore_errors(true).try_get_matches_from(words);
     let mut matches = matches.unwrap_or_default();
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(store(&["ctx-x", "--store=/a", "--store", "/b"]).as_deref(), Some("/b"));
     }
 
-    /// A completion script names no tool other than its own.
+    /// A completion script refers to no tool other than its own.
     #[test]
     fn scripts_name_their_tool() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

@@ -26,14 +26,14 @@ pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Returns true for Unicode's line separators and its bidirectional control characters.
+/// Returns true for Unicode line separators and bidirectional control characters.
 fn is_direction_or_line_end(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Escapes text for the message of a GitHub workflow command, as GitHub's documentation describes.
-/// Characters that would control the terminal of someone who reads the log are escaped as well.
+/// Also escapes characters that would control the terminal of someone who reads the log.
 pub fn github_message(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     printable(&text)

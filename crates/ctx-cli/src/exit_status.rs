@@ -1,6 +1,6 @@
 //! The exit statuses of the tools.
 
-/// The exit status of a tool. The numbers never change.
+/// The exit status of a tool. The numeric values never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {
@@ -15,8 +15,8 @@ pub enum ExitStatus {
     Partial = 3,
     /// Another process is using the file, or changed it during the run: try again.
     Busy = 4,
-    /// The change was made, but it may not be durable or not be in the audit log, or stdout could
-    /// not be written.
+    /// The change was made, but it is possibly not durable or not recorded in the audit log, or
+    /// writing to stdout failed.
     Uncertain = 5,
     /// Interrupted by the user.
     Interrupted = 130,
@@ -40,9 +40,9 @@ impl ExitStatus {
         (Self::Interrupted, "interrupted"),
     ];
 
-    /// Returns the combined status of several inputs. Equal statuses give that status, and a
-    /// mixture of `Done` and `No` gives `No`. Any other mixture gives `Uncertain` if all inputs
-    /// were processed, and otherwise `Partial`.
+    /// Returns the combined status of several inputs. If all inputs have the same status, returns
+    /// this status. A mixture of `Done` and `No` gives `No`. Any other mixture of statuses gives
+    /// `Uncertain` if all inputs were processed, and otherwise `Partial`.
     pub fn of_several(statuses: &[Self]) -> Self {
         let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
         match statuses {

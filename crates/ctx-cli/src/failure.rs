@@ -37,8 +37,8 @@ impl Failure {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// Creates the failure for a closed pipe at stdout. It ends the tool silently with exit status
-    /// 0.
+    /// Creates the failure for a closed pipe at stdout, which ends the tool silently with exit
+    /// status 0.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)
     }
@@ -60,7 +60,7 @@ impl Failure {
     }
 
     /// Marks a failure that occurred after a permanent change. `what` describes the change. Exit
-    /// status 2 becomes 5, because 2 would claim that nothing changed.
+    /// status 2 is changed to 5, because status 2 means that nothing changed.
     #[must_use]
     pub fn after(mut self, what: impl fmt::Display) -> Self {
         if self.status == ExitStatus::Failed {

@@ -1,9 +1,9 @@
 //! The output of `-h` and `--help`.
 //!
-//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens.
-//! It lists all flags in groups, with one line per flag, and then gives examples. Only the manual
+//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens,
+//! lists all flags in groups, with one line per flag, and ends with examples. Only the manual
 //! contains the long descriptions of flags. Clap would print the long descriptions for `--help`, so
-//! this module renders `--help` from the short ones.
+//! this module renders `--help` from the short descriptions.
 
 use std::fmt::Write as _;
 use std::io;
@@ -17,7 +17,7 @@ use crate::tool::{WIDTH, whole_name};
 /// The number of lines that fit on two screens.
 const SCREENS: usize = 90;
 
-/// The length in bytes of the longest list of possible values that the help shows.
+/// The maximum length in bytes of a list of possible values in the help.
 const LONGEST_LIST: usize = 60;
 
 /// Returns true if the text that clap rendered is the short help.
@@ -52,9 +52,9 @@ pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     command.after_help(ending(tool, name, room))
 }
 
-/// Shortens the help of a flag to one line. Environment variables are left out because the manual
-/// has a section about them, and long lists of possible values because the error for a wrong value
-/// contains them.
+/// Shortens the help of a flag to one line. Environment variables are left out, because there is a
+/// section about them in the manual. Long lists of possible values are left out, because the error
+/// for a wrong value contains the list.
 fn one_line(arg: Arg) -> Arg {
     let values = arg.get_possible_values();
     let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
@@ -86,7 +86,8 @@ fn description(command: &Command) -> String {
 /// manual.
 fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     let whole = whole_name(tool, name);
-    // Two blank lines, the heading and the line about the manual take up four lines.
+    // Two blank lines, the heading of the examples and the line about the manual take up four
+    // lines.
     let most = (room.saturating_sub(4) / 2).max(2);
     let page = tool.page();
     let mut examples = String::new();

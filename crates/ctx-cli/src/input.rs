@@ -84,7 +84,8 @@ impl Input {
     }
 }
 
-/// Returns the metadata of an operand's file. For `-`, this is the file or pipe at stdin.
+/// Returns the metadata of an operand's file. For `-`, returns the metadata of the file or pipe at
+/// stdin.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     if !is_stdin(path) {
         return path.metadata();
@@ -126,7 +127,7 @@ fn is_like_an_id(name: &str) -> bool {
 /// The default patterns of session files in a folder.
 const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
 
-/// Flags of tools that take folders.
+/// The flags of tools that accept folders as operands.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FolderArgs {
     /// Read the session files in folders, at any depth
@@ -152,16 +153,16 @@ pub struct Walk {
 /// The files to read, in the order of the operands. The files of a folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files to read, and in between, at their place in the order, the folders that could not
-    /// be read.
+    /// The files to read. Folders that could not be read are also in this list, at their place in
+    /// the order.
     pub paths: Vec<PathBuf>,
     /// The error for each folder or file that could not be read.
     failed: HashMap<PathBuf, Failure>,
 }
 
 impl FolderArgs {
-    /// Returns the files to read. An operand that is a folder is replaced by the session files in
-    /// it.
+    /// Returns the files to read. Each operand that is a folder is replaced by the session files in
+    /// the folder.
     ///
     /// Hidden files are included. Symbolic links inside a folder are not followed.
     pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands> {

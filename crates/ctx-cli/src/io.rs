@@ -25,7 +25,7 @@ pub enum Verbosity {
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
-    /// Whether stdout is coloured, and whether stderr is.
+    /// Whether stdout is coloured, and whether stderr is coloured.
     colour: [bool; 2],
     /// A description of the permanent change that the tool has made, or `None` if nothing has
     /// changed.
@@ -33,7 +33,8 @@ pub struct Io {
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// The size in bytes of the buffer for stdout. It is large, so that few system calls are needed.
+/// The size in bytes of the buffer for stdout. The buffer is large, so that few system calls are
+/// needed.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
 impl Io {
@@ -117,9 +118,9 @@ impl Io {
         self.print(json_line(value))
     }
 
-    /// Flushes stdout when the tool ends. If the run was only partly done, a failed write is
-    /// reported but does not change the exit status: it is more important that the user repeats the
-    /// run.
+    /// Flushes stdout when the tool ends. If the run was only partly successful, a failed write is
+    /// reported but does not change the exit status, because it is more important that the user
+    /// repeats the run.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
@@ -175,8 +176,8 @@ impl Io {
     }
 }
 
-/// Returns stdout without the standard library's buffer, which is flushed after every line. Filters
-/// write large blocks instead.
+/// Returns stdout without the standard library's buffer, because that buffer is flushed after every
+/// line, whereas filters write large blocks.
 fn raw_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -185,7 +186,7 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Colours and styles. The value of each is its number in terminal escape sequences.
+/// Colours and styles, whose values are their numbers in terminal escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {

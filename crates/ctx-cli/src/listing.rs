@@ -109,7 +109,7 @@ impl Listing {
     }
 }
 
-/// Cuts the pieces of a line to `most` columns in total. A `…` marks the cut.
+/// Cuts the pieces of a line to `most` columns in total. The cut is marked with `…`.
 fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let width = |pieces: &[Cell]| pieces.iter().map(|(text, _)| text.width()).sum::<usize>();
     if width(&pieces) <= most {
@@ -128,7 +128,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     kept
 }
 
-/// Cuts the text to `most` columns. A `…` marks the cut.
+/// Cuts the text to `most` columns. The cut is marked with `…`.
 pub fn cut_to_width(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
@@ -171,12 +171,12 @@ pub struct Portion {
     pub fill: char,
     /// The colour, if any.
     pub paint: Option<Paint>,
-    /// The amount that the length of the segment represents.
+    /// The amount that is represented by the length of the segment.
     pub amount: u64,
 }
 
 /// Draws a bar that is `columns` wide and is divided between the portions. `paint` colours each
-/// portion. If there are enough columns, every portion that is not 0 gets at least one.
+/// portion. If there are enough columns, every portion that is not 0 is at least one column wide.
 pub fn bar(
     portions: &[Portion],
     columns: usize,
@@ -190,7 +190,7 @@ pub fn bar(
     drawn.collect()
 }
 
-/// Returns the number of columns of each portion.
+/// Returns the width of each portion in columns.
 fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     let all: u128 = portions.iter().map(|it| u128::from(it.amount)).sum();
     let share = |it: &Portion| {
@@ -199,8 +199,8 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     };
     let least = |it: &Portion| usize::from(it.amount > 0);
     let mut widths: Vec<usize> = portions.iter().map(|it| share(it).max(least(it))).collect();
-    // Rounding and the minimum widths change the sum. The difference is added to or taken from the
-    // largest portions.
+    // Because of rounding and minimum widths, the sum may not be `columns`. The difference is added
+    // to or taken from the largest portions.
     loop {
         let sum: usize = widths.iter().sum();
         if all == 0 || sum == columns {

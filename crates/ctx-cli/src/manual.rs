@@ -17,8 +17,8 @@ enum ManualRequest {
     Completions(Shell),
 }
 
-/// Answers `--man` or `--completions`, or returns `None` if neither is given. This runs before
-/// clap, which would report missing operands.
+/// Answers `--man` or `--completions`, or returns `None` if neither is given. This function must
+/// run before clap, which would report missing operands.
 pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
     Some(match request_in(std::env::args_os().skip(1))? {
         ManualRequest::Manual => show(binary),

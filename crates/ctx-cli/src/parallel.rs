@@ -31,7 +31,7 @@ pub fn in_parallel<T: Send + Sync>(
     })
 }
 
-/// Does the work of [`in_parallel`], using `builder` to start each thread.
+/// Runs `work` for each path on `jobs` threads, which are started with `builder`.
 fn with_threads<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,

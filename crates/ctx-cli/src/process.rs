@@ -51,7 +51,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     ExitCode::from(status.code())
 }
 
-/// Returns the exit status after the tool's manual or completion script was printed.
+/// Returns the exit status of a run that printed the tool's manual or completion script.
 fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
     let Err(error) = printed else { return ExitCode::SUCCESS };
     let failure = Failure::stdout(&error);
@@ -97,8 +97,8 @@ fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> 
     error.print()
 }
 
-/// The size in bytes from which a memory block is mapped separately, so that it is returned to the
-/// system as soon as it is freed.
+/// Memory blocks of at least this size in bytes are mapped separately, so that they are returned to
+/// the system as soon as they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED: libc::c_int = 4 << 20;
 
@@ -107,9 +107,9 @@ const MAPPED: libc::c_int = 4 << 20;
 /// then leave holes in the heap that are too small for later blocks. As a result, a compaction of
 /// two million messages took 176 MB of memory instead of 100 MB.
 ///
-/// Up to the same amount of free memory is kept at the end of the heap. With glibc's default of 128
-/// KB, memory was returned to the system after each conversation of a batch and requested again for
-/// the next one, which took a quarter of the total time.
+/// Also lets glibc keep up to the same amount of free memory at the end of the heap. With glibc's
+/// default of 128 KB, memory was returned to the system after each conversation of a batch and
+/// requested again for the next one, which took a quarter of the total time.
 fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code)] // No crate has a safe wrapper for `mallopt`.

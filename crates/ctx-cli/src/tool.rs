@@ -17,21 +17,21 @@ pub struct Binary {
     pub tool: &'static Tool,
     /// The source of the tool's manual page, in roff.
     pub manual: &'static str,
-    /// Handles flags that several tools share, such as `--list-models`. If it returns true, the
-    /// tool itself is not run.
+    /// Handles flags that several tools share, such as `--list-models`. Returns true if the tool
+    /// itself must not be run.
     pub answered: fn(&ArgMatches, &mut Io) -> Result<bool, Failure>,
     /// Adds completers to the arguments of a command. The `ArgMatches` are those of the command
     /// line typed so far.
     pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
-/// The definition of a tool. The binary, the man page, the completions and some tests are made from
-/// it.
+/// The definition of a tool, from which the binary, the man page, the completions and some tests
+/// are made.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// The name, such as `ctx-count`.
     pub name: &'static str,
-    /// Returns the clap command. Its help texts are the doc comments of the tool's `Args`.
+    /// Returns the clap command. The help texts are the doc comments of the tool's `Args`.
     pub command: fn() -> Command,
     /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
@@ -43,7 +43,7 @@ pub struct Tool {
     pub page: &'static str,
 }
 
-/// The parts of a manual page that are not about flags. It is parsed only for help, manuals and
+/// The parts of a manual page that are not about flags. A page is parsed only for help, manuals and
 /// usage errors.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -78,9 +78,9 @@ impl Page {
         })
     }
 
-    /// Returns words that users may type because other tools have them, each with an answer. A word
-    /// is a flag, a flag with its value, the first operand, or `FILE`, which means any superfluous
-    /// operand. An answer is either the flags to use instead or a sentence of advice.
+    /// Returns words that users may type because they exist in other tools, each with an answer. A
+    /// word is a flag, a flag with its value, the first operand, or `FILE`, which means any
+    /// superfluous operand. An answer is either the flags to use instead or a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))

@@ -2,8 +2,8 @@
 //!
 //! Clap's own tips are not used, because they suggest the most similar name even if its meaning is
 //! different, or suggest that a flag is a file. If the user typed a word from another tool, this
-//! module suggests the equivalent in this tool, or else a name with nearly the same spelling. If
-//! there is no clear answer, it suggests nothing.
+//! module suggests the equivalent in this tool, or else a name with nearly the same spelling.
+//! Without a clear answer, no suggestion is made.
 
 use std::borrow::Borrow;
 use std::error::Error as _;
@@ -66,8 +66,8 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
 /// tool. Without this check, the tool would only report a missing file.
 pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let word = args.first()?.to_str()?;
-    // Parsing the page takes longer than parsing the flags, so the page is parsed only if no file
-    // has this name.
+    // Parsing the tool's page takes longer than parsing the flags, so do it only if there is no
+    // file with this name.
     if word.starts_with('-') || word == ANY || Path::new(word).symlink_metadata().is_ok() {
         return None;
     }
@@ -235,7 +235,7 @@ fn conflict(argument: &str, prior: &[String]) -> Failure {
     Failure::new(format_args!("{one} cannot be used with {others}")).hint("leave one of them out")
 }
 
-/// Returns the strings of one kind from the context of a clap error.
+/// Returns the strings of the given kind in the context of a clap error.
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],
@@ -261,11 +261,11 @@ fn plain(argument: &str) -> String {
     argument.replace(['<', '>'], "").replace("...", "").replace('|', " or ")
 }
 
-/// Guesses that are used for every tool that has the suggested flag. The tool's own
-/// [`Page::guesses`] take precedence.
+/// Guesses for all tools that have the suggested flag. The tool's own [`Page::guesses`] take
+/// precedence.
 const COMMON: &str = include_str!("guesses.toml");
 
-/// The largest number of names in a suggestion.
+/// The maximum number of names in a suggestion.
 const PROPOSED: usize = 4;
 
 /// The smallest similarity at which a word is considered a misspelling of a name. Equal words have

@@ -1,7 +1,7 @@
 //! Reads the events of the audit log, and computes sums and rates over all operations of the tools.
 //!
 //! Memory use does not grow with the number of events, only with the number of sessions and of
-//! unfinished operations. A value that was not measured is `None`; values are never guessed.
+//! unfinished operations. A value that was not measured is `None` and is never guessed.
 
 pub mod profile;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures of a period. The JSON keys never change.
+/// The figures of a period. The JSON keys of the figures are never removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// The number of records read from the audit log.
@@ -78,9 +78,9 @@ pub struct Model {
 pub struct Tally {
     since: Option<DateTime<Utc>>,
     stats: Stats,
-    /// For each session, whether it was still too large after the latest compaction.
+    /// For each session, whether the session was still too large after its latest compaction.
     overflows: BTreeMap<String, bool>,
-    /// For each operation that has started but not ended, whether it is a compaction.
+    /// For each operation that has started but not ended, whether the operation is a compaction.
     begun: BTreeMap<String, bool>,
 }
 
@@ -211,9 +211,10 @@ pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassC
     Class::ALL.into_iter().filter_map(counts)
 }
 
-/// The criterion for overflows is met if the fraction of sessions that overflow is below this.
+/// The criterion for overflows is met if the fraction of sessions that overflow is below this
+/// value.
 pub const MOST_OVERFLOW: f64 = 0.05;
-/// The criterion for fidelity is met if the mean fidelity of compactions is above this.
+/// The criterion for fidelity is met if the mean fidelity of compactions is above this value.
 pub const LEAST_FIDELITY: f64 = 0.8;
 
 /// An acceptance criterion and the measured value.
@@ -233,7 +234,7 @@ pub struct Acceptance {
 
 impl Stats {
     /// Returns all four criteria. `task_success` never has a value, because the audit log does not
-    /// contain whether a task succeeded.
+    /// record whether a task succeeded.
     pub fn acceptance(&self) -> [Acceptance; 4] {
         let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
             let met = value.map(is_met);
@@ -254,7 +255,8 @@ impl Stats {
     }
 }
 
-/// A histogram, in tenths, of values from 0 to 1. Its size does not depend on the number of values.
+/// A histogram, in tenths, of values from 0 to 1, whose size in memory does not depend on the
+/// number of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
     /// The number of values that were added.
@@ -314,8 +316,8 @@ mod fidelity_tests {
         json!({"retained": retained, "recoverable": recoverable, "lost": lost})
     }
 
-    /// Fidelity weighs the classes, and depends on how many items were retained, recoverable or
-    /// lost.
+    /// Fidelity depends on the weights of the classes, and on how many items were retained,
+    /// recoverable or lost.
     #[test]
     fn it_is_the_items_kept_of_the_score() {
         for (survived, expected) in [

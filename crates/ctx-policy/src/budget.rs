@@ -9,7 +9,7 @@ impl Target {
     /// acceptable.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let share = self.share.map(|share| share.of(window));
-        // This is how pomelobot limits the history: to a share of the window, but at most to the
+        // As in pomelobot, the history is limited to a share of the window, but at most to the
         // window without the reserve.
         let history = self
             .max_history_share
@@ -102,7 +102,8 @@ mod tests {
     fn a_history_has_its_share_or_what_the_reserve_leaves() {
         for (window, reserve, max) in [
             (128_000, 20_000, 64_000),
-            // Both limits are equal at 40,000; one token more or less makes one of them smaller.
+            // At 40,000 tokens, both limits are equal. With one token more or less, one of the
+            // limits is smaller.
             (40_000, 20_000, 20_000),
             (39_999, 20_000, 19_999),
             (40_001, 20_000, 20_000),

@@ -30,7 +30,7 @@ const UNITS: [(&str, u64, u64); 9] = [
     ("ms", 0, 1),
 ];
 
-/// Matches each unit at most once, larger units first.
+/// Matches durations in which each unit occurs at most once, larger units first.
 static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)^ (?:(?<y>[0-9]+)y)? (?:(?<mo>[0-9]+)mo)? (?:(?<w>[0-9]+)w)?
         (?:(?<d>[0-9]+)d)? (?:(?<h>[0-9]+)h)? (?:(?<min>[0-9]+)min | (?<m>[0-9]+)m)?
@@ -38,7 +38,7 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a constant pattern")
 });
 
-/// A duration that does not depend on the calendar and therefore has no months or years. Here, `m`
+/// A duration that does not depend on the calendar, so it has no months or years, and the unit `m`
 /// means minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedSpan(pub Duration);
@@ -48,7 +48,7 @@ pub struct FixedSpan(pub Duration);
 pub struct CalendarSpan {
     /// Whole months; a year counts as twelve.
     pub months: u32,
-    /// The duration in addition to the months.
+    /// The part of the duration that is not in months.
     pub time: Duration,
 }
 
@@ -87,7 +87,7 @@ impl FromStr for FixedSpan {
     }
 }
 
-/// Formats the duration in the largest unit that gives a whole number.
+/// Formats the duration in the largest unit in which it is a whole number.
 impl fmt::Display for FixedSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();

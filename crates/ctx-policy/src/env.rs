@@ -237,7 +237,7 @@ mod assigned_tests {
         policy.map_err(|error| error.to_string())
     }
 
-    /// `--set` can change every setting, as the file and the environment can.
+    /// Every setting can be changed with `--set`, just as in a file or in the environment.
     #[test]
     fn each_kind_of_value_is_understood() {
         let policy = of(&[

@@ -10,7 +10,7 @@ pub enum ConfigError {
     Syntax {
         /// `TOML` or `JSON5`.
         format: &'static str,
-        /// The number of the line in the text, from 1, if known.
+        /// The line number in the text, from 1, if known.
         line: Option<u64>,
         /// The error message of the parser.
         why: String,
@@ -40,9 +40,9 @@ pub enum ConfigError {
     /// An assignment on the command line names a setting that does not exist.
     #[error("there is no setting {key}; {}", instead(near))]
     NoSetting {
-        /// The key as typed.
+        /// The key, as typed by the user.
         key: String,
-        /// Existing keys that are similar.
+        /// Existing keys that are similar to `key`.
         near: Vec<String>,
     },
 }

@@ -56,9 +56,9 @@ impl Serialize for Glob {
 /// The tools whose results may be changed.
 #[derive(Clone, Debug, Default)]
 pub struct ToolFilter {
-    /// If this list is not empty, only results of matching tools may be changed.
+    /// If `allow` is not empty, only results of matching tools may be changed.
     pub allow: Vec<Glob>,
-    /// Results of matching tools must not be changed, even if `allow` matches as well.
+    /// Results of tools that match `deny` must not be changed, even if `allow` also matches.
     pub deny: Vec<Glob>,
 }
 

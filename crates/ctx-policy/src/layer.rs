@@ -24,7 +24,7 @@ impl Layer {
         find(&self.0, key)
     }
 
-    /// Sets the value of a setting. The error describes the values that would be valid.
+    /// Sets the value of a setting. If the value is invalid, the error describes valid values.
     pub(crate) fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
         let mut tree = built_in().clone();
         put(&mut tree, key, value.clone());

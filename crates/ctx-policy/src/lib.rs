@@ -1,11 +1,11 @@
 //! Compaction policies as data.
 //!
 //! A [`Policy`] determines when a session is compacted, what is kept, and how the summary is made.
-//! It is merged from layers: the built-in policy, a preset ([`preset`]), a configuration file
+//! A policy is merged from layers: the built-in policy, a preset ([`preset`]), a configuration file
 //! ([`read_config`]), the environment, and flags. Each layer contains only the settings that it
 //! changes. If several layers contain the same setting, the last layer wins.
 //!
-//! The functions of this crate take text and return data. They neither open files nor read
+//! The functions of this crate take text and return data, and neither open files nor read
 //! environment variables.
 
 mod budget;

@@ -199,7 +199,7 @@ pub enum Fallback {
     Fail,
 }
 
-/// How much of the end of a session is kept. If several fields are set, the one that keeps most
+/// How much of the end of a session is kept. If several fields are set, the field that keeps most
 /// applies. If no field is set, only pinned records and the latest user message are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
@@ -213,7 +213,7 @@ pub struct Keep {
     /// Keep the last messages, at least N tokens in total
     #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Keep the last messages that fill this share of what the target leaves for messages
+    /// Keep the last messages, as this share of the tokens that the target leaves for messages
     #[cfg_attr(feature = "clap", arg(skip))]
     pub recent_share: Option<Share>,
 }
@@ -225,7 +225,7 @@ impl Keep {
     }
 }
 
-/// The pruning rules. Their names are the same in policies, flags and reports. A rule that needs a
+/// The pruning rules, whose names are the same in policies, flags and reports. A rule that needs a
 /// number or a text has a setting of its own instead of a name. A policy cannot enable rules that
 /// remove lines from an agent's own file, because a compaction only appends lines.
 #[derive(
@@ -243,7 +243,7 @@ pub enum Rule {
     #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Clear,
-    /// Results of reading a file that was read or written again later
+    /// Results of reading a file that was later read or written again
     Superseded,
     /// Results that a later result of the same tool repeats
     Duplicates,
@@ -279,7 +279,7 @@ pub enum Rule {
     /// Lines with file versions, without which the agent cannot restore files
     #[serde(skip_deserializing)]
     FileHistory,
-    /// Copies of results that an agent's own file keeps for display
+    /// Copies of results that an agent's own file contains for display
     #[serde(skip_deserializing)]
     Copies,
 }
@@ -290,7 +290,7 @@ impl Rule {
         self.into()
     }
 
-    /// Returns the kind of change that the rule makes to a session.
+    /// Returns how the rule changes a session.
     pub fn effect(self) -> RuleEffect {
         match self {
             Self::Clear | Self::Superseded | Self::Duplicates => RuleEffect::ReplacesResults,
@@ -308,7 +308,7 @@ impl Rule {
     }
 }
 
-/// The kind of change that a rule makes to a session.
+/// How a rule changes a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleEffect {
     /// Results are replaced with notes that contain handles.
@@ -341,7 +341,7 @@ mod tests {
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));
         }
-        // These rules have a setting of their own, which is a number or a text.
+        // Rules with a setting of their own, which is a number or a text, have no name in policies.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
             assert_eq!(read(rule.as_str()), None);
         }

@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A share above 0 and up to 1, in millionths.
+/// A share that is greater than 0 and at most 1, in millionths.
 ///
 /// Shares are decimal because limits must be exact to the token: in binary floating point, `0.29 ×
 /// 100` is a little less than 29.
@@ -55,7 +55,7 @@ impl Share {
 impl FromStr for Share {
     type Err = NotAShare;
 
-    /// Parses `0.8`, `.8`, `1` or `80%`.
+    /// Parses a share such as `0.8`, `.8`, `1` or `80%`.
     fn from_str(text: &str) -> Result<Self, NotAShare> {
         let (number, places) = match text.strip_suffix('%') {
             Some(percent) => (percent, 4),
@@ -76,7 +76,7 @@ impl FromStr for Share {
     }
 }
 
-/// Reads a number or a text.
+/// Deserializes a share from a number or a text.
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(deserializer)? {

@@ -46,8 +46,8 @@ impl Size {
         self.calibrated.unwrap_or(self.tokens)
     }
 
-    /// Adds a message to the counts. A message may consist of several fragments, which are added
-    /// one by one but counted as one message.
+    /// Adds a message to the counts. The fragments of a message are added one by one but counted as
+    /// one message.
     pub fn add_outline(&mut self, outline: &Outline<'_>) {
         self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
         self.turns += u64::from(outline.begins_turn);
@@ -128,7 +128,7 @@ impl Trigger {
     }
 }
 
-/// The action that a session needs. Greater values are larger actions.
+/// What should be done with a session. The steps are in increasing order.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr,
 )]
@@ -138,7 +138,7 @@ pub enum Step {
     /// Nothing to do.
     #[default]
     None,
-    /// Save important items to the memory files, without changing the session.
+    /// Save important items to the memory files without changing the session.
     Flush,
     /// Compact the session.
     Compact,
@@ -162,7 +162,7 @@ pub struct Reading {
     pub limit: u64,
     /// `value` divided by `limit`, or `None` if the limit is 0.
     pub reached: Option<f64>,
-    /// Whether the trigger fired. If it only requires a flush, this is false.
+    /// Whether the trigger fired. A trigger that only requires a flush has not fired.
     pub fired: bool,
     /// The step that the trigger requires.
     pub step: Step,
@@ -217,7 +217,7 @@ impl Triggers {
         limits.iter().all(|(_, _, limit)| limit.is_none())
     }
 
-    /// Compares all triggers that are set with `size`.
+    /// Compares `size` with the limits of all triggers that are set.
     pub fn check(&self, size: &Size) -> Due {
         let held_back = self.min_messages.filter(|least| size.messages < *least);
         let readings: Vec<Reading> = self
@@ -257,7 +257,7 @@ impl Triggers {
     }
 
     fn step(&self, value: u64, limit: u64) -> Step {
-        // For an overflow, the limit is 0, and 0 means that there was no overflow.
+        // The limit of the overflow trigger is 0. Reaching it means that there was no overflow.
         let at_limit = self.at_limit && limit > 0;
         if value > limit || at_limit && value == limit {
             return Step::Compact;

@@ -97,7 +97,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         let items = self.0.as_array().map_or(NO_ITEM, Vec::as_slice);
         visitor
             .visit_seq(SeqDeserializer::new(items.iter().map(Self)))
-            .map_err(|item| Unfit::custom(format_args!("a list, each item {item}")))
+            .map_err(|item| Unfit::custom(format_args!("a list in which each item is {item}")))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

@@ -70,12 +70,12 @@ impl Content {
     }
 }
 
-/// The result of reading a session file.
+/// The result of reading a session file, with the state of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The mark of the file when it was opened. A later write to the file changes the mark.
     pub mark: Mark,
-    /// True if the file had not changed recently, so that this result may be cached.
+    /// True if this result may be cached, because the file had not changed recently.
     pub is_settled: bool,
     /// The content, or `None` if the file is not a session.
     pub content: Option<Content>,
@@ -147,7 +147,7 @@ impl ContentReader {
         };
         let tokens = self.message(record);
         self.calibration.push(record, tokens);
-        // Records of a subagent do not describe this session.
+        // Records of a subagent do not describe the main session.
         if record.presence != Some(Presence::Outside(Outside::OtherAgent)) {
             self.describe(object);
             if self.content.ask.is_none() {
@@ -290,7 +290,7 @@ impl Index {
     }
 
     /// Removes entries whose files no longer exist. Does nothing if the index has not changed,
-    /// because it is then not written.
+    /// because an unchanged index is not written.
     pub fn forget_vanished(&mut self) {
         if self.is_changed {
             self.entries.retain(|path, _| path.symlink_metadata().is_ok());

@@ -25,7 +25,7 @@ pub(crate) struct SessionFile {
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
-    /// True if the file is compressed, in which case its content is unknown.
+    /// True if the file is compressed. The content of a compressed file is unknown.
     pub is_packed: bool,
 }
 
@@ -182,13 +182,13 @@ impl Finder {
 /// than this may change again without a change of its times.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// The size, times and inode number of a file. As long as they are the same, the file's content has
-/// not changed.
+/// The size, times and inode number of a file. As long as the mark of a file is the same, the
+/// content has not changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
     pub size: u64,
-    /// When the content last changed, in seconds since 1970, and nanoseconds.
+    /// The time of the last change of the content, in seconds since 1970 and nanoseconds.
     pub modified: (i64, i64),
     /// When the content or the metadata of the file last changed.
     pub(crate) changed: (i64, i64),
@@ -224,14 +224,14 @@ impl Mark {
     }
 }
 
-/// The names, in the list, of the agents whose folders are known.
+/// The agents whose folders are known, by the names that the list shows.
 #[cfg(feature = "clap")]
 pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 
 /// A folder in which an agent stores its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AgentFolder {
-    /// The agent's name in the list.
+    /// The name of the agent, as shown in the list.
     pub agent: &'static str,
     /// The folder that contains the sessions.
     pub folder: PathBuf,

@@ -38,8 +38,8 @@ pub struct Row {
     /// The content of the file, or `None` if the file is packed.
     #[serde(flatten)]
     pub content: Option<Content>,
-    /// The token count of the context. In JSON, the `tokens` in `content` are used instead, or null
-    /// if the content is unknown.
+    /// The token count of the context. JSON contains the `tokens` of `content` instead, or null if
+    /// the content is unknown.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
     /// The size of the window in tokens, or null if the model is unknown.
@@ -56,7 +56,7 @@ pub struct Row {
     pub due: Option<bool>,
     /// The step that the policy requires: `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
-    /// True if the file is compressed by zstd.
+    /// True if the file is compressed with zstd.
     pub packed: bool,
     #[serde(skip)]
     mark: Mark,
@@ -125,7 +125,7 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
     (window, is_answered.then_some(due.step))
 }
 
-/// The format of the list. Without a flag, the list is a table.
+/// The format of the list. By default, the list is a table.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
@@ -203,7 +203,7 @@ fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
     listing.painted(width, io)
 }
 
-/// The agent's id of the session.
+/// Returns the session's id, as assigned by the agent.
 fn id(row: &Row) -> String {
     let content = row.content.as_ref();
     let id = content.and_then(|it| it.session.as_deref());

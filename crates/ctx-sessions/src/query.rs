@@ -26,8 +26,9 @@ pub struct Query {
     pub agent: Vec<String>,
     /// List only sessions of this project, given by name or folder (. is the current folder)
     ///
-    /// The name of a project is the name of the folder in which the agent works. A value with a
-    /// slash, and . and .., are paths; sessions in the folders below the path are also listed.
+    /// The name of a project is the name of the folder in which the agent works. If the value
+    /// contains a slash, or is . or .., it is a path, and sessions in the folders below it are also
+    /// listed.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR"))]
     pub project: Option<PathBuf>,
     /// List only sessions that need a compaction
@@ -133,7 +134,7 @@ impl Query {
     }
 
     /// Returns the folders of the agents to list. If the user named paths, returns the folders of
-    /// all agents, which are needed to find the agent of each path.
+    /// all agents, which are needed to determine the agent of each path.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(variable);
         let is_asked = |place: &AgentFolder| {

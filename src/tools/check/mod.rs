@@ -27,7 +27,7 @@ use crate::store::{LazyStore, StoreArgs};
 
 /// Check that sessions are valid and within limits, or whether a compaction is due
 ///
-/// Prints one line per file: its name and ok, or its name, the line and the first problem; --all
+/// Prints one line per file: the name and ok, or the name, the line and the first problem; --all
 /// shows all problems. --due instead checks whether any trigger requires a compaction. The exit
 /// status is 1 if there is a problem, or, with --due, if nothing is due.
 ///
@@ -42,16 +42,16 @@ use crate::store::{LazyStore, StoreArgs};
 /// reported on stderr. --strict allows neither.
 ///
 /// In a folder, the tool checks all session files, at any depth, whose names match --glob,
-/// including hidden files. It skips stores and does not follow links.
+/// including hidden files. Stores are skipped, and links are not followed.
 ///
-/// --allow RULE ignores problems of a rule. Their number is shown with -v, and as `allowed` in
-/// JSON. --list-rules lists the rules.
+/// --allow RULE ignores problems of a rule. The number of ignored problems is shown with -v, and as
+/// `allowed` in JSON. --list-rules lists the rules.
 ///
-/// For an agent's own file, the tool also checks how the agent will read it. It finds lines without
-/// a parent, compactions that are not on the path that the agent follows, a missing header, and
-/// lines that the agent reads only in part or not at all. Anything that loses messages or makes the
-/// agent reject the file is a problem. If the agent would not send the intended context, this is
-/// reported on stderr. Harmless oddities are reported only with -v.
+/// For an agent's own file, the tool also checks how the agent will read it. The tool finds lines
+/// without a parent, compactions that are not on the path that the agent follows, a missing header,
+/// and lines that the agent reads only in part or not at all. Anything that loses messages or makes
+/// the agent reject the file is a problem. If the agent would not send the intended context, this
+/// is reported on stderr. Harmless oddities are reported only with -v.
 ///
 /// A limit (--max-…) is the largest allowed value. With -q, nothing is printed to stdout, so only
 /// the exit status shows the result.
@@ -67,15 +67,15 @@ use crate::store::{LazyStore, StoreArgs};
 /// as in `ctx-count --calibrate`. With --no-calibrate, the tool counts only the messages.
 ///
 /// --repair writes a legal copy of one file and reports each repair on stderr: a misplaced result
-/// is moved to its call, a result without a call is removed, and a result that says that there is
-/// none is added to a call without a result. All other records keep their exact bytes. The session
-/// is held in memory, and the copy is checked before it is written. For an agent's own file, the
-/// copy is one that the agent can load, with everything that can be recovered: merged lines are
-/// split, NUL bytes and an incomplete end are removed, a line without its parent is attached to the
-/// previous line, and a missing header is created. Calls without a result are left alone if the
-/// agent can handle them. With -o, --json prints name, dialect, output, actions (line, action, id,
-/// message) and left (line, rule, id, message), which lists the problems that remain in the copy.
-/// If problems remain, the exit status is 1.
+/// is moved to its call, a result without a call is removed, and a call without a result gets a
+/// placeholder result. All other records keep their exact bytes. The session is held in memory, and
+/// the copy is checked before it is written. For an agent's own file, the copy is one that the
+/// agent can load, with everything that can be recovered: merged lines are split, NUL bytes and an
+/// incomplete end are removed, a line without its parent is attached to the previous line, and a
+/// missing header is created. Calls without a result are left alone if the agent can handle them.
+/// With -o, --json prints name, dialect, output, actions (line, action, id, message) and left
+/// (line, rule, id, message), which lists the problems that remain in the copy. If problems remain,
+/// the exit status is 1.
 ///
 /// --json prints one object per file, including files that could not be read; docs/json.md lists
 /// all keys.
@@ -182,7 +182,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let operands = args.folders.operands(&args.files, walk(true))?;
     let paths = &operands.paths;
     let target = args.output.report(paths)?;
-    // In all other cases, the messages need not be decoded.
+    // If neither --due, JSON output nor a limit requires it, the messages need not be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
         counting.report(io);
@@ -254,7 +254,7 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Rejects flags about the repaired copy if --repair is not given. `--invalid` is one of them,
+    /// Rejects flags about the repaired copy if --repair is not given. `--invalid` is such a flag,
     /// because a report simply lists bad lines as findings.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {

@@ -120,7 +120,7 @@ pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (St
 fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
     let answer = match due.step {
         Step::None => "not due",
-        Step::Flush => "not due, but a flush is",
+        Step::Flush => "not due, but a flush is due",
         Step::Compact => "due",
     };
     let held_back = due

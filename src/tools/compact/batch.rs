@@ -166,8 +166,8 @@ impl Tally {
                 let failure = passes::failure(error, name);
                 self.conversations += 1;
                 self.failed += 1;
-                // The status is `Partial` even if all lines failed. Otherwise, the status of a
-                // batch of one line would be different.
+                // The status is `Partial` even if all lines failed, so that a batch of one line has
+                // the same status as a longer batch.
                 self.statuses.add(ExitStatus::Partial);
                 io.report(&failure);
                 if tells {

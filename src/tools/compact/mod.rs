@@ -32,7 +32,8 @@ use crate::store::{StoreArgs, failure, session_id};
 /// smaller and valid. -n shows what would be done. Without FILE, the tool reads stdin and writes
 /// stdout.
 ///
-/// A policy determines when and how a session is compacted. By default, it is the preset `default`.
+/// A policy determines when and how a session is compacted. The default policy is the preset
+/// `default`.
 ///
 /// The tool locks each file, saves its exact bytes as a snapshot, and replaces it only if the new
 /// content has fewer tokens and violates no rule that the session obeyed. Lines that an agent
@@ -60,11 +61,10 @@ use crate::store::{StoreArgs, failure, session_id};
 ///
 /// With --batch, each line is a conversation, {"messages":[…]}. The conversations are compacted
 /// separately, on all cores. Other members of a line do not change. As a filter, the tool writes
-/// each line as soon as it is compacted; a file in place is replaced as a whole. If a line cannot
-/// be compacted, it does not change, the error is reported on stderr, and the exit status is 3.
-/// Nothing is written to memory files. --json prints one object per conversation (in place, with
-/// -n, or with
-/// -o).
+/// each line as soon as it is compacted; a file in place is replaced as a whole. A line that cannot
+/// be compacted is not changed. The error is reported on stderr, and the exit status is 3. Nothing
+/// is written to memory files. --json prints one object per conversation (in place, with -n, or
+/// with -o).
 ///
 /// If the policy prunes only the text that is sent to the model, a filter prunes its output at the
 /// end, even if no compaction is due, and a session file is not pruned.
@@ -115,7 +115,7 @@ struct Args {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Name the session [default: the file's]
+    /// Id of the session [default: the file's]
     ///
     /// The default is the id that an agent wrote into the file, or else an id made from the file's
     /// name and path.
@@ -297,7 +297,7 @@ struct CompactArgs {
     /// lost. The counts are written to the audit log, and to the keys `items_kept` and survived of
     /// --json. Lost items are only in the snapshot. The items are those of the ledger from which
     /// the summary is made, so the score does not measure what a reader learns from the summary, as
-    /// ctx-score --evidence does. Most of the work is done in a second thread.
+    /// ctx-score --evidence does. Scoring is mostly done in a second thread.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", conflicts_with = "dry_run")]
     score: Option<bool>,
     /// Show what would be done and the size of the result; change nothing
@@ -337,8 +337,8 @@ struct CompactArgs {
 }
 
 impl CompactArgs {
-    /// Returns true if a model may be called. No model is called in a preview, or if neither a
-    /// server nor `--method llm` is given.
+    /// Returns true if a model may be called. In a preview, or if neither a server nor `--method
+    /// llm` is given, no model is called.
     fn asks_model(&self, policy: &Policy, has_server: bool) -> bool {
         let is_named = has_server || self.over.method == Some(Method::Llm);
         policy.summary.method == Method::Llm && !self.dry_run && is_named
@@ -348,7 +348,7 @@ impl CompactArgs {
     fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
             return Err(Failure::new("--budget needs a summary, but the policy's method is none")
-                .hint("--method extractive makes one"));
+                .hint("--method extractive makes a summary"));
         }
         Ok(Options {
             policy,

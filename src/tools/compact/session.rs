@@ -71,7 +71,7 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     }
 }
 
-/// Opens the input and the destination. A preview does not change them.
+/// Opens the input and the destination. In a preview, neither is changed.
 pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,

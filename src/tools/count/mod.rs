@@ -31,7 +31,7 @@ use crate::store::{LazyStore, StoreArgs};
 /// terminal, the columns have headings, and for up to three files, bars show what fills the window.
 ///
 /// With -r, the tool counts all session files in folders, at any depth, whose names match --glob,
-/// including hidden files. It skips stores and does not follow links.
+/// including hidden files. Stores are skipped, and links are not followed.
 ///
 /// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): each message
 /// has 3 tokens of overhead, plus the tokens of the role, the content and the name (and 1 more if
@@ -56,7 +56,7 @@ use crate::store::{LazyStore, StoreArgs};
 /// number if the encoding is exactly the model's.
 ///
 /// --annotate adds the members line, bytes, tokens and encoding to the tag of each record that can
-/// have a tag. Other members do not change.
+/// have a tag. Other members of the tag do not change.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {

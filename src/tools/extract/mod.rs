@@ -42,9 +42,9 @@ pub const TOOL: Tool = Tool {
 /// items.
 ///
 /// In a stream tagged by ctx-split, the tool reads only the messages that will be summarized (the
-/// zone old). In other input, it reads everything except system messages. Sentences are quoted
-/// literally, up to 300 characters. Code blocks, quoted lines, logs and questions are skipped.
-/// Secrets are replaced with [REDACTED].
+/// zone old). In other input, the tool reads everything except system messages. Sentences are
+/// quoted literally, up to 300 characters. Code blocks, quoted lines, logs and questions are
+/// skipped. Secrets are replaced with [REDACTED].
 ///
 /// Decisions are statements in which the user or the model settled, concluded or justified
 /// something. Preferences include demands and prohibitions of the user. If the user chose "option
@@ -63,7 +63,7 @@ struct Args {
     /// In a session without tags, the default is all messages except system messages.
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
-    /// Name the session [default: the file's, or "stdin"]
+    /// Id of the session [default: the file's, or "stdin"]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Merge into DIR/extracted/*.md, and write the input to stdout
@@ -75,7 +75,7 @@ struct Args {
     /// Print the items that would be merged, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Accept a tagged stream that ended early
+    /// Accept a tagged stream that is incomplete
     #[arg(long)]
     partial: bool,
     #[command(flatten)]
@@ -354,7 +354,8 @@ struct ExtractReport {
     known_items: Option<usize>,
 }
 
-/// Prints the JSON report. After a merge, it includes the folder and the counts of the merge.
+/// Prints the JSON report. After a merge, the report includes the folder and the counts of the
+/// merge.
 fn print_report(
     args: &Args,
     extraction: &Extraction,
@@ -429,8 +430,8 @@ fn merge(
 /// Writes records, except for the last record, which [`Self::into_parts`] returns. If this tool
 /// fails, the next tool in a pipeline notices that the last record is missing.
 struct HoldingWriter<W> {
-    /// The output, or `None` after its reader has exited. Nothing more is then written, but the
-    /// work continues.
+    /// The output, or `None` after its reader has exited. After the reader has exited, nothing more
+    /// is written, but the work continues.
     output: Option<W>,
     held: Vec<u8>,
 }

@@ -28,10 +28,10 @@ pub const TOOL: Tool = Tool {
 
 /// Move old snapshots into a trash with a grace period
 ///
-/// Removed snapshots stay in the trash for a week; --undelete restores them. A snapshot is kept if
-/// any rule keeps it. Without rules, the snapshots of the last 7 days are kept. The newest snapshot
-/// of each session is always kept, except with --no-floor or --floor-days. -n shows what would be
-/// removed, and why.
+/// Removed snapshots stay in the trash for a week and can be restored with --undelete. A snapshot
+/// is kept if any rule keeps it. Without rules, the snapshots of the last 7 days are kept. The
+/// newest snapshot of each session is always kept, except with --no-floor or --floor-days. -n shows
+/// what would be removed, and why.
 ///
 /// If no rule is given, the policy may set the number of days (`retention.keep_days`). Snapshots
 /// that are held, dated in the future or unreadable are always kept. Memory files and summaries are

@@ -26,16 +26,16 @@ use crate::store::StoreArgs;
 /// The number of tokens is the API's count for the newest reply, plus our own count of all later
 /// messages, as in ctx-count --calibrate and ctx-check --due. If the file contains no such count
 /// for the current context, for example directly after a compaction, our own count is used and
-/// marked with ~. The window is the one recorded in the file, or else that of the last model. If
-/// the window is unknown, its column shows ?, and a limit that is a share of the window cannot make
-/// a compaction due. --window or --model sets the window for all sessions.
+/// marked with ~. The window is the window recorded in the file, or else the window of the last
+/// model. If the window is unknown, its column shows ?, and a limit that is a share of the window
+/// cannot make a compaction due. --window or --model sets the window for all sessions.
 ///
 /// Links are followed. Names that begin with a dot are skipped, and so are the files of subagents,
 /// each of which has its own context. Files that Codex compressed with zstd are listed without
 /// their content. The number of files that are not sessions or cannot be read is printed to stderr.
 ///
-/// The data from each file is cached in the store. It is valid as long as the size and the times of
-/// the file do not change.
+/// The data from each file is cached in the store. Cached data is valid as long as the size and the
+/// times of the file do not change.
 ///
 /// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
@@ -101,7 +101,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the query. If the project is a path, it is made absolute.
+    /// Returns the query. A project that is a path is made absolute.
     fn query(&self) -> Query {
         let mut query = self.query.clone();
         query.project = query.project.map(|project| {

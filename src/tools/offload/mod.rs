@@ -40,10 +40,10 @@ pub const TOOL: Tool = Tool {
 /// exact bytes.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin if none is named, or for -
+    /// Session to read; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Set the session's id [default: the file's]
+    /// Id of the session [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
 
@@ -63,8 +63,8 @@ struct Args {
     ///
     /// HASH is 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file. The
     /// tool searches the offloaded files, then FILE if given, and then the snapshots (with -s, only
-    /// those of one session). In sessions, it finds tool results and long texts in the arguments of
-    /// calls.
+    /// those of one session). In sessions, tool results and long texts in the arguments of calls
+    /// are found.
     #[arg(long, value_name = "HASH", conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"], help_heading = "Restoring")]
     show: Option<OriginalQuery>,
 

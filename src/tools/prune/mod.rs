@@ -41,7 +41,7 @@ use crate::store::StoreArgs;
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
-    /// Session to prune; stdin if none is named, or for -
+    /// Session to prune; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 

@@ -32,7 +32,7 @@ pub const TOOL: Tool = Tool {
 /// Lines that were appended after the snapshot was taken are also removed, and the tool reports
 /// them. Without -s, the tool uses the snapshots of the session whose id is in FILE, and all
 /// snapshots that were taken of this path, even under other ids. If the file was moved, the tool
-/// recognizes its session by its beginning.
+/// recognizes the session by the beginning of the file.
 ///
 /// ID is one of these: an id or its unique beginning; a number (digits alone are always a number);
 /// at least 6 digits of the sha256 (sha256:… if they contain no letter); a day on which a snapshot
@@ -48,7 +48,7 @@ struct Args {
     /// The snapshot, and the session file to restore
     #[arg(value_name = "ID FILE", num_args = 0..=2)]
     operands: Vec<PathBuf>,
-    /// Name the session [default: the file's]
+    /// Id of the session [default: the file's]
     ///
     /// The default is the id that an agent wrote into the file, or else an id made from the file's
     /// name and path.
@@ -95,13 +95,13 @@ impl Args {
         let (id, file) = match (self.operands.as_slice(), &self.to) {
             ([file, id], None) if !is_chosen && file.exists() && !id.exists() => {
                 let words = [id, file].map(|it| shell_word(&it.display().to_string()));
-                return Err(Failure::new("the snapshot comes first")
+                return Err(Failure::new("the snapshot must come first")
                     .hint(format!("ctx-rollback {}", words.join(" "))));
             }
             ([id, file], None) if !is_chosen => (Some(id), Some(file)),
             ([_, _], None) => {
                 return Err(Failure::new("ID and a flag both name a snapshot")
-                    .hint("name only FILE, or leave the flag out"));
+                    .hint("leave out either ID or the flag"));
             }
             ([one], None) if is_chosen => (None, Some(one)),
             ([one], Some(_)) if !is_chosen => (Some(one), None),
@@ -180,7 +180,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         } else {
             let name = target.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
-            io.print(format!("would restore {id} onto {name}: {size}\n"))?;
+            io.print(format!("would restore {id} to {name}: {size}\n"))?;
             if let Some(appended) = appended().map_err(failure)? {
                 io.print(format!("{appended} would be removed; a new snapshot would keep them\n"))?;
             }
@@ -216,8 +216,8 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     let before = match replaced {
         ReplaceOutcome::Same => {
             // The file may have been restored by an earlier run that was killed while it wrote its
-            // log entry. This run has nothing to log and only tidies up. Anything that it cannot
-            // remove will be removed by a later run.
+            // log entry. In this case, there is nothing to log, so only tidy up. Anything that
+            // cannot be removed now will be removed by a later run.
             let _ = tidy_logs(store);
             return Ok(());
         }
@@ -293,8 +293,8 @@ struct RollbackReport {
     sha256: String,
     /// The snapshot that was taken of the replaced content.
     snapshot: Option<String>,
-    /// The removed lines that had been appended after the restored snapshot was taken. They are now
-    /// only in the snapshot `snapshot`.
+    /// The removed lines that had been appended after the restored snapshot was taken, and that are
+    /// now only in the snapshot `snapshot`.
     appended: Option<Appended>,
     late_bytes: u64,
 }

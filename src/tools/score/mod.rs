@@ -39,8 +39,8 @@ use crate::template::filled;
 /// words and regardless of white space, or AFTER contains the whole exchange.
 ///
 /// recoverable: the words are in a text to which AFTER refers with a handle (⟦ctx:…⟧) or as an
-/// offloaded file, or a snapshot contains the exact bytes of BEFORE. For this, the store is read if
-/// --store or -s is given, or if the default store exists.
+/// offloaded file, or a snapshot contains the exact bytes of BEFORE. The store is searched for the
+/// text if --store or -s is given, or if the default store exists.
 ///
 /// lost: the item is neither retained nor recoverable.
 ///
@@ -54,8 +54,8 @@ use crate::template::filled;
 /// errors, files and commands is 1. Words are compared, not meanings, so a paraphrase counts as a
 /// loss even if it is good. The items come from the ledger, the list of items that ctx-summarize
 /// and ctx-compact also use. For summaries by these tools, the share therefore measures how much
-/// did not fit, but not whether a summary is easy to understand or better than a different one. Use
-/// --evidence for that.
+/// did not fit, but not whether a summary is easy to understand or better than a different one. To
+/// measure how useful a summary is, use --evidence.
 ///
 /// With --evidence, FILE contains questions about BEFORE, each with groups of quotes that contain
 /// the answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. At least one
@@ -64,14 +64,14 @@ use crate::template::filled;
 /// are compared instead of words. A system message counts only if it is not in BEFORE, and
 /// reasoning does not count. A question whose evidence is not in BEFORE is not answerable and not
 /// scored. The evidence recall is the share of the answerable questions whose evidence is in AFTER.
-/// This measure is suitable for extractive summaries, but not for paraphrases. --list questions
+/// Evidence recall is suitable for extractive summaries, but not for paraphrases. --list questions
 /// prints each question with a mark: + kept, - lost, ? not answerable.
 ///
 /// With --future, FULL is the whole session, of which BEFORE is the beginning. A value counts as
 /// needed if it is in BEFORE, a later call uses it, and no message in between repeats it. `A_must`
-/// is the share of needed values that are in AFTER. `A_ctx` is the share that are in AFTER next to
-/// at least two of the words that surrounded them in BEFORE. `A_ctxfar` is the same for values
-/// outside the last --window-tokens tokens of BEFORE.
+/// is the share of needed values that are in AFTER. `A_ctx` is the share of needed values that are
+/// in AFTER next to at least two of the words that surrounded them in BEFORE. `A_ctxfar` is like
+/// `A_ctx`, but only for values outside the last --window-tokens tokens of BEFORE.
 ///
 /// With --batch, each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and lines with
 /// the same number are compared. The table shows sums and mean scores; --min applies to each
@@ -91,7 +91,7 @@ struct Args {
     /// Also score the values that were needed later, in the session FULL
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
-    /// Last tokens of BEFORE that `A_ctxfar` ignores [default: AFTER's size]
+    /// Ignore BEFORE's last N tokens in `A_ctxfar` [default: AFTER's size]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
     /// Also score the questions in FILE (JSON), by quotes with the answers
@@ -243,7 +243,7 @@ fn score(
     Ok((scorer.finish(&ledger), needed, further.exam))
 }
 
-/// Adds the texts in the store to which AFTER refers to the scorer.
+/// Adds the stored texts to which AFTER refers to the scorer.
 fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<()> {
     let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
     for error in referred.failed {

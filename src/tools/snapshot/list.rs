@@ -121,8 +121,8 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns the snapshots of the selected session or file, regardless of their time. If the
-    /// session is unknown, there are none.
+    /// Returns the snapshots of the selected session or file, regardless of their time. For an
+    /// unknown session, the result is empty.
     pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
@@ -144,7 +144,7 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
     let found = store.catalog_of_file(file).map_err(failure)?;
     if let Some(source) = &found.by_content {
         io.warn(format_args!(
-            "{}: no snapshot was taken of this path, but its content is that of the session saved from {source}",
+            "{}: no snapshot was taken of this path, but the content is the session that was saved from {source}",
             file.display()
         ));
     }
@@ -218,10 +218,10 @@ impl<'a> SnapshotMetas<'a> {
             other => other.to_owned(),
         };
         match event.phase.as_str() {
-            "intent" => format!("{}: begun, not finished", event.op),
+            "intent" => format!("{}: started but not finished", event.op),
             "failed" => {
                 let outcome = event.outcome.as_deref().unwrap_or("failed");
-                format!("tried, not changed: {outcome}")
+                format!("attempted, nothing changed: {outcome}")
             }
             _ => done,
         }
@@ -230,8 +230,10 @@ impl<'a> SnapshotMetas<'a> {
     fn saved(&self, event: &Event) -> String {
         let meta = event.snapshots.first().and_then(|id| self.metas.get(id.as_str()));
         let saved = match meta.map(|meta| meta.kind) {
-            Some(SnapshotKind::Late) => "saved what was written late",
-            Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => "saved, not replaced",
+            Some(SnapshotKind::Late) => "saved later changes:",
+            Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => {
+                "saved without a replacement:"
+            }
             _ => "saved",
         };
         match (meta, event.bytes) {

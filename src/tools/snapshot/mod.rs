@@ -50,7 +50,7 @@ struct Args {
     /// Session files to save; without FILE, or for -, stdin
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
-    /// Set the session's id [default: the file's]
+    /// Id of the session [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// List all snapshots, or those of FILE or of one session (-s)
@@ -59,10 +59,10 @@ struct Args {
     /// they were counted, the kind, whether the snapshot is held, and the path of the file. FILE
     /// selects all snapshots that were taken of this path, even under different ids, and all
     /// snapshots of the agent's session in the file. If the file was moved, its session is
-    /// recognized by its beginning.
+    /// recognized by the beginning of the file.
     #[arg(short, long, help_heading = "Looking at snapshots")]
     list: bool,
-    /// Show the history of FILE, or of one session (-s)
+    /// Show the history of FILE or of one session (-s)
     ///
     /// Each line shows the time, the number of the snapshot that was taken, the tool, and what the
     /// tool did: saved, compacted 30282 → 9004 tokens, rolled back to 0001, undone, written by -o,
@@ -104,7 +104,7 @@ struct Args {
     /// With --diff, compare lines instead of messages
     #[arg(long, requires = "diff", help_heading = "Looking at snapshots")]
     raw: bool,
-    /// With --list, list the trash instead
+    /// With --list, list the trash instead of snapshots
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
     /// List only snapshots since TIME, such as 2026-11-15 or "1 week ago"
@@ -204,7 +204,8 @@ struct HoldReport {
     dry_run: bool,
 }
 
-/// Holds or releases a snapshot. In a dry run, only reports which snapshot it would be.
+/// Holds or releases a snapshot. In a dry run, only reports which snapshot would be held or
+/// released.
 fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let id = if args.dry_run {

@@ -24,13 +24,13 @@ const KEEP_MESSAGES: u64 = 20;
 /// Mark which records of a session are old and which are kept
 ///
 /// The tool inserts a member `_ctx` at the beginning of each record, which contains the zone of the
-/// record (`system`, `old` or `keep`). Nothing else changes. System messages, the latest user
-/// message and pinned records are never old, and a tool call and its results are always in the same
-/// zone. Of several --keep flags, the one that keeps most applies. By default, the last 20 messages
-/// are kept.
+/// record (`system`, `old` or `keep`). Otherwise, the records do not change. System messages, the
+/// latest user message and pinned records are never old, and a tool call and its results are always
+/// in the same zone. Of several --keep flags, the one that keeps most applies. By default, the last
+/// 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to split; stdin if none is named, or for -
+    /// Session to split; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -39,7 +39,7 @@ struct Args {
     /// Size of the window in tokens, used by --keep-share
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
-    /// Keep the last messages that fill this share of --window, such as 0.3
+    /// Keep the last messages, as a share of --window, such as 0.3
     #[arg(long, value_name = "SHARE", help_heading = "What is kept")]
     keep_share: Option<Share>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
@@ -59,7 +59,7 @@ struct Args {
     /// Remove the tags, without changing anything else
     #[arg(long, help_heading = "Output", conflicts_with_all = ["keep_messages", "keep_turns", "keep_tokens", "window", "keep_share", "pin", "batch"])]
     strip: bool,
-    /// With --strip --only, accept a stream that ended early
+    /// With --strip --only, accept an incomplete stream
     #[arg(long, requires = "strip", help_heading = "Output")]
     partial: bool,
 

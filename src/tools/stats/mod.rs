@@ -172,7 +172,8 @@ impl Args {
 /// The figures about the store and about all sessions. Keys are never removed.
 #[derive(Debug, Serialize)]
 struct Overview {
-    /// The start of the period. Earlier events are left out. Null means that there is no start.
+    /// The start of the period, before which events are left out, or null if all events are
+    /// included.
     since: Option<String>,
     #[serde(flatten)]
     stats: Stats,

@@ -22,8 +22,8 @@ pub(super) struct Status {
     /// The name of the session, as given by the user.
     pub(super) name: String,
     report: Report,
-    /// True if the window is set by a flag or known from a model or the session. False if the
-    /// default is used.
+    /// True if the window is set by a flag or known from a model or the session, and false if the
+    /// default window is used.
     pub(super) window_is_known: bool,
     /// The values and limits of the triggers.
     pub(super) due: Due,
@@ -71,7 +71,7 @@ pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status> {
 }
 
 impl StoredHistory {
-    /// Returns the history of a file. For stdin, it is empty.
+    /// Returns the history of a file. For stdin, the history is empty.
     pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self> {
         if is_stdin(path) {
             return Ok(Self::default());

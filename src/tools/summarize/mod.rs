@@ -47,7 +47,7 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// on stderr. Secrets are removed from everything that is sent or written.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin if none is named, or for -
+    /// Session to read; without FILE, or for -, stdin
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -56,18 +56,18 @@ struct Args {
     method: Method,
     /// Length of the summary in tokens
     ///
-    /// A summary that is made without a model is never longer. A model is asked for this length and
-    /// may exceed it by a fifth. [default: with --method extractive, about a fifth of the tokens
-    /// that the summary replaces; with --method llm, the length in the template (500 with sanbot,
-    /// 8000 with synapse), or else about 60 % of the tokens that --budget leaves, or else a tenth
-    /// of the tokens that the summary replaces, between 500 and 4000]
+    /// A summary that is made without a model never exceeds this length. A model is asked for this
+    /// length and may exceed it by a fifth. [default: with --method extractive, about a fifth of
+    /// the tokens that the summary replaces; with --method llm, the length in the template (500
+    /// with sanbot, 8000 with synapse), or else about 60 % of the tokens that --budget leaves, or
+    /// else a tenth of the tokens that the summary replaces, between 500 and 4000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Summary")]
     summary_tokens: Option<u64>,
     /// Make the whole output at most N tokens; needs no ctx-split
     ///
-    /// The tool itself decides which records are old, and ignores the zones in the input. It keeps
-    /// latest messages, with long tool results shortened, as long as this preserves more than a
-    /// summary of them. It fails if the records that must be kept do not fit.
+    /// The tool itself decides which records are old, and ignores the zones in the input. The
+    /// latest messages are kept, with long tool results shortened, as long as this preserves more
+    /// than a summary of them. The tool fails if the records that must be kept do not fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
     budget: Option<u64>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ struct Args {
     /// With --budget, keep these records (can be repeated)
     #[arg(long, value_name = "SELECTOR", requires = "budget", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// First line of the summary; also used to recognize earlier summaries
+    /// First line of summaries, by which earlier summaries are recognized
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     header: Option<String>,
     /// Role of the summary
@@ -96,12 +96,12 @@ struct Args {
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
 
-    /// Accept a tagged stream that ended early
+    /// Accept a tagged stream that is incomplete
     #[arg(long, help_heading = "Input")]
     partial: bool,
     /// Fail if the input is not valid for its API
     ///
-    /// Input is not valid, for example, if a tool result belongs to no call or a call has no
+    /// The input is not valid if, for example, a tool result belongs to no call or a call has no
     /// result.
     #[arg(long, help_heading = "Input")]
     strict: bool,

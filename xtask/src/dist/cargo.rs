@@ -19,7 +19,7 @@ pub(super) struct Metadata {
     pub(super) target_directory: PathBuf,
 }
 
-/// One of our packages or a dependency.
+/// A package, which is either one of our own or a dependency.
 #[derive(Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,
@@ -38,7 +38,7 @@ impl Metadata {
     }
 
     /// Returns the dependencies that are built into the program, or from which data in the program
-    /// (the vocabularies) is generated. They are sorted by name and version.
+    /// (the vocabularies) is generated, sorted by name and version.
     pub(super) fn of_others(&self, root: &Path, triple: &str) -> anyhow::Result<Vec<&Package>> {
         let mut cargo = command();
         cargo.args(["tree", "--locked", "--package", PACKAGE, "--target", triple]);

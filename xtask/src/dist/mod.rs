@@ -18,7 +18,7 @@ use cargo::{Metadata, Package};
 /// The options of `cargo xtask dist`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Dist {
-    /// Build for this target triple [default: that of this machine]
+    /// Build for this target triple [default: the triple of this machine]
     #[arg(long, value_name = "TRIPLE")]
     pub target: Option<String>,
     /// Make only the tarball, which does not need cargo-deb

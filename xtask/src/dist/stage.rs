@@ -85,12 +85,11 @@ fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The maintainer, in the format of Debian changelogs. It must be the same as in
+/// The maintainer, in the format of Debian changelogs. The same text must be in
 /// `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. It is compressed with gzip, which every machine can
-/// unpack.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`, using gzip, which every machine can unpack.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");

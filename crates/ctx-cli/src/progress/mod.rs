@@ -20,7 +20,7 @@ use crate::{printable, short_bytes, short_count};
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// The progress line of this process, or `None` inside if no progress is shown.
+/// The progress line of this process. The inner value is `None` if no progress is shown.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Shown>>);
 
@@ -162,7 +162,7 @@ struct Counts {
     bytes: AtomicU64,
     /// The number of finished records of a batch.
     records: AtomicU64,
-    /// The number of files; 0 if unknown.
+    /// The number of files to process, or 0 if unknown.
     files: AtomicU64,
     done_files: AtomicU64,
 }
@@ -170,7 +170,7 @@ struct Counts {
 struct Stage {
     what: String,
     begun: Instant,
-    /// The number of bytes to read in a pass; 0 if unknown.
+    /// The number of bytes to read in a pass, or 0 if unknown.
     bytes: u64,
     /// The number of the current pass over the input, from 1.
     pass: u64,
@@ -276,15 +276,14 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// The time after which the progress line appears. In a shorter run, nobody could read it.
+/// The time after which the progress line appears. In a shorter run, nobody could read the line.
 const DELAY: Duration = Duration::from_secs(1);
 /// The time between two updates of the line.
 const TICK: Duration = Duration::from_millis(100);
 /// The smallest width of the terminal at which a bar fits next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
-/// The counters, the line that shows them, and the thread that draws the line until its sender is
-/// dropped.
+/// The counters, the progress line, and the thread that draws the line until the sender is dropped.
 struct Shown {
     counts: Arc<Counts>,
     bar: ProgressBar,

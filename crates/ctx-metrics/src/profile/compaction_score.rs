@@ -1,4 +1,4 @@
-//! Measures what the last compaction kept and lost, in the same way as `ctx-score`.
+//! Measures what the last compaction kept and lost, using the score of `ctx-score`.
 
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
@@ -27,8 +27,8 @@ pub struct CompactionScore {
     pub classes: Vec<(Class, ClassCounts)>,
     /// The fraction of items that were kept, from 0 to 1.
     pub kept: f64,
-    /// The first lost items, each with its class, its line before the compaction, and its text.
-    /// Empty if only the audit log is available.
+    /// The first lost items, each with its class, its line before the compaction, and its text. If
+    /// only the audit log is available, this list is empty.
     pub lost: Vec<(Class, u64, String)>,
 }
 

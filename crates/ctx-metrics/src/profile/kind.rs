@@ -167,7 +167,8 @@ mod tests {
         counted.kinds.rows().filter(|(_, it)| *it > 0).collect()
     }
 
-    /// Each part of a message is of one kind, and the kinds add up to its tokens.
+    /// Each part of a message has one kind, and the tokens of the kinds add up to the tokens of the
+    /// message.
     #[test]
     fn each_part_is_of_one_kind() {
         let call = Part::Call(Call {

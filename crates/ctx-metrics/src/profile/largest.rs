@@ -87,8 +87,8 @@ fn beginning(part: &Part<'_>) -> String {
     }
 }
 
-/// Returns the beginning of `text`, on one line and without secrets. Secrets are searched for in a
-/// longer beginning than is shown, because a truncated secret might not be recognized.
+/// Returns the beginning of `text`, on one line and without secrets. More text is searched for
+/// secrets than is shown, because a truncated secret might not be recognized.
 fn shown(text: &str) -> String {
     let looked_at = first_chars(text, SHOWN_CHARS * 20);
     let line = one_line(&redact(looked_at).0);
@@ -97,7 +97,7 @@ fn shown(text: &str) -> String {
     shown.to_owned() + if is_cut { "…" } else { "" }
 }
 
-/// The maximum number of groups to list. Any other groups are only counted.
+/// The maximum number of groups to list. Groups that are not listed are only counted.
 pub const MOST_GROUPS: usize = 30;
 
 /// The tokens that pruning a session would free.

@@ -133,7 +133,7 @@ impl Timeline {
     }
 
     /// Adds the first point of a new state, which is the context taken over from the previous
-    /// state. Does nothing if the point was already added.
+    /// state. If this point was already added, does nothing.
     pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else { return };
         self.at += 1;

@@ -17,10 +17,10 @@ pub(super) struct Foreign {
     /// The preset that imitates the system.
     #[serde(skip)]
     pub(super) name: &'static str,
-    /// The tables or keys by which a file of this system is recognized. Such a file has at least
-    /// one of them.
+    /// The tables or keys by which a file of this system is recognized. Each file of the system has
+    /// at least one of these tables or keys.
     when: Vec<String>,
-    /// The paths in the file below which tables may be. A table is read from the first path at
+    /// The paths in the file at which the tables may be. Each table is read from the first path at
     /// which it exists.
     roots: Vec<String>,
     /// Known keys of the system that correspond to no setting.
@@ -44,7 +44,7 @@ enum Entry {
     /// A setting for a share. The key's value is converted to a share of the number under the key
     /// `of`, or of `otherwise` if there is no such key.
     Part { to: String, of: String, otherwise: u64 },
-    /// A key that corresponds to no setting. Only this value is accepted for it.
+    /// A key that corresponds to no setting, for which only the value `only` is accepted.
     Only { only: Value, because: String },
 }
 
@@ -75,7 +75,7 @@ impl Foreign {
         self.roots[0].split_terminator('.').count()
     }
 
-    /// Returns true if one of the system's tables may be at this path.
+    /// Returns true if `path` is a possible path of one of the system's tables.
     pub(super) fn reads(&self, path: &str) -> bool {
         let tables = self.tables.keys();
         let mut paths = tables.flat_map(|table| self.roots.iter().map(|root| join(root, table)));
@@ -153,7 +153,7 @@ impl Entry {
                 if let (None, Some(entry)) = (said, place.entries.get(of)) {
                     entry.say(&whole.into(), place, layer)?;
                 }
-                let wanted = || format!("a whole number, 1 or more and up to {of}");
+                let wanted = || format!("a whole number from 1 to {of}");
                 let part = number(value).filter(|part| (1..=whole).contains(part));
                 // A share has six decimal places.
                 let share = part.ok_or_else(wanted)? as f64 / whole as f64;

@@ -18,8 +18,8 @@ const PRESET: &str = "preset";
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset on which the file is based: the preset that the file names, or the preset of its
-    /// system.
+    /// The preset on which the file is based: the preset that the file names, or the preset of the
+    /// system to which the file belongs.
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,
@@ -31,7 +31,7 @@ pub struct Config {
 ///
 /// The format, TOML or JSON5, is recognized by the beginning of the text, or else by the `name` of
 /// the file. JSON5 includes JSON and JSON with comments. The system is recognized by keys that no
-/// other system has. If there are no such keys, `preset` may name the system.
+/// other system has. If no key identifies the system, it is the one that `preset` names, if any.
 pub fn read_config(
     text: &str,
     name: Option<&str>,
@@ -70,8 +70,8 @@ pub fn read_config(
 /// The path of the key by which a system was recognized, and the system.
 type Signed<'s> = (&'s str, &'s Foreign);
 
-/// Returns the system whose tables exist in the file. If there are several, returns the system that
-/// `preset` names.
+/// Returns the system whose tables exist in the file. If several systems match, returns the one
+/// that `preset` names.
 fn by_tables<'s>(
     known: &'s [Foreign],
     root: &Value,

@@ -268,12 +268,12 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "[prune]\ndrop = [\"all\"]",
-            "prune.drop: expected a list, each item one of superseded, duplicates, noise, \
+            "prune.drop: expected a list in which each item is one of superseded, duplicates, noise, \
              reasoning, empty, found [\"all\"]",
         ),
         (
             "[prune]\ndrop = [\"noise\", \"copies\"]",
-            "prune.drop: expected a list, each item one of superseded, duplicates, noise, \
+            "prune.drop: expected a list in which each item is one of superseded, duplicates, noise, \
              reasoning, empty, found [\"noise\",\"copies\"]",
         ),
         (
@@ -303,12 +303,12 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "{contextPruning:{softTrim:{headChars:4001}}}",
-            "contextPruning.softTrim.headChars: expected a whole number, 1 or more and \
-             up to maxChars, found 4001",
+            "contextPruning.softTrim.headChars: expected a whole number from 1 to maxChars, \
+             found 4001",
         ),
         (
             "{contextPruning:{tools:{deny:'x'}}}",
-            "contextPruning.tools.deny: expected a list, each item a text, found \"x\"",
+            "contextPruning.tools.deny: expected a list in which each item is a text, found \"x\"",
         ),
     ] {
         assert_eq!(error(text), why, "{text}");
@@ -321,7 +321,7 @@ fn a_pattern_that_cannot_be_used_is_an_error() {
     assert_eq!(
         error(&text),
         format!(
-            "prune.deny: expected a list, each item a pattern; the pattern that begins with \
+            "prune.deny: expected a list in which each item is a pattern; the pattern that begins with \
              {:?} is too long, found a list",
             "?".repeat(40)
         )

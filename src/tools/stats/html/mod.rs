@@ -1,7 +1,8 @@
 //! Implements `--html`, which makes one page that shows what fills the window of each session.
 //!
-//! The page loads nothing from the network. Its content security policy allows only its own style
-//! and script, by their hashes. The markup is in `page.html`, a template that escapes all text.
+//! The page loads nothing from the network. The content security policy of the page allows only the
+//! page's own style and script, by their hashes. The markup is in `page.html`, a template that
+//! escapes all text.
 
 mod chart;
 mod section;

@@ -1,4 +1,4 @@
-//! Collects the data that the page shows about a session from the session itself and from the
+//! Collects the data about a session that the page shows, from the session itself and from the
 //! store.
 
 use std::fs::File;
@@ -127,7 +127,7 @@ fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<Comp
 fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
     let id = SessionId::of_file(source.path()?).ok()?;
     let plan = Offloading {
-        // These are the default values of the flags of `ctx-offload`.
+        // The plan consists of the default values of the flags of `ctx-offload`.
         min_tokens: MIN_TOKENS,
         enough_tokens: None,
         template: Template::DEFAULT.parse().ok()?,
@@ -291,7 +291,7 @@ impl History {
                 });
             }
             let Some(entry) = entry else {
-                // If this snapshot is missing, the curve can only begin after it.
+                // If the snapshot of a state is missing, the curve can begin only after this state.
                 history.states.clear();
                 history.replaced = replaced(event, None);
                 continue;
