@@ -55,7 +55,7 @@ fn within(name: &str, lines: &[u64]) -> String {
 fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
-        ErrorKind::BadLine(_) => "--invalid keep keeps such lines, --invalid drop leaves them out",
+        ErrorKind::BadLine(_) => "--invalid keep keeps bad lines, --invalid drop leaves them out",
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "name the format with --dialect"
         }
@@ -80,7 +80,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             "ctx-compact can compact this file; ctx-convert turns it into messages, which this tool can read"
         }
         ErrorKind::TwoFormats { .. } => {
-            "no API accepts both: put each format into a file of its own"
+            "no API accepts both formats: put each into a file of its own"
         }
         ErrorKind::Exam(_) => {
             r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
@@ -97,7 +97,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             "ctx-split keeps calls and results together; were the zones changed?"
         }
         ErrorKind::NotCarried => "without --strict, everything else is written",
-        ErrorKind::OldProblem(_) => "--strict refuses such input",
+        ErrorKind::OldProblem(_) => "--strict refuses invalid input",
         ErrorKind::NoZones => "ctx-split sets zones: ctx-split FILE | …",
         ErrorKind::OtherZones => "run ctx-split --batch again",
         ErrorKind::EarlyEnd(_) => {

@@ -193,7 +193,7 @@ pub fn failure(error: StoreError) -> Failure {
             source,
             ..
         } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
-        StoreError::Insecure { .. } => failure.hint("let only its owner write to it: chmod 700"),
+        StoreError::Insecure { .. } => failure.hint("allow writing only by the owner: chmod 700"),
         StoreError::NotAStore(_) => failure.hint("choose an empty or new directory with --store"),
         StoreError::OtherFile { path, id, .. } => {
             failure.hint(other_file_hint(&id, &path))
@@ -208,9 +208,9 @@ pub fn failure(error: StoreError) -> Failure {
             in_trash,
         } => failure.hint(session_hint(&session, &near, in_trash)),
         StoreError::NoSnapshotOf(_) => failure
-            .hint("name its session with -s ID; ctx-snapshot --list shows all snapshots"),
-        StoreError::SeveralSessions { .. } => failure.hint("name one of them with -s ID"),
-        StoreError::Ambiguous { .. } => failure.hint("choose one of them by its number"),
+            .hint("name the session with -s ID; ctx-snapshot --list shows all snapshots"),
+        StoreError::SeveralSessions { .. } => failure.hint("name one session with -s ID"),
+        StoreError::Ambiguous { .. } => failure.hint("choose a snapshot by its number"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
         StoreError::NotIdle { min_idle, .. } => failure.hint(format!(
             "end the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
@@ -218,9 +218,9 @@ pub fn failure(error: StoreError) -> Failure {
         )),
         StoreError::ClockJumped { .. } => failure
             .hint("if the clock is right, use --trust-clock, or try again after an hour"),
-        StoreError::Held(_) => failure.hint("ctx-snapshot --release releases it"),
+        StoreError::Held(_) => failure.hint("release it with ctx-snapshot --release"),
         StoreError::UndoDamaged { .. } => {
-            failure.hint("--snapshot ID restores another one; ctx-snapshot --list shows all snapshots")
+            failure.hint("restore another snapshot with --snapshot ID; ctx-snapshot --list shows all")
         }
         StoreError::Unread { .. } => {
             failure.hint("check the disk and the permissions of the store, then try again")
@@ -331,7 +331,7 @@ fn nearest(near: &[String]) -> String {
 /// Returns a hint with the session names that the user may have meant.
 fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     if in_trash {
-        return format!("its snapshots are in the trash: ctx-snapshot --list --trash -s {session}");
+        return format!("the snapshots are in the trash: ctx-snapshot --list --trash -s {session}");
     }
     match near {
         [] => LIST_HINT.to_owned(),
@@ -343,10 +343,12 @@ fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
 fn other_file_hint(id: &str, path: &Path) -> String {
     let path = shell_word(&path.display().to_string());
     let Some(id) = SnapshotId::parse(id) else {
-        return format!("to restore it here anyway: --to {path}");
+        return format!("to restore the snapshot here: --to {path}");
     };
     let (session, number) = (&id.session, id.stamp.sequence);
-    format!("to restore it here anyway: ctx-rollback -s {session} --snapshot {number} --to {path}")
+    format!(
+        "to restore the snapshot here: ctx-rollback -s {session} --snapshot {number} --to {path}"
+    )
 }
 
 #[cfg(test)]
@@ -385,7 +387,7 @@ mod tests {
     fn a_command_can_be_pasted() {
         assert_eq!(
             other_file_hint("a-b-20261121T234307.123456Z-0012", Path::new("my chat.jsonl")),
-            "to restore it here anyway: ctx-rollback -s a-b --snapshot 12 --to 'my chat.jsonl'"
+            "to restore the snapshot here: ctx-rollback -s a-b --snapshot 12 --to 'my chat.jsonl'"
         );
     }
 

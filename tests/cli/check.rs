@@ -509,7 +509,7 @@ fn flags_that_do_not_go_together_are_refused() {
         .run();
     check()
         .args(["--repair", "a", "b"])
-        .stderr("ctx-check: --repair takes one file; repair them one by one\n")
+        .stderr("ctx-check: --repair takes one file; repair files one by one\n")
         .code(2)
         .run();
     check()
@@ -559,7 +559,7 @@ fn bad_lines_of_the_copy_are_kept_or_dropped() {
     check()
         .args(["--repair", "--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: <stdin>:2: not JSON: expected value at line 1 column 1; --invalid keep keeps such lines, --invalid drop leaves them out\n")
+        .stderr("ctx-check: <stdin>:2: not JSON: expected value at line 1 column 1; --invalid keep keeps bad lines, --invalid drop leaves them out\n")
         .code(2)
         .run();
 }

@@ -186,7 +186,7 @@ fn what_cannot_be_converted_is_refused() {
         ),
         (
             vec!["--to=chat", "--batch"],
-            "--batch files cannot be converted; convert their conversations one by one",
+            "--batch files cannot be converted; convert the conversations one by one",
         ),
         (
             vec!["--to=chat", "--json"],

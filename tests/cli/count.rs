@@ -240,7 +240,7 @@ fn files_that_fail_do_not_stop_the_others() {
         .stdout("5 58 406 s.jsonl\n")
         .stderr(
             "ctx-count: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n\
-             ctx-count: .: is a directory; -r reads the session files in it: -r .\n",
+             ctx-count: .: is a directory; to read the session files in this folder: -r .\n",
         )
         .code(3)
         .run();
@@ -397,7 +397,7 @@ fn annotate_counts_the_records_it_passes_on() {
 fn annotate_takes_one_file() {
     count()
         .args(["--annotate", "a", "b"])
-        .stderr("ctx-count: --annotate takes one file; annotate each file by itself, or pipe them in: cat … | ctx-count --annotate\n")
+        .stderr("ctx-count: --annotate takes one file; annotate files one by one, or pipe them in: cat … | ctx-count --annotate\n")
         .code(2)
         .run();
 }

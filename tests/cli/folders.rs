@@ -38,7 +38,7 @@ fn a_folder_is_no_error_without_a_way_out() {
     with_folder(tool("ctx-count"))
         .args(["d"])
         .code(2)
-        .stderr("ctx-count: d: is a directory; -r reads the session files in it: -r d\n")
+        .stderr("ctx-count: d: is a directory; to read the session files in this folder: -r d\n")
         .run();
     with_folder(tool("ctx-check"))
         .args(["--glob", "*.zip", "d"])

@@ -166,7 +166,7 @@ fn held_ones_and_the_newest_stay() {
         .args(["--forget", "-s", "demo"])
         .code(2)
         .stderr(&format!(
-            "ctx-gc: snapshot {} is held; ctx-snapshot --release releases it\n",
+            "ctx-gc: snapshot {} is held; release it with ctx-snapshot --release\n",
             ids[0]
         ))
         .run();

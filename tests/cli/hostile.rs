@@ -97,7 +97,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
             format!("ctx-split: warning: <stdin>:2: 1 bad line kept in place; the first: {why}\n");
         stays_the_same(&input, &warning);
         let failure = format!(
-            "ctx-split: <stdin>:2: {why}; --invalid keep keeps such lines, --invalid drop leaves them out\n"
+            "ctx-split: <stdin>:2: {why}; --invalid keep keeps bad lines, --invalid drop leaves them out\n"
         );
         tool("ctx-split")
             .args(["--invalid", "fail"])

@@ -357,7 +357,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .code(1)
             .stderr_has(&format!(
                 "ctx-offload: warning: <stdin>:2: {path} is not a file in {folder}; left unchanged\n\
-                 ctx-offload: warning: <stdin>: nothing was restored; its references are to files outside this session's folder; "
+                 ctx-offload: warning: <stdin>: nothing was restored; the references are to files outside this session's folder; "
             ))
             .run();
     }
@@ -510,7 +510,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
             .args(args.iter().copied().chain(["--restore", "s.jsonl"]))
             .code(1)
             .stdout(out.clone())
-            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; its results were moved out under a different session name: -s demo\n")
+            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; the results were moved out under a different session name: -s demo\n")
             .run();
     }
     offload(place.dir())

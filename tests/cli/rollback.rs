@@ -148,7 +148,9 @@ fn another_path_must_be_asked_for() {
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "1", "t.jsonl"])
         .code(2)
-        .stderr_has("; to restore it here anyway: ctx-rollback -s demo --snapshot 1 --to t.jsonl\n")
+        .stderr_has(
+            "; to restore the snapshot here: ctx-rollback -s demo --snapshot 1 --to t.jsonl\n",
+        )
         .run();
     assert_eq!(done.read("t.jsonl"), NEW.as_bytes());
     for name in ["t.jsonl", "fresh.jsonl"] {
@@ -331,7 +333,7 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
     rollback(done.dir())
         .args(["--snapshot", "2", "a/s.jsonl"])
         .code(2)
-        .stderr_has("/b/s.jsonl; to restore it here anyway: ctx-rollback -s p-1 --snapshot 2 --to a/s.jsonl\n")
+        .stderr_has("/b/s.jsonl; to restore the snapshot here: ctx-rollback -s p-1 --snapshot 2 --to a/s.jsonl\n")
         .run();
 }
 

@@ -413,7 +413,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
     score()
         .args(["--batch", "--future", "before.jsonl"])
         .args(files())
-        .stderr("ctx-score: --future with --batch; leave it out: it applies only to one session\n")
+        .stderr("ctx-score: --future with --batch; leave the flag out: it applies only to single sessions\n")
         .code(2)
         .run();
     score()

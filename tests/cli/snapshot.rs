@@ -47,7 +47,7 @@ fn what_cannot_be_saved_is_not_passed_on() {
         .args(["-s", "demo", "--store", "store"])
         .stdin(A)
         .code(2)
-        .stderr("ctx-snapshot: store is not safe: it is not a directory; let only its owner write to it: chmod 700\n")
+        .stderr("ctx-snapshot: store is not safe: it is not a directory; allow writing only by the owner: chmod 700\n")
         .run();
 }
 

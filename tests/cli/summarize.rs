@@ -235,7 +235,7 @@ fn problems_of_the_input_are_told_and_strict_refuses_them() {
         .args(["--strict"])
         .stdin(stdin)
         .code(2)
-        .stderr("ctx-summarize: <stdin>:2: tool result c1 has no matching call right before it; --strict refuses such input\n")
+        .stderr("ctx-summarize: <stdin>:2: tool result c1 answers no call right before it; --strict refuses invalid input\n")
         .run();
 }
 

@@ -107,7 +107,7 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
     let failure = Failure::unread(error).at(name, None);
     if error.kind() == io::ErrorKind::NotFound {
         failure.hint(if is_like_an_id(name) {
-            "that looks like the id of a session: ctx-ls -l shows its file"
+            "this looks like a session id: ctx-ls -l shows the session's file"
         } else {
             "check the path"
         })
@@ -176,7 +176,7 @@ impl FolderArgs {
                 found.folder(path, &globs, walk.skip);
             } else {
                 let hint = format!(
-                    "-r reads the session files in it: -r {}",
+                    "to read the session files in this folder: -r {}",
                     shell_word(&path.display().to_string())
                 );
                 found.fail(path, Failure::new("is a directory").hint(hint));
@@ -323,7 +323,7 @@ mod folder_tests {
         let files_only = Walk { always: false, ..WALK };
         assert_eq!(
             found(&[], files_only),
-            ["DIR: is a directory; -r reads the session files in it: -r DIR"]
+            ["DIR: is a directory; to read the session files in this folder: -r DIR"]
         );
     }
 }

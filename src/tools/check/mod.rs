@@ -300,7 +300,7 @@ fn rule_list(json: bool) -> String {
 
 fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let [path] = paths else {
-        return Err(Failure::new("--repair takes one file").hint("repair them one by one"));
+        return Err(Failure::new("--repair takes one file").hint("repair files one by one"));
     };
     let named = args.output.output.as_deref().unwrap_or(Path::new("-"));
     if args.json && is_stdin(named) && !args.dry_run {

@@ -81,7 +81,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
     if args.read.batch {
         return Err(Failure::new("--batch files cannot be converted")
-            .hint("convert their conversations one by one"));
+            .hint("convert the conversations one by one"));
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let (source, target) = args.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;

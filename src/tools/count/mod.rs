@@ -120,7 +120,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = &operands.paths;
     if args.annotate && paths.len() > 1 {
         return Err(Failure::new("--annotate takes one file")
-            .hint("annotate each file by itself, or pipe them in: cat … | ctx-count --annotate"));
+            .hint("annotate files one by one, or pipe them in: cat … | ctx-count --annotate"));
     }
     let counting = args.counting.resolve()?;
     counting.report(io);

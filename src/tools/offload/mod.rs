@@ -283,13 +283,13 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
 fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
         [] if !restorer.elsewhere.is_empty() => {
-            "its references are to files outside this session's folder; if the files are in another store, use --store"
+            "the references are to files outside this session's folder; if the files are in another store, use --store"
                 .to_owned()
         }
         [] => "ctx-offload moved no results out of this session".to_owned(),
         sessions => {
             let sessions = sessions.join(", -s ");
-            format!("its results were moved out under a different session name: -s {sessions}")
+            format!("the results were moved out under a different session name: -s {sessions}")
         }
     };
     format!("{name}: nothing was restored; {why}")

@@ -335,7 +335,7 @@ impl Args {
         let given = given.into_iter().find(|(_, is_given)| *is_given);
         given.map_or(Ok(()), |(flag, _)| {
             let failure = Failure::new(format_args!("{flag} with --batch"));
-            Err(failure.hint("leave it out: it applies only to one session"))
+            Err(failure.hint("leave the flag out: it applies only to single sessions"))
         })
     }
 }

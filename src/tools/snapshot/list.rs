@@ -231,9 +231,7 @@ impl<'a> SnapshotMetas<'a> {
         let meta = event.snapshots.first().and_then(|id| self.metas.get(id.as_str()));
         let saved = match meta.map(|meta| meta.kind) {
             Some(SnapshotKind::Late) => "saved later changes:",
-            Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => {
-                "saved without a replacement:"
-            }
+            Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => "saved, no replacement:",
             _ => "saved",
         };
         match (meta, event.bytes) {
