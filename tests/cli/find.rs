@@ -148,7 +148,7 @@ fn a_moved_file_is_known_by_its_content() {
         .args(["--snapshot", "latest", "moved.jsonl"])
         .code(2)
         .stderr_has(&format!(
-            "-0001 was taken of {}, which is gone; to restore the snapshot here: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
+            "-0001 is a snapshot of {}, which is gone; to restore the snapshot here: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
             real.display()
         ))
         .run();

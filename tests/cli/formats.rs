@@ -61,7 +61,7 @@ fn two_formats_in_one_session_are_refused() {
         .file("s.jsonl", &session)
         .args(["--keep-messages", "2", "s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl:26: the exchange has the format anthropic, but the session has the format chat; no API accepts both formats: put each into a file of its own\n")
+        .stderr("ctx-compact: s.jsonl:26: the exchange is in the format anthropic, but the session is in the format chat; no API accepts both formats: put each into a file of its own\n")
         .run();
     assert_eq!(done.read("s.jsonl"), session.as_bytes());
     // If it is read as one of them, the calls of the other are not understood.

@@ -661,7 +661,7 @@ fn gc_leaves_all_where_a_transcript_is_not_known() {
     age(&path);
     gc(place.dir())
         .args(["-v"])
-        .stderr("ctx-gc: the offloaded files of demo are kept: not every transcript that may refer to them can be searched: one transcript went into a pipe\n")
+        .stderr("ctx-gc: the offloaded files of demo are kept: not every transcript that may refer to them can be searched: one transcript was written to a pipe\n")
         .run();
     assert!(path.exists());
 }

@@ -254,7 +254,7 @@ fn problems_of_the_input_are_told() {
         .args(["--clear", "--strict"])
         .stdin(orphan)
         .code(2)
-        .stderr("ctx-prune: <stdin>:1: tool result x answers no call right before it; --strict refuses invalid input\n")
+        .stderr("ctx-prune: <stdin>:1: tool result x has no matching call right before it; --strict refuses invalid input\n")
         .run();
 }
 

@@ -219,7 +219,7 @@ fn zones_that_part_a_call_from_its_result_are_refused() {
             ("keep", THANKS),
         ]))
         .code(2)
-        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input keeps: tool result c1 answers no call right before it; ctx-split keeps calls and results together; were the zones changed?\n")
+        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input keeps: tool result c1 has no matching call right before it; ctx-split keeps calls and results together; were the zones changed?\n")
         .run();
 }
 
@@ -235,7 +235,7 @@ fn problems_of_the_input_are_told_and_strict_refuses_them() {
         .args(["--strict"])
         .stdin(stdin)
         .code(2)
-        .stderr("ctx-summarize: <stdin>:2: tool result c1 answers no call right before it; --strict refuses invalid input\n")
+        .stderr("ctx-summarize: <stdin>:2: tool result c1 has no matching call right before it; --strict refuses invalid input\n")
         .run();
 }
 
