@@ -1,4 +1,4 @@
-//! `ctx-check`: see [`ctx_tools::tools::check`].
+//! The `ctx-check` binary, which runs the tool in `ctx_tools::tools::check`.
 
 fn main() -> std::process::ExitCode {
     ctx_tools::main(&ctx_tools::tools::check::TOOL, include_str!("../../man/ctx-check.1"))

@@ -47,7 +47,7 @@ impl Originals for StoredOriginals<'_> {
 }
 
 impl<'a> Offloading<'a> {
-    /// Moves large results into files. Returns `None` if the policy does not require this.
+    /// Moves large results into files. Returns `None` if the policy requires no offloading.
     pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
         let policy = &file.options.policy.offload;
         let Some(min_tokens) = policy.min_tokens else { return Ok(None) };

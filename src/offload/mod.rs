@@ -28,7 +28,7 @@ pub const MIN_TOKENS: u64 = 2000;
 /// Determines which results are moved out, and the text that replaces them.
 #[derive(Clone)]
 pub struct Plan {
-    /// Results with at least this many tokens are moved out.
+    /// Results with at least this many tokens are moved out of the session.
     pub min_tokens: u64,
     /// The number of freed tokens after which no more results are moved, or `None` if there is no
     /// limit.
@@ -49,7 +49,7 @@ pub struct Offloader<'a> {
     folder: OffloadFolder,
     /// The names of the calls, which are collected if the template contains `{call}`.
     calls: Option<CallNames>,
-    /// The results that were moved out.
+    /// The results that were moved out of the session.
     pub results: Vec<OffloadedResult>,
     /// The number of tokens by which the session has become smaller.
     pub freed: u64,
@@ -68,13 +68,13 @@ pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<Pa
 /// A result that was or would be moved out. The JSON keys are those of `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OffloadedResult {
-    /// The line of the record that contains the result.
+    /// The line number of the record that contains the result.
     pub line: u64,
     /// The size of the result in tokens.
     pub tokens: u64,
-    /// The size of the file in bytes.
+    /// The size of the result's file in bytes.
     pub bytes: u64,
-    /// The path of the file.
+    /// The path of the file with the result.
     pub path: String,
     /// The id of the call that returned the result.
     #[serde(skip)]
@@ -200,7 +200,7 @@ pub struct Foreign {
 /// A text that replaces a result and refers to the file that contains it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reference {
-    /// The line of the record.
+    /// The line number of the record.
     pub line: u64,
     /// The path of the file to which the text refers.
     pub path: String,

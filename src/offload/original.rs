@@ -24,7 +24,7 @@ pub enum OriginalQuery {
 /// The reason why the original cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginalError {
-    /// The store cannot be read.
+    /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The session file that the user named cannot be read.

@@ -95,7 +95,7 @@ fn a_session_is_named_after_its_file() {
         .file("b.jsonl", CHAT)
         .args(["-s", "x", "a.jsonl", "b.jsonl"])
         .code(2)
-        .stderr("ctx-extract: -s names one session, but there are several files\n")
+        .stderr("ctx-extract: -s cannot be used with several files\n")
         .run();
 }
 

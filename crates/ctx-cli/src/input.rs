@@ -135,8 +135,8 @@ pub struct FolderArgs {
     recursive: bool,
     /// In folders, read files that match PATTERN [default: *.jsonl, *.json]
     ///
-    /// Can be repeated. A pattern without a slash is matched against the file name, a pattern with
-    /// a slash is matched against the path relative to the folder.
+    /// Can be repeated. A pattern without a slash is matched against the file name, and a pattern
+    /// with a slash against the path relative to the folder.
     #[arg(long, value_name = "PATTERN", value_parser = pattern, help_heading = "Input")]
     glob: Vec<Glob>,
 }

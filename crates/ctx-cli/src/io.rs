@@ -136,7 +136,7 @@ impl Io {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 
-    /// Prints a warning; the tool continues. `-q` silences it.
+    /// Prints a warning, unless `-q` is given. The tool continues.
     pub fn warn(&mut self, what: impl fmt::Display) {
         let kind = painted(self.colour[1], Paint::Yellow, "warning:") + " ";
         self.say(Verbosity::Normal, &kind, what);
@@ -152,7 +152,7 @@ impl Io {
         self.say(Verbosity::Debug, "", what);
     }
 
-    /// Reports the failure of one input; the tool continues with the next one.
+    /// Reports the failure of one input. The tool continues with the next input.
     pub fn report(&mut self, failure: &Failure) {
         if !failure.is_silent() {
             let tool = painted(self.colour[1], Paint::Red, &format!("{}:", self.tool));

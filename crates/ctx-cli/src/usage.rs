@@ -224,7 +224,7 @@ impl<'t> Usage<'t> {
     }
 }
 
-/// Returns the failure for flags that cannot be used together.
+/// Returns the failure for two or more flags that cannot be used together.
 fn conflict(argument: &str, prior: &[String]) -> Failure {
     let (one, others) = (flag(argument), prior.iter().map(|it| flag(it)));
     let others: Vec<&str> = others.filter(|other| *other != one).collect();

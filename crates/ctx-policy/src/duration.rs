@@ -145,7 +145,7 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     Ok(span)
 }
 
-/// Adds a number of units to a duration. Returns `None` if the result is too long.
+/// Adds a number of units to a duration. Returns `None` if the resulting duration is too long.
 fn added(span: CalendarSpan, number: u64, months: u64, millis: u64) -> Option<CalendarSpan> {
     let months = u32::try_from(number.checked_mul(months)?).ok()?;
     let time = Duration::from_millis(number.checked_mul(millis)?);

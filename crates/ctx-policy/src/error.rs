@@ -84,7 +84,7 @@ fn describe(value: &Value) -> String {
 /// A warning about something in a configuration that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
-    /// The key does not exist.
+    /// There is no setting with this key.
     #[error("unknown key {0}")]
     Unknown(String),
     /// The key belongs to another system and corresponds to no setting.

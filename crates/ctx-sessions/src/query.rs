@@ -104,7 +104,7 @@ impl Query {
                     fresh.insert(path, reading);
                 }
                 Err(error) if self.paths.contains(&path) => listed.failed.push((path, error)),
-                // The file was deleted after it was found.
+                // Ignore a file that was deleted after it was found.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => listed.unreadable.push((path, error)),
             }
@@ -124,7 +124,7 @@ impl Query {
             match content {
                 Some(Some(content)) => listed.rows.push(Row::of(&found, Some(content), options)),
                 Some(None) => listed.foreign.push(found.path),
-                // The file could not be read.
+                // Skip a file that could not be read.
                 None => {}
             }
         }

@@ -29,11 +29,12 @@ use crate::store::{LazyStore, StoreArgs};
 ///
 /// Prints one line per file: the name and ok, or the name, the line and the first problem; --all
 /// shows all problems. --due instead checks whether any trigger requires a compaction. The exit
-/// status is 1 if there is a problem, or, with --due, if nothing is due.
+/// status is 1 if there is a problem or, with --due, if nothing is due.
 ///
 /// The tool must understand the session: it needs a message, each line must be one JSON object, and
-/// the role, the type and all parts of each message must be known. Anything else is a problem,
-/// because other tools could not handle it safely. --max-bad-lines allows some bad lines.
+/// the role, the type and all parts of each message must be known. Content that the tool does not
+/// understand is a problem, because other tools could not handle it safely. --max-bad-lines allows
+/// some bad lines.
 ///
 /// A session is legal if the API of its dialect accepts it: each tool call is directly followed by
 /// its result, each result belongs to a call, no two calls in a reply have the same id, and the
@@ -44,14 +45,14 @@ use crate::store::{LazyStore, StoreArgs};
 /// In a folder, the tool checks all session files, at any depth, whose names match --glob,
 /// including hidden files. Stores are skipped, and links are not followed.
 ///
-/// --allow RULE ignores problems of a rule. The number of ignored problems is shown with -v, and as
-/// `allowed` in JSON. --list-rules lists the rules.
+/// --allow RULE ignores the problems that RULE finds. The number of ignored problems is shown with
+/// -v, and as `allowed` in JSON. --list-rules lists the rules.
 ///
 /// For an agent's own file, the tool also checks how the agent will read it. The tool finds lines
 /// without a parent, compactions that are not on the path that the agent follows, a missing header,
 /// and lines that the agent reads only in part or not at all. Anything that loses messages or makes
-/// the agent reject the file is a problem. If the agent would not send the intended context, this
-/// is reported on stderr. Harmless oddities are reported only with -v.
+/// the agent reject the file is a problem. If the agent would not send the intended context, the
+/// tool reports this on stderr. Harmless oddities are reported only with -v.
 ///
 /// A limit (--max-…) is the largest allowed value. With -q, nothing is printed to stdout, so only
 /// the exit status shows the result.

@@ -62,9 +62,9 @@ use crate::store::{StoreArgs, failure, session_id};
 /// With --batch, each line is a conversation, {"messages":[…]}. The conversations are compacted
 /// separately, on all cores. Other members of a line do not change. As a filter, the tool writes
 /// each line as soon as it is compacted; a file in place is replaced as a whole. A line that cannot
-/// be compacted is not changed. The error is reported on stderr, and the exit status is 3. Nothing
-/// is written to memory files. --json prints one object per conversation (in place, with -n, or
-/// with -o).
+/// be compacted is not changed, but the error is reported on stderr, and the exit status is 3.
+/// Nothing is written to memory files. --json prints one object per conversation (in place, with
+/// -n, or with -o).
 ///
 /// If the policy prunes only the text that is sent to the model, a filter prunes its output at the
 /// end, even if no compaction is due, and a session file is not pruned.
@@ -294,10 +294,10 @@ struct CompactArgs {
     /// Score what survives [default: true for sessions up to 64 MiB]
     ///
     /// As in ctx-score, the tool counts how many items of each class are retained, recoverable and
-    /// lost. The counts are written to the audit log, and to the keys `items_kept` and survived of
-    /// --json. Lost items are only in the snapshot. The items are those of the ledger from which
-    /// the summary is made, so the score does not measure what a reader learns from the summary, as
-    /// ctx-score --evidence does. Scoring is mostly done in a second thread.
+    /// lost. The counts are written to the audit log, and to the keys `items_kept` and survived in
+    /// the output of --json. Lost items are only in the snapshot. The items are those of the ledger
+    /// from which the summary is made, so the score does not measure what a reader learns from the
+    /// summary, as ctx-score --evidence does. Scoring is mostly done in a second thread.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", conflicts_with = "dry_run")]
     score: Option<bool>,
     /// Show what would be done and the size of the result; change nothing

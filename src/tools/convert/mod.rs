@@ -28,10 +28,10 @@ pub const TOOL: Tool = Tool {
 ///
 /// The output is the context: the messages that the agent would send if it resumed the session, in
 /// that order. Fragments of a message are joined into one message, results directly follow the
-/// reply that contains their calls, and a summary remains a summary. Texts, arguments and ids do
-/// not change. For chat, anthropic and responses, each record is a message or an item. For
+/// reply that contains their calls, and a summary remains a summary. Texts, arguments and existing
+/// ids do not change. For chat, anthropic and responses, each record is a message or an item. For
 /// claude-code, codex, gemini and pi (also `OpenClaw`), the output is a file that the agent can
-/// resume. Ids are derived from the content, so the same input gives the same bytes. Records
+/// resume. New ids are derived from the content, so the same input gives the same bytes. Records
 /// without a time get the current time.
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,

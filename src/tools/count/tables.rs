@@ -188,7 +188,7 @@ fn sent(counts: &Counts) -> (u64, u64) {
     (tokens, tokens - counted)
 }
 
-/// Returns the colour for the used share of the window.
+/// Returns a colour that shows how full the window is.
 fn fullness(tokens: u64, window: u64) -> Paint {
     match u128::from(tokens) * 100 / u128::from(window.max(1)) {
         0..60 => Paint::Green,

@@ -308,7 +308,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {
-        return Err(Failure::new("-s names one session, but there are several files"));
+        return Err(Failure::new("-s cannot be used with several files"));
     }
     let store = args.open_store(matches)?;
     if args.dry_run {

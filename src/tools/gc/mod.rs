@@ -125,9 +125,9 @@ struct Args {
     forget: bool,
     /// Compress snapshots older than N days [default: the policy's, or 1]
     ///
-    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All ctx tools read both forms. The
-    /// compressed file is checked against the hash of the snapshot before the plain file is
-    /// removed.
+    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All ctx tools read compressed and
+    /// uncompressed snapshots. The compressed file is checked against the hash of the snapshot
+    /// before the plain file is removed.
     #[arg(long, value_name = "N", conflicts_with = "mode", help_heading = "Compression")]
     pack_after_days: Option<u32>,
     /// Compress nothing

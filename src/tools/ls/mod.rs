@@ -40,7 +40,7 @@ use crate::store::StoreArgs;
 /// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
 #[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
-#[command(mut_arg("window", |arg| arg.help("Size of the window in tokens [default: the file's own, or the model's]").long_help(None)))]
+#[command(mut_arg("window", |arg| arg.help("Window in tokens [default: the file's own, or the model's]").long_help(None)))]
 struct Args {
     #[command(flatten)]
     query: Query,

@@ -59,9 +59,9 @@ struct Args {
     snapshot: Option<String>,
     /// Restore the newest snapshot that was taken before a day or time
     ///
-    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". A day means the
-    /// beginning of the day. Times are in UTC. As with "latest", snapshots that were taken for an
-    /// undo are skipped.
+    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". If TIME is a day, the
+    /// beginning of the day is meant. Times are in UTC. As with "latest", snapshots that were taken
+    /// for an undo are skipped.
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Restore the content that the last rollback or compaction replaced
@@ -216,8 +216,8 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     let before = match replaced {
         ReplaceOutcome::Same => {
             // The file may have been restored by an earlier run that was killed while it wrote its
-            // log entry. In this case, there is nothing to log, so only tidy up. Anything that
-            // cannot be removed now will be removed by a later run.
+            // log entry. If the file was already restored, there is nothing to log, so only tidy
+            // up. Anything that cannot be removed now will be removed by a later run.
             let _ = tidy_logs(store);
             return Ok(());
         }

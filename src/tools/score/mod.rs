@@ -74,9 +74,9 @@ use crate::template::filled;
 /// `A_ctx`, but only for values outside the last --window-tokens tokens of BEFORE.
 ///
 /// With --batch, each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and lines with
-/// the same number are compared. The table shows sums and mean scores; --min applies to each
-/// conversation. If a line is not a conversation, this is reported on stderr, and the exit status
-/// is 3. The store is not read.
+/// the same number are compared. With --batch, the table shows sums and mean scores, and --min
+/// applies to each conversation. If a line is not a conversation, this is reported on stderr, and
+/// the exit status is 3. The store is not read.
 ///
 /// --json prints one object; with --batch, one object per conversation and one for the whole batch.
 /// docs/json.md lists all keys.

@@ -97,8 +97,8 @@ struct Args {
     /// For each message that differs, the tool prints a sign (- removed, + added, ~ changed, >
     /// moved), the line number or numbers, the role, the size, and the first words or, for a
     /// changed message, the difference. Results, calls and records are matched by their ids, and
-    /// other messages by their beginnings. The last line shows the counts. A and B are paths if
-    /// they contain a slash or are not the names of snapshots.
+    /// other messages by their beginnings. The last line shows the number of differences of each
+    /// kind. A and B are paths if they contain a slash or are not the names of snapshots.
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
     /// With --diff, compare lines instead of messages
@@ -293,7 +293,7 @@ impl Taker<'_> {
             return Ok(ExitStatus::Done);
         }
         if self.args.session.is_some() {
-            return Err(Failure::new("-s names one session, but there are several files"));
+            return Err(Failure::new("-s cannot be used with several files"));
         }
         let mut statuses = Statuses::default();
         for path in &paths {

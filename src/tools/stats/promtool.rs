@@ -32,7 +32,7 @@ struct Family {
 /// Checks all rules. Panics at the first violation.
 #[track_caller]
 pub(super) fn check(text: &str) {
-    assert!(text.is_empty() || text.ends_with('\n'), "the last line has no end");
+    assert!(text.is_empty() || text.ends_with('\n'), "the last line has no line end");
     let (mut families, mut series) = (BTreeMap::<&str, Family>::new(), BTreeSet::new());
     let (mut helped, mut current) = ("", "");
     for line in text.lines() {
@@ -42,16 +42,17 @@ pub(super) fn check(text: &str) {
             helped = name;
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').expect("a type");
-            assert_eq!(name, helped, "TYPE without its HELP before it");
+            assert_eq!(name, helped, "TYPE is not preceded by its HELP");
             check_name(name, kind);
             let family = Family { kind: kind.to_owned(), ..Family::default() };
-            assert!(families.insert(name, family).is_none(), "{name} stands twice");
+            assert!(families.insert(name, family).is_none(), "{name} occurs twice");
             current = name;
         } else {
             let sample = sample(line);
             assert!(series.insert((sample.0.clone(), sample.1.clone())), "twice: {line}");
-            let family = families.get_mut(current).expect("a sample without a TYPE");
-            let suffix = sample.0.strip_prefix(current).expect("a sample of another family");
+            let family = families.get_mut(current).expect("the sample has no TYPE");
+            let suffix =
+                sample.0.strip_prefix(current).expect("the sample belongs to another family");
             let is_fit = match family.kind.as_str() {
                 "histogram" => ["_bucket", "_sum", "_count"].contains(&suffix),
                 _ => suffix.is_empty(),

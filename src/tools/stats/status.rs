@@ -85,7 +85,8 @@ impl StoredHistory {
         Self::of(entries, own, store)
     }
 
-    /// Returns the history of a session. `entries` are its snapshots, and `own` is its id.
+    /// Returns the history of a session. `entries` are the session's snapshots, and `own` is the
+    /// session's id.
     pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self> {
         let sessions = entries.iter().map(|entry| entry.id.session.clone());
         let sessions: BTreeSet<SessionId> = sessions.chain([own]).collect();

@@ -25,7 +25,7 @@ pub struct Item {
     pub kind: ContentKind,
     /// For a call or its result, the name of the call; empty for other parts.
     pub call: String,
-    /// The line of the message that contains the part.
+    /// The line number of the message that contains the part.
     pub line: u64,
     /// The tokens of the part.
     pub tokens: u64,
@@ -122,7 +122,7 @@ pub struct Group {
     pub call: String,
     /// The number of results, and their tokens before and after pruning.
     pub sum: Sum,
-    /// The line of the first result.
+    /// The line number of the first result.
     pub line: u64,
 }
 

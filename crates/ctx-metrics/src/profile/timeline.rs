@@ -181,9 +181,9 @@ const MOST_KEPT: usize = 100;
 /// The size of the context after a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The number of the record on the curve, from 1.
+    /// The position of the record on the curve, from 1.
     pub at: u64,
-    /// The line of the record in its session.
+    /// The line number of the record in the session.
     pub line: u64,
     /// The time of the record, if it has one.
     pub time: Option<DateTime<Utc>>,

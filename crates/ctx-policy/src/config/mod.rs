@@ -23,7 +23,7 @@ pub struct Config {
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,
-    /// Warnings about keys without effect.
+    /// Warnings about keys that have no effect.
     pub warnings: Vec<Warning>,
 }
 

@@ -104,7 +104,7 @@ fn newest_score(
     scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
 }
 
-/// Scores the result of a compaction. Messages that were added later are ignored.
+/// Scores the result of a compaction, ignoring messages that were added later.
 fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
     let before = compaction.before.as_ref()?;
     let bytes_before = before.meta.as_ref().ok()?.bytes;
