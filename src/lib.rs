@@ -20,7 +20,8 @@ pub mod args {
     pub mod policy;
 }
 
-/// One module per tool: `Args` (the command line) → `Plan` (its meaning) → `run`.
+/// One module per tool. `Args` is the command line, `Plan` the meaning of the command line, and
+/// `run` executes the plan.
 pub mod tools {
     pub mod check;
     pub mod compact;

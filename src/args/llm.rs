@@ -83,9 +83,9 @@ pub struct LlmArgs {
     ///
     /// The prompt synapse asks for eight sections, and sanbot for four. The prompt default asks for
     /// headings in the language of the user's messages. A file must contain {{transcript}}, and may
-    /// contain {{earlier}}, {{instructions}} and {{target}}. If no flag sets the length of the
-    /// summary in tokens, a file may set it in its first line, for example as <!-- target: 500 -->
-    /// [default: default, or the policy's]
+    /// contain {{earlier}}, {{instructions}} and {{target}}. The first line of a file may set the
+    /// length of the summary in tokens, for example as <!-- target: 500 -->, which is used if no
+    /// flag sets the length [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
     /// What the summary should stress

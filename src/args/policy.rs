@@ -16,7 +16,7 @@ const DEFAULT: &str = "default";
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
-    /// Use this policy; ctx-compact --show-preset NAME prints it
+    /// Use this policy; ctx-compact --show-preset NAME prints a policy
     #[arg(long, value_name = "NAME", env = "CTX_PRESET", hide_env_values = true)]
     preset: Option<String>,
     /// Read the policy from FILE: TOML, or the JSON of another system

@@ -277,7 +277,7 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    /// Claims the file for a replacement, and opens the bytes that it has now.
+    /// Claims the file for a replacement, and opens the current bytes of the file.
     fn claim(&self) -> Result<(Replacement<'_>, FixedFile)> {
         let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;

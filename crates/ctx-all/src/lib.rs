@@ -23,7 +23,8 @@ pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     tools().into_iter().find(|tool| name == tool.name)
 }
 
-/// Returns the full name of a tool. `word` is its name with or without the prefix `ctx-`.
+/// Returns the full name of a tool. `word` is the name of the tool, with or without the prefix
+/// `ctx-`.
 pub fn named(word: &OsStr) -> Option<&'static str> {
     let word = word.to_str()?;
     let mut names = tools().into_iter().map(|tool| tool.name);

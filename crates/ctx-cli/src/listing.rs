@@ -18,8 +18,8 @@ pub struct Listing {
 pub type Cell = (String, Option<Paint>);
 
 impl Listing {
-    /// Creates a table that has only a heading: the names of the columns, separated by `|`. A `>`
-    /// before its name makes a column right-aligned, as is usual for numbers.
+    /// Creates a table that has only a heading: the names of the columns, separated by `|`. A
+    /// column whose name begins with `>` is right-aligned, as is usual for numbers.
     pub fn new(heading: &str) -> Self {
         let column = |name: &str| {
             let text = name.trim_start_matches('>');

@@ -151,12 +151,13 @@ impl Step {
     }
 }
 
-/// The result of comparing one trigger with a session. No key of its JSON is ever removed.
+/// The result of comparing one trigger with a session. The JSON keys of a reading are never
+/// removed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reading {
     /// The trigger.
     pub trigger: Trigger,
-    /// The measured value. For [`Trigger::Overflow`], it is 1 or 0.
+    /// The measured value. For [`Trigger::Overflow`], the value is 1 or 0.
     pub value: u64,
     /// The largest value that is still allowed.
     pub limit: u64,
@@ -257,7 +258,8 @@ impl Triggers {
     }
 
     fn step(&self, value: u64, limit: u64) -> Step {
-        // The limit of the overflow trigger is 0. Reaching it means that there was no overflow.
+        // The limit of the overflow trigger is 0. A value that only reaches 0 means that there was
+        // no overflow.
         let at_limit = self.at_limit && limit > 0;
         if value > limit || at_limit && value == limit {
             return Step::Compact;

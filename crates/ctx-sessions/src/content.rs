@@ -230,7 +230,7 @@ fn not_empty(text: Cow<'_, str>) -> Option<String> {
 /// The maximum number of characters in a title.
 const TITLE: usize = 160;
 
-/// Returns the beginning of `text` as one line, or `None` if it is empty.
+/// Returns the beginning of `text` as one line, or `None` if `text` is empty.
 fn one_line(text: &str) -> Option<String> {
     let line = ctx_text::one_line(text);
     let begin = first_chars(&line, TITLE);

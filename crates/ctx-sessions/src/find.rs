@@ -183,7 +183,7 @@ impl Finder {
 const TIME_STEP: Duration = Duration::from_secs(2);
 
 /// The size, times and inode number of a file. As long as the mark of a file is the same, the
-/// content has not changed.
+/// content of the file has not changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
@@ -304,7 +304,7 @@ pub(crate) fn is_session_name(path: &Path) -> bool {
     name.ends_with(b".jsonl") || is_document || is_packed(path)
 }
 
-/// Returns true if the file is compressed with zstd. Codex compresses its old sessions in this way.
+/// Returns true if the file is compressed with zstd, as old sessions of Codex are.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".jsonl.zst")
@@ -322,7 +322,8 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
 }
 
-/// Returns the folder of a project. The Gemini CLI stores it in a file next to the folder `chats`.
+/// Returns the folder of a project, which the Gemini CLI stores in a file next to the folder
+/// `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;

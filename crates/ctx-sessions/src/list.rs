@@ -109,9 +109,9 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// Returns the size of the window and the step that `triggers` require. The window is `None` if it
-/// is unknown, and the step is `None` if it depends on an unknown window. A window set in the
-/// triggers takes precedence over the window of the session.
+/// Returns the size of the window and the step that `triggers` require. An unknown window is
+/// `None`, and a step that depends on an unknown window is `None`. A window set in the triggers
+/// takes precedence over the window of the session.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };

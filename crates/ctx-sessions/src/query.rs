@@ -17,7 +17,7 @@ use crate::list::{Row, RowOptions, sort};
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Query {
-    /// Session files, or folders of them [default: the folders of all agents]
+    /// Session files or folders to list [default: the folders of all agents]
     #[cfg_attr(feature = "clap", arg(value_name = "PATH"))]
     pub paths: Vec<PathBuf>,
     /// List only sessions of this agent or dialect (can be repeated)

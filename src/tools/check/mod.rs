@@ -183,7 +183,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let operands = args.folders.operands(&args.files, walk(true))?;
     let paths = &operands.paths;
     let target = args.output.report(paths)?;
-    // If neither --due, JSON output nor a limit requires it, the messages need not be decoded.
+    // Decode the messages only if --due, JSON output or a limit requires it.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
         counting.report(io);

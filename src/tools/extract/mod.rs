@@ -36,7 +36,7 @@ pub const TOOL: Tool = Tool {
 
 /// Extract decisions, facts, preferences and tool runs from a session
 ///
-/// Prints the items as JSON lines. With --into, merges them into memory files and writes the
+/// Prints the items as JSON lines. With --into, merges the items into memory files and writes the
 /// session to stdout unchanged. The last record is written only after the merge, so that the next
 /// tool in a pipeline notices a failure. The daily log, DIR/daily/DATE.md (in UTC), lists the new
 /// items.

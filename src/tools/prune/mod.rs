@@ -225,7 +225,7 @@ struct PruneFlags {
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Change nothing in or after the last N assistant messages
+    /// Protect the last N assistant messages and what follows
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", help_heading = "What is kept")]
     protect_last: u64,
     /// Change only results of tools that match GLOB (can be repeated)
@@ -293,7 +293,7 @@ impl PruneFlags {
         Ok(options)
     }
 
-    /// Returns the rule for trimming, which any of its flags turns on.
+    /// Returns the rule for trimming, if it is turned on by any flag about trimming.
     fn trim(&self) -> Result<Option<Trim>> {
         /// A share of this number is a whole number, because shares have six decimals.
         const WHOLE: u64 = 1_000_000;

@@ -118,7 +118,7 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
     Ok(places.packages.join(format!("{name}.tar.gz")))
 }
 
-/// Makes the Debian package. `crates/ctx-all/Cargo.toml` lists its files.
+/// Makes the Debian package, whose files are listed in `crates/ctx-all/Cargo.toml`.
 pub(super) fn deb(
     places: &Places<'_>,
     target: Option<&str>,

@@ -89,7 +89,7 @@ impl Progress {
     }
 
     /// Returns a reader that counts the bytes read from a file or stdin. With several files, no
-    /// total size is shown, because it would require examining all files first.
+    /// total size is shown, because all files would have to be examined first.
     pub(crate) fn over(
         &self,
         name: &str,
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!((what.as_str(), share, figures.as_str()), ("asking the model", None, "14 s"));
     }
 
-    /// For several files, the line shows how many are done, regardless of their sizes.
+    /// For several files, the line shows the number of finished files, regardless of file sizes.
     #[test]
     fn files_are_told_by_their_number() {
         let counts = Counts::new("ctx-x");

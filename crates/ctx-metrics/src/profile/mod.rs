@@ -249,7 +249,7 @@ impl Walk {
         let counted = count(&self.counter, &message, text);
         let mut before = None;
         // Only an agent's log still contains the messages that were replaced by a summary. In a
-        // plain list of messages, they no longer exist.
+        // plain list of messages, replaced messages no longer exist.
         if is_summary && record.presence.is_some() {
             before = Some(self.context);
             self.context = if is_inside { self.inside } else { primed() };
