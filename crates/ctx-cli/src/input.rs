@@ -153,8 +153,8 @@ pub struct Walk {
 /// The files to read, in the order of the operands. The files of a folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files to read. Folders that could not be read are also in this list, at their place in
-    /// the order.
+    /// The files to read. Folders that could not be read are also in `paths`, at their place in the
+    /// order.
     pub paths: Vec<PathBuf>,
     /// The error for each folder or file that could not be read.
     failed: HashMap<PathBuf, Failure>,

@@ -46,7 +46,7 @@ pub struct FixedSpan(pub Duration);
 /// A duration that may include calendar months and years, which have no fixed number of days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CalendarSpan {
-    /// Whole months; a year counts as twelve.
+    /// The number of months, where a year counts as twelve.
     pub months: u32,
     /// The part of the duration that is not in months.
     pub time: Duration,
@@ -63,7 +63,7 @@ pub enum DurationError {
     /// The duration is too long to be represented.
     #[error("too long")]
     TooLong,
-    /// A month or a year was given where a fixed length is needed.
+    /// The duration contains months or years, but a fixed length is needed.
     #[error("months and years have no fixed length; write days, for example 30d")]
     NotFixed,
     /// `m` was given where both minutes and months are plausible.

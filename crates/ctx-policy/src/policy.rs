@@ -118,11 +118,11 @@ impl Policy {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum Mode {
-    /// Summarize older messages, but prune nothing
+    /// Summarize older messages, but do not prune
     SummaryOnly,
     /// Summarize older messages, and prune as `prune.when` says
     SummaryPlusPrune,
-    /// Prune, but summarize nothing
+    /// Prune, but do not summarize
     PruneOnly,
 }
 

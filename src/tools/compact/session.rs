@@ -58,8 +58,8 @@ pub(super) fn in_place(
     Ok(done)
 }
 
-/// Warns about files that a run left over. Fails if something could not be recorded after the
-/// compaction.
+/// Warns about files that a run left over. Fails if the summary could not be stored or the
+/// compaction could not be logged.
 pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     if let Some(retained) = &done.retained {
         warn_retained(retained, io);

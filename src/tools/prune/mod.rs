@@ -295,7 +295,7 @@ impl PruneFlags {
 
     /// Returns the rule for trimming, if it is turned on by any flag about trimming.
     fn trim(&self) -> Result<Option<Trim>> {
-        /// A share of this number is a whole number, because shares have six decimals.
+        /// Any share of a million is a whole number, because shares have six decimals.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim
             || self.max_chars.or(self.rescue_lines).is_some()

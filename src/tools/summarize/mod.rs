@@ -36,8 +36,8 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// earlier summary among the old records becomes part of the new summary. Nothing is written until
 /// the whole input is read and the output is checked.
 ///
-/// With --budget, the tool reads any session and itself decides which records are old. The --keep
-/// flags require --budget and set a minimum.
+/// With --budget, the tool reads any session and decides for itself which records are old. The
+/// --keep flags require --budget and set a minimum.
 ///
 /// The method `extractive` quotes what is most likely to be needed later. The method `rule` counts
 /// user messages and tool calls, and quotes the latest topics. The method `llm` asks a model, but
@@ -65,7 +65,7 @@ struct Args {
     summary_tokens: Option<u64>,
     /// Make the whole output at most N tokens; needs no ctx-split
     ///
-    /// The tool itself decides which records are old, and ignores the zones in the input. The
+    /// The tool decides for itself which records are old, and ignores the zones in the input. The
     /// latest messages are kept, with long tool results shortened, as long as this preserves more
     /// than a summary of them. The tool fails if the records that must be kept do not fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
