@@ -91,7 +91,7 @@ impl Failure {
         self.status
     }
 
-    /// Returns true if nothing is to be reported because the reader of stdout exited.
+    /// Returns true if there is nothing to report, because the reader of stdout exited.
     pub fn is_silent(&self) -> bool {
         self.status == ExitStatus::Done
     }

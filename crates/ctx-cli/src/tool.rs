@@ -36,7 +36,7 @@ pub struct Tool {
     /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
     /// The long names of the flags that most people need, separated by spaces. `-h` shows only
-    /// these flags, and every other list of flags begins with them, in this order. In a tool with
+    /// these flags, and every other list of flags begins with them, in this order. If the tool has
     /// subcommands, the list is for all subcommands.
     pub first: &'static str,
     /// The [`Page`], in TOML.

@@ -138,8 +138,8 @@ impl Tally {
 
     fn compaction(&mut self, event: &Event) {
         let outcome = event.outcome.as_deref().and_then(|word| Outcome::from_str(word).ok());
-        // Older versions of the tools did not record outcomes. In these versions, every completed
-        // compaction made the session smaller.
+        // Older versions of the tools did not record outcomes, but completed a compaction only if
+        // it made the session smaller.
         let is_done = event.phase == "done";
         let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::as_str);
         if let Some(session) = &event.session {

@@ -39,7 +39,7 @@ pub(super) fn session_file<'a>(
     }
 }
 
-/// Compacts the file. In a dry run, only previews the result.
+/// Compacts the file, or only previews the result if this is a dry run.
 pub(super) fn in_place(
     args: &Args,
     setup: &Setup,
@@ -71,7 +71,7 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     }
 }
 
-/// Opens the input and the destination. In a preview, neither is changed.
+/// Opens the input and the destination, which a preview does not change.
 pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,

@@ -257,7 +257,7 @@ impl Args {
     }
 }
 
-/// Returns true if nothing is to be printed to stdout.
+/// Returns true if nothing should be printed to stdout.
 fn is_silent(io: &Io) -> bool {
     io.verbosity() == Verbosity::Quiet
 }

@@ -305,7 +305,7 @@ fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Res
     output.deliver(write, first)
 }
 
-/// Applies `change` to all records. In a dry run, no new session is made.
+/// Applies `change` to all records. A dry run makes no new session.
 fn pass<'a, C: Change>(
     args: &Args,
     plan: &Plan<'_>,

@@ -204,8 +204,7 @@ struct HoldReport {
     dry_run: bool,
 }
 
-/// Holds or releases a snapshot. In a dry run, only reports which snapshot would be held or
-/// released.
+/// Holds or releases a snapshot. A dry run only reports which snapshot would be held or released.
 fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let id = if args.dry_run {

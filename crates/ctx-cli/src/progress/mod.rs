@@ -276,7 +276,8 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// The time after which the progress line appears. In a shorter run, nobody could read the line.
+/// The time after which the progress line appears. Shorter runs would end before anyone could read
+/// the line.
 const DELAY: Duration = Duration::from_secs(1);
 /// The time between two updates of the line.
 const TICK: Duration = Duration::from_millis(100);

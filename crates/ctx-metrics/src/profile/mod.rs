@@ -248,8 +248,8 @@ impl Walk {
         let text = ContentKind::of_text(outline.role, is_summary);
         let counted = count(&self.counter, &message, text);
         let mut before = None;
-        // Only an agent's log still contains the messages that were replaced by a summary. In a
-        // plain list of messages, replaced messages no longer exist.
+        // Only an agent's log still contains the messages that were replaced by a summary. A plain
+        // list of messages no longer contains replaced messages.
         if is_summary && record.presence.is_some() {
             before = Some(self.context);
             self.context = if is_inside { self.inside } else { primed() };
