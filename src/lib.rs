@@ -1,4 +1,4 @@
-//! The tools: one module each, and the table that lists them.
+//! The tools, each in a module of its own, and the table that lists the tools.
 //!
 //! Man pages, completions and the tests of conventions cover all [`TOOLS`]. The source of each
 //! binary refers only to its own tool, so that only the necessary code is linked.

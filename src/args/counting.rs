@@ -55,7 +55,7 @@ impl CountingArgs {
 }
 
 impl Counting {
-    /// Returns true if the encoding is exactly that of the named model.
+    /// Returns true if the encoding is exactly the encoding of the named model.
     pub fn is_exact(&self) -> bool {
         self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }

@@ -394,9 +394,9 @@ struct ExtractionThread {
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// The number of messages that are sent to the extraction thread at a time.
+/// The number of messages in a portion, which are sent to the extraction thread together.
 const PORTION: usize = 16;
-/// The number of portions that may be waiting for the extraction thread.
+/// The maximum number of portions of messages that may wait for the extraction thread.
 const WAITING: usize = 4;
 
 /// The maximum number of distinct items that are kept for one session. If a session has more items,

@@ -190,21 +190,21 @@ fn raw_stdout() -> Box<dyn Write + Send> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {
-    /// Failures and removals.
+    /// For failures and removals.
     Red = 31,
-    /// Additions.
+    /// For additions.
     Green = 32,
-    /// Warnings.
+    /// For warnings.
     Yellow = 33,
-    /// The first of several kinds of items.
+    /// For the first kind of items in a table or chart.
     Blue = 34,
-    /// The second kind of items.
+    /// For the second kind of items in a table or chart.
     Magenta = 35,
-    /// The third kind of items.
+    /// For the third kind of items in a table or chart.
     Cyan = 36,
-    /// Headings and sums.
+    /// For headings and sums.
     Bold = 1,
-    /// Less important text.
+    /// For less important text.
     Dim = 2,
 }
 

@@ -118,7 +118,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let mut kept: Vec<Cell> = Vec::new();
     for (text, colour) in pieces {
         let left = most - width(&kept);
-        // The `…` takes up a column.
+        // The `…` that marks the cut takes up a column.
         if text.width() >= left {
             kept.push((cut_to_width(&(text + "  "), left), colour));
             break;

@@ -98,7 +98,7 @@ impl Statuses {
 }
 
 /// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). Calls `print` for each
-/// result, then reports the failures. Returns the results and the exit status.
+/// result, then reports the failures. Returns the results of `work`, and the exit status.
 pub fn of_each<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,

@@ -39,9 +39,9 @@ pub(super) fn of(
     text
 }
 
-/// Returns the table of the files, with a total if there are several. The columns are `messages
-/// tokens bytes [share] name`, or `tokens name` for plain text. The share is included if the window
-/// is known.
+/// Returns the table of the files, with a total if there are several files. The columns are
+/// `messages tokens bytes [share] name`, or `tokens name` for plain text. The share is included if
+/// the window is known.
 fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
     let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };
