@@ -26,7 +26,9 @@ pub struct ReadArgs {
     /// Read each line as a conversation: {"messages":[…]}
     #[arg(long)]
     pub batch: bool,
-    /// How to treat lines that are not JSON objects
+    /// How to treat invalid lines
+    ///
+    /// A line is invalid if it is not a JSON object.
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub invalid: Invalid,
 }

@@ -52,12 +52,12 @@ fn a_change_that_cannot_be_told_is_no_failure_without_a_change() {
         ("ctx-snapshot", "-s demo", SESSION, " is taken\n"),
         ("ctx-snapshot", "--hold 1", "/dev/null", "-0001 is held\n"),
         ("ctx-snapshot", "--release 1", "/dev/null", "-0001 is released\n"),
-        ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " is removed\n"),
+        ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " was removed\n"),
         ("ctx-gc", "--undelete 1", "/dev/null", "-0001 was restored\n"),
-        ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " is removed\n"),
-        ("ctx-gc", "--purge", "/dev/null", " is removed\n"),
+        ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " was removed\n"),
+        ("ctx-gc", "--purge", "/dev/null", " was removed\n"),
         ("ctx-gc", "--purge", "/dev/null", ""),
-        ("ctx-gc", "--forget -s demo", "/dev/null", " is removed\n"),
+        ("ctx-gc", "--forget -s demo", "/dev/null", " was removed\n"),
         ("ctx-compact", "--keep-turns 3 --force s.jsonl", "/dev/null", "s.jsonl is compacted\n"),
     ] {
         let (code, said) = say(done.dir(), (tool, args, stdin));

@@ -140,7 +140,7 @@ fn the_manual_has_all() {
     let man = page("ctx-compact");
     for text in [
         "CTX_PRESET",
-        "The model is asked again if it gives no usable answer",
+        "The model is asked again if it gives no usable response",
         "The units are w, d, h, min (or m), s and ms",
         "ctx\\-compact \\-\\-batch \\-\\-tag\\-failed \\-\\-budget 8000",
         "\no200k_harmony\n",

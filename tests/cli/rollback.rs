@@ -131,7 +131,7 @@ fn a_file_has_the_session_that_it_was_saved_as() {
     rollback(done.dir())
         .args(["-n", "--snapshot", "latest", "s.jsonl"])
         .stdout(format!(
-            "would restore {id} onto s.jsonl: 1 message, 1 line, {} bytes\n",
+            "would restore {id} to s.jsonl: 1 message, 1 line, {} bytes\n",
             OLD.len()
         ))
         .run();
@@ -268,7 +268,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     append(&path, LATER);
     let bytes = LATER.len();
     let plan = format!(
-        "would restore {id} onto s.jsonl: 1 message, 2 lines, {} bytes\n\
+        "would restore {id} to s.jsonl: 1 message, 2 lines, {} bytes\n\
          1 line, {bytes} bytes that were appended since {id} would be removed; a new snapshot would keep them\n",
         AGENTS.len()
     );
