@@ -130,10 +130,7 @@ fn a_file_has_the_session_that_it_was_saved_as() {
     fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
     rollback(done.dir())
         .args(["-n", "--snapshot", "latest", "s.jsonl"])
-        .stdout(format!(
-            "would restore {id} to s.jsonl: 1 message, 1 line, {} bytes\n",
-            OLD.len()
-        ))
+        .stdout(format!("would restore {id} to s.jsonl: 1 message, 1 line, {} bytes\n", OLD.len()))
         .run();
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
     rollback(done.dir()).args(["--snapshot", "latest", "s.jsonl"]).run();

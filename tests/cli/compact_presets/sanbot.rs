@@ -122,7 +122,8 @@ fn without_a_good_answer_it_is_the_rule_summary() {
     }
     // The answer is longer than the messages that it summarizes.
     let server = Server::new([said(&long)]);
-    let case = call("sanbot", session.as_str()).stderr_has("longer than the messages that it replaces");
+    let case =
+        call("sanbot", session.as_str()).stderr_has("longer than the messages that it replaces");
     let ran = run(asking(&server, case));
     ran.is("compacted");
     assert!(ran.summary().1.starts_with("## 会话摘要"));
