@@ -1,6 +1,6 @@
 //! Finds signed reasoning that a change to the session invalidates. Newer models bind each block of
-//! reasoning to all messages before the block. If a message before a block changes, the API rejects
-//! or drops the block.
+//! reasoning to all messages before it. If any of those messages changes, the API rejects or drops
+//! the block.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(crate) struct BoundReasoning {
     pub(crate) changed: bool,
     blocks: usize,
     first_line: u64,
-    /// The current model, if it is known from the session.
+    /// The current model, if the session names it.
     model: Option<String>,
     models: BTreeSet<Option<String>>,
 }

@@ -1,5 +1,5 @@
 //! Converts a session into another dialect. No converted record is written until the whole session
-//! has been read, so that all losses are known beforehand.
+//! has been read, so all losses are known by then.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -83,7 +83,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// Returns the JSON report on the session `name`, whose conversion was written to `output`.
+    /// Returns the JSON report on the session `name`, which was converted and written to `output`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> ConversionJson<'a> {
         let losses =
             self.report.losses.iter().map(|loss| LossJson { loss, lost: loss.kind.is_loss() });

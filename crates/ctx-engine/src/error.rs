@@ -1,4 +1,4 @@
-//! The errors with which a pass can fail.
+//! The errors that a pass can return.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::allocate::TooSmall;
 /// The result of most functions in this crate.
 pub type Result<T, E = PassError> = std::result::Result<T, E>;
 
-/// The error with which a pass failed, and the lines that it is about.
+/// The error that a pass returned, and the lines that it is about.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
@@ -39,10 +39,10 @@ pub enum ErrorKind {
     /// A line is bad, and the caller does not accept bad lines.
     #[error("{0}")]
     BadLine(String),
-    /// A line of a batch is not a conversation.
+    /// A line in a batch is not a conversation.
     #[error("{0}: not a conversation")]
     NoConversation(String),
-    /// One of the two batches to compare has fewer lines than the other.
+    /// Of two batches that are compared, one has fewer lines than the other.
     #[error("there is no line {0}")]
     NoSuchLine(u64),
     /// The dialect of the session is unknown, so the operation is not possible.
@@ -61,7 +61,7 @@ pub enum ErrorKind {
     Unread {
         /// The part that is not understood.
         unread: Unread,
-        /// The format that the part probably has.
+        /// The format that the part is probably in.
         foreign: Option<Foreign>,
         /// The operation that is not possible.
         done: &'static str,
@@ -87,7 +87,7 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The agent would not read the intended context from the result.
+    /// From the result, the agent would not read the intended context.
     #[error(
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
@@ -136,7 +136,7 @@ pub enum ErrorKind {
     /// Zones are required, but no record has a tag with a zone.
     #[error("no record has a zone")]
     NoZones,
-    /// The zones in the tag of a batch record do not match its messages.
+    /// The zones in a batch record's tag do not match its messages.
     #[error("the zones in the tag do not match the messages")]
     OtherZones,
     /// The stream ended before its announced end.
@@ -145,7 +145,7 @@ pub enum ErrorKind {
     /// The records that must stay exceed the budget.
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
-    /// A recorded answer of a model cannot be used.
+    /// A model's recorded answer cannot be used.
     #[error(transparent)]
     Tape(#[from] TapeError),
     /// The model gave no usable answer, and no other summary is allowed.
@@ -154,7 +154,7 @@ pub enum ErrorKind {
     /// The model's summary failed its check, and no other summary is allowed.
     #[error("{0}")]
     FailedCheck(String),
-    /// A step failed that the caller performs for the pass.
+    /// A step that the caller performs for the pass has failed.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
     /// The session cannot be scored because its dialect is unknown.
@@ -170,7 +170,7 @@ pub enum ErrorKind {
     /// such losses.
     #[error("the whole session cannot be expressed in the other format")]
     NotCarried,
-    /// A compaction of an agent's own file cannot be expressed in the agent's format.
+    /// The compaction of an agent's own file cannot be expressed in the agent's format.
     #[error(transparent)]
     Words(#[from] CompactionError),
     /// The agent would not read the new lines as intended.
@@ -181,7 +181,7 @@ pub enum ErrorKind {
 /// The reason why a file of questions cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamError {
-    /// The file does not have the structure of a file of questions.
+    /// The file is not structured like a file of questions.
     #[error("not a file of questions: {0}")]
     Shape(serde_json::Error),
     /// The file has no questions.
@@ -190,18 +190,18 @@ pub enum ExamError {
     /// A question has no evidence, or one of its groups of evidence is empty.
     #[error("question {0}: no evidence, or an empty group of evidence")]
     NoEvidence(String),
-    /// A quote contains no word, so it would match any text.
+    /// A quote contains no words, so it would match any text.
     #[error("question {id}: no word in the quote {quote:?}")]
     NoWord {
         /// The id of the question.
         id: String,
-        /// The quote as it is in the file.
+        /// The quote as it appears in the file.
         quote: String,
     },
 }
 
-/// Returns the dialect, or an error if records of its sessions may not be changed, removed or
-/// added. `line` is the line to name in the error if the dialect is unknown.
+/// Returns the dialect, or an error if records may not be changed, removed or added in its
+/// sessions. `line` is the line to name in the error if the dialect is unknown.
 pub(crate) fn rewritable(
     dialect: Option<&'static dyn Dialect>,
     done: &'static str,
@@ -228,7 +228,7 @@ impl From<ConvertError> for ErrorKind {
 }
 
 impl ErrorKind {
-    /// Adds the line that caused the error.
+    /// Adds the line where the error occurred.
     #[must_use]
     pub fn at(self, line: u64) -> PassError {
         PassError::from(self).at(line)
@@ -245,15 +245,15 @@ fn seems(foreign: Option<Foreign>) -> String {
 }
 
 impl PassError {
-    /// Adds the line of the record that caused the error.
+    /// Adds the line of the record where the error occurred.
     #[must_use]
     pub fn at(mut self, line: u64) -> Self {
         self.lines.insert(0, line);
         self
     }
 
-    /// If the error is that the dialect is unknown but the format was recognized, replaces it with
-    /// an error that names the format.
+    /// If the dialect is unknown but the format was recognized, replaces the error with one that
+    /// names the format.
     #[must_use]
     pub fn named(self, foreign: Option<Foreign>) -> Self {
         let done = match &self.kind {
@@ -273,7 +273,7 @@ impl PassError {
         ErrorKind::Temporary(error).into()
     }
 
-    /// Creates an error from the failure of a step that the caller performs.
+    /// Creates an error from a failed step that the caller performs.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }

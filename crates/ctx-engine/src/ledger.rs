@@ -1,6 +1,6 @@
 //! Builds the ledger of a session while its messages are read. Long sessions are processed on
-//! several threads, because finding the items of a message takes longer than everything else that
-//! is done with its record.
+//! several threads, because finding the items in a message takes longer than all other work on its
+//! record.
 
 use ctx_format::{Message, Zone};
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
@@ -10,7 +10,7 @@ use crate::parallel::{InTurn, Work};
 /// Builds a ledger from messages, which are added in order.
 #[derive(Default)]
 pub struct LedgerReader {
-    /// The ledger, which is used only until threads have been started.
+    /// The ledger. It is used only until threads have been started.
     ledger: Ledger,
     /// The total length, in bytes, of the records that have been added to `ledger`.
     bytes: usize,
@@ -18,7 +18,7 @@ pub struct LedgerReader {
     calls: OpenCalls,
 }
 
-/// A message or earlier summary whose items a thread has to find.
+/// A message or earlier summary in which a thread has to find the items.
 enum Entry {
     /// A message, with its line in the session and its zone.
     Message(u64, Message<'static>, Zone),
@@ -26,7 +26,7 @@ enum Entry {
     Earlier(String),
 }
 
-/// Finds the items in portions of messages, on worker threads.
+/// Finds items on worker threads, one portion of messages at a time.
 struct Reader;
 
 impl Work for Reader {
@@ -49,7 +49,7 @@ impl Work for Reader {
     }
 }
 
-/// The number of bytes of records above which threads save more time than they cost.
+/// The number of record bytes above which threads save more time than they cost.
 const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {
@@ -89,7 +89,7 @@ mod tests {
 
     use super::{LedgerReader, MANY_BYTES};
 
-    /// Returns the items found in this many requests, and whether threads were used.
+    /// Returns the items found in a session with this many requests, and whether threads were used.
     fn items(requests: usize, filler: usize) -> (Vec<String>, bool) {
         let mut reader = LedgerReader::default();
         for number in 0..requests {

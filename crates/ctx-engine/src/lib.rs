@@ -2,9 +2,9 @@
 //!
 //! An operation reads the records one by one, makes its decisions, and returns either a complete
 //! and checked new session or an error. Nothing is written until the new session is complete.
-//! Everything else that an operation has to report is returned in [`Notes`]. This crate does not
-//! print anything, and it reads neither the environment nor the clock. The crate does not depend on
-//! the tools, which only wrap its operations. A compaction combines several operations.
+//! Everything else that an operation reports is in [`Notes`]. This crate does not print anything,
+//! and it reads neither the environment nor the clock. The crate does not depend on the tools,
+//! which merely wrap its operations. A compaction combines several operations.
 
 mod allocate;
 mod bound_reasoning;

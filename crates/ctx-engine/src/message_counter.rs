@@ -1,9 +1,9 @@
 //! Counts the tokens that a model charges for messages.
 //!
 //! Overhead is counted according to OpenAI's cookbook, "How to count tokens with tiktoken"
-//! (`num_tokens_from_messages`). There are 3 tokens per message plus those of its role, 1 token per
-//! name plus those of the name, and 3 tokens per conversation, which prime the reply. The cookbook
-//! does not cover the following cases, for which we use our own rules:
+//! (`num_tokens_from_messages`). A message costs 3 tokens plus those in its role, a name costs 1
+//! token plus those in the name, and each conversation costs 3 tokens that prime the reply. The
+//! cookbook does not cover the following cases, for which we use our own rules:
 //!
 //! - a call is counted by its name and by its arguments as written; its id and the surrounding JSON
 //!   are not counted;
@@ -16,8 +16,8 @@
 //! - a part of an unknown kind is counted by its JSON text; long base64 in that text is counted
 //!   like a signature, because APIs return encrypted reasoning in this form.
 //!
-//! A record does not say to which API an image will be sent, so the form of the image decides whose
-//! rule applies:
+//! A record does not say to which API an image will be sent, so the rule depends on the form of the
+//! image:
 //! - Anthropic (`image`): 1 token for each patch of 28 by 28 pixels; an image is scaled down if an
 //!   edge exceeds 1,568 pixels or there are more than 1,568 patches
 //!   (platform.claude.com/docs/en/build-with-claude/vision; the newest models take up to 4,784);
@@ -48,17 +48,17 @@ pub const PER_NAME: u64 = 1;
 /// The number of tokens that prime the model's reply, which are counted once per conversation.
 pub const PRIMING: u64 = 3;
 
-/// The estimated number of tokens for an image of unknown size, for audio, or for a document.
+/// The estimated number of tokens in an image of unknown size, audio, or a document.
 const PER_MEDIA: u64 = 1_000;
 
 /// The number of characters per token in signatures and encrypted text. Claude charges one token
-/// for 5.0 characters, and about 1.2 of Claude's tokens correspond to one of ours (docs/tokens.md).
+/// per 5.0 characters, and about 1.2 of Claude's tokens correspond to one of ours (docs/tokens.md).
 pub const SEALED: u64 = 6;
 
-/// The minimum length of a string of base64 that is not counted as text, in characters.
+/// Base64 strings of at least this many characters are not counted as text.
 const LEAST_BASE64: usize = 256;
 
-/// A number for each kind of content, such as the number of tokens or of parts of this kind.
+/// A number for each kind of content, such as its number of tokens or parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByKind {
     /// Text and refusals.
@@ -67,7 +67,7 @@ pub struct ByKind {
     pub reasoning: u64,
     /// Tool calls: names and arguments.
     pub calls: u64,
-    /// Text of tool results.
+    /// Text in tool results.
     pub results: u64,
     /// Images, audio and documents anywhere in a message, counted by size or estimated.
     pub media: u64,
@@ -118,7 +118,7 @@ impl std::iter::Sum for ByKind {
     }
 }
 
-/// Counts the tokens of messages in one encoding. A counter is cheap to create and to copy.
+/// Counts the tokens of messages in one encoding. A counter is cheap to create and copy.
 #[derive(Clone, Copy)]
 pub struct MessageCounter {
     encoding: Encoding,
@@ -136,7 +136,7 @@ impl MessageCounter {
         self.encoding
     }
 
-    /// Returns the number of tokens in a text, without any overhead.
+    /// Returns the number of tokens in `text`, without any overhead.
     pub fn text(&self, text: &str) -> u64 {
         self.texts.count(text)
     }
@@ -146,8 +146,7 @@ impl MessageCounter {
         self.message_of(message, |part| self.part(part))
     }
 
-    /// Like [`Self::message`], but gets the token count of each part from `count`, which is called
-    /// once per part.
+    /// Like [`Self::message`], but calls `count` once for each part to get its token count.
     pub fn message_of(
         &self,
         message: &Message<'_>,
@@ -204,9 +203,9 @@ impl MessageCounter {
     }
 
     /// Returns the number of tokens in a record's message, or 0 if there is no message. The count
-    /// is taken from the record's tag if that is still valid for this encoding and for a record of
-    /// `bytes` bytes without tag and line end. If there is no valid tag, `message` is called and
-    /// its result is counted.
+    /// is taken from the record's tag if the tag is still valid for this encoding and for a record
+    /// of `bytes` bytes, not counting the tag and the line ending. Without a valid tag, the message
+    /// returned by `message` is counted.
     pub fn total<'m>(
         &self,
         tag: Option<&Tag>,
@@ -218,20 +217,19 @@ impl MessageCounter {
     }
 }
 
-/// Returns how many tokens the signatures of a message's reasoning have in excess of its visible
-/// text, which has `said` tokens.
+/// Returns by how many tokens the signatures of a message's reasoning exceed its visible text,
+/// which has `said` tokens.
 pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)
 }
 
-/// Converts a count or an index to 32 bits. Four billion are enough for anything that a session
-/// contains.
+/// Converts a count or an index to 32 bits. Four billion is enough for anything in a session.
 pub(crate) fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Adds a message to the size of a session, including its tokens and the bytes in its tool results.
-/// Token counts add up to the number that `ctx-count` reports. Returns the message's token count.
+/// Adds a message, its tokens and the bytes in its tool results to the size of a session. The token
+/// counts add up to the number that `ctx-count` reports. Returns the message's token count.
 pub fn add_to_size(
     size: &mut Size,
     outline: &Outline<'_>,
@@ -264,8 +262,8 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     result.parts.iter().map(bytes).sum()
 }
 
-/// How many bytes of base64 to search for the size of an image. In a photo, the size may come after
-/// a preview.
+/// How many bytes of base64 to search for an image's size. In a photo, a preview may precede the
+/// size.
 const LOOK_AT: usize = 128 << 10;
 
 /// The longest edge and the largest number of patches that an image can have without being scaled
@@ -286,7 +284,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     let within = ["source", "image_url", "inlineData"];
     let inner = within.iter().find_map(|key| object.object_of(key));
     let objects = || inner.iter().chain([&object]);
-    // An image that is sent with low detail costs the same at any size.
+    // An image that is sent at low detail costs the same at any size.
     if objects().any(|object| object.text_of("detail").as_deref() == Some("low")) {
         return Some(85);
     }
@@ -307,8 +305,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
         None => data,
     };
     let begin = data.get(..LOOK_AT).unwrap_or(data);
-    // Base64 can be decoded only up to a multiple of four characters, because it was cut and has no
-    // padding.
+    // The base64 was cut and has no padding, so only a multiple of four characters can be decoded.
     let begin = begin.get(..begin.len() / 4 * 4)?;
     let bytes = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT).decode(begin).ok()?;
     let size = imagesize::blob_size(&bytes).ok()?;
@@ -320,8 +317,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
 fn claude(width: u64, height: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
     let patches = |long: u64, short: u64| long.div_ceil(PATCH) * short.div_ceil(PATCH);
-    // The image is scaled down until its longer edge fits, and the shorter edge is scaled in
-    // proportion.
+    // The image is scaled down in proportion until its longer edge fits.
     let edges = (1..=long.min(LONGEST)).rev();
     let mut sizes = edges.map(|edge| {
         let other = (short * edge + long / 2) / long;

@@ -1,10 +1,10 @@
 //! Decides which records stay when the whole context must fit into a token budget. The budget is
 //! shared by the system messages, the summary and the latest messages.
 //!
-//! The decision uses only facts about the records. As many of the latest messages stay as fit into
-//! their share of the tokens left by the system messages. Long tool results are counted at their
-//! shortened length. The last exchange stays whenever possible, even if its tool results have to be
-//! shortened. The summary gets the remaining tokens.
+//! The decision uses only facts about the records. The latest messages stay for as long as they fit
+//! into their share of the tokens that remain after the system messages. Long tool results are
+//! counted at their shortened length. The last exchange stays whenever possible, even if its tool
+//! results have to be shortened. The summary gets the remaining tokens.
 
 mod tail;
 #[cfg(test)]
@@ -25,12 +25,11 @@ pub(crate) struct Entry {
     pub(crate) results: Vec<u64>,
     /// The token count of all call arguments in the record.
     pub(crate) arguments: u64,
-    /// The exchange that the record is in, identified by the number (from 1) of the exchange's
-    /// first record.
+    /// The exchange that contains the record, identified by the 1-based number of its first record.
     pub(crate) exchange: Option<u64>,
     /// The kind of record.
     pub(crate) kind: RecordKind,
-    /// Whether a selector or the amount to keep requires the record to stay.
+    /// Whether the record must stay because of a selector or the amount to keep.
     pub(crate) pinned: bool,
     /// Whether the record begins a message; false for a later fragment of the message.
     pub(crate) begins_message: bool,
@@ -39,18 +38,18 @@ pub(crate) struct Entry {
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RecordKind {
-    /// An instruction from the operator, which is never changed or moved.
+    /// An instruction from the operator. It is never changed or moved.
     System,
     /// A user message that begins a turn.
     User,
-    /// An earlier summary, which is summarized again as soon as any other message is summarized.
+    /// An earlier summary. It is summarized again whenever any other message is summarized.
     Summary,
     /// A message that is not a system message, a summary or the beginning of a turn.
     Other,
-    /// A line without a message, which is treated like the record before it.
+    /// A line without a message. It is treated like the record before it.
     #[default]
     Line,
-    /// An incomplete last line, which always stays.
+    /// An incomplete last line. It always stays.
     Tail,
 }
 
@@ -61,16 +60,15 @@ pub(crate) struct Budget {
     pub(crate) tokens: u64,
     /// The tokens charged per conversation on top of its messages.
     pub(crate) frame: u64,
-    /// The latest messages' share of the tokens left by the system messages.
+    /// The latest messages' share of the tokens that remain after the system messages.
     pub(crate) tail: Share,
     /// Unused tokens that the latest messages may take on top of their share, `tail`.
     pub(crate) spare: u64,
-    /// Whether one more exchange may be kept at the beginning of the tail by shortening it further
-    /// than the others.
+    /// Whether the tail may begin with one extra exchange that is shortened more than the others.
     pub(crate) cuts_oldest: bool,
 }
 
-/// The verdict on one record. The type is small because there is one verdict per record.
+/// What happens to one record. The type is small because every record has a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The record stays unchanged.
@@ -129,7 +127,7 @@ pub(crate) fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, Too
     tail::Choice::new(entries, budget)?.decide()
 }
 
-/// The entries of all records of a session, in order and in compact form.
+/// Compact entries for all records in a session, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     list: Vec<Packed>,
@@ -137,19 +135,19 @@ pub(crate) struct Entries {
     results: Vec<u32>,
 }
 
-/// An entry in compact form.
+/// A compact entry.
 #[derive(Clone, Copy, Debug)]
 struct Packed {
     tokens: u32,
     arguments: u32,
-    /// The number of the record's exchange, or 0 if the record is in no exchange.
+    /// The number of the record's exchange, or 0 if it is not in an exchange.
     exchange: u32,
     /// The index in `Entries::results` just past the record's last tool result.
     results_end: u32,
     kind: RecordKind,
-    /// Whether a selector or the amount to keep requires the record to stay.
+    /// Whether the record must stay because of a selector or the amount to keep.
     pinned: bool,
-    /// Whether a selector requires the record to stay.
+    /// Whether the record must stay because of a selector.
     selected: bool,
     begins_message: bool,
 }
@@ -176,7 +174,7 @@ impl Entries {
         self.list.len()
     }
 
-    /// Returns the kind of the record with the index `record`.
+    /// Returns the kind of the record at index `record`.
     pub(crate) fn kind(&self, record: usize) -> RecordKind {
         self.list[record].kind
     }
@@ -199,7 +197,7 @@ impl Entries {
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// Renumbers exchanges that turned out to be a single exchange, so that they share one number.
+    /// Gives exchanges that turned out to be a single exchange the same number.
     pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));

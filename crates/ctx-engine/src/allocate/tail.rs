@@ -1,4 +1,4 @@
-//! Chooses which records stay: those that must stay, and as many of the latest records as fit.
+//! Chooses which records stay: the required records, and as many of the latest records as fit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,15 +7,16 @@ use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSma
 use crate::message_counter::saturating_u32;
 use ctx_policy::share::Share;
 
-/// The maximum share of the available tokens for one tool result in the tail.
+/// The largest share of the available tokens that one tool result in the tail may take.
 const RESULT_SHARE: Share = Share::of_percent(12);
 /// The smallest and largest limit for one tool result in the tail, in tokens. In the last two
 /// exchanges, the limit is doubled if there is room.
 const RESULT_TOKENS: (u16, u16) = (60, 800);
 /// The smallest limit for tool results in records that must stay, in tokens.
 const LEAST_RESULT: u16 = 36;
-/// The maximum share of the available tokens for messages that must stay. If the messages that must
-/// stay need more than this share, some of them are summarized after all, or the allocation fails.
+/// The largest share of the available tokens that messages that must stay may take. If the messages
+/// that must stay need more than this share, some of them are summarized after all, or the
+/// allocation fails.
 const MUST_SHARE: Share = Share::of_percent(75);
 /// The latest user message is summarized if it takes more than this share of the available tokens.
 const REQUEST_SHARE: Share = Share::of_percent(45);
@@ -79,7 +80,8 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// Returns one of the indices at which the tail can begin, of which the last is number 0.
+    /// Returns one of the indices at which the tail can begin. They are numbered from last to
+    /// first, starting at 0.
     fn begin(&self, number: usize) -> Option<usize> {
         self.begins.get(number).map(|begin| *begin as usize)
     }
@@ -134,8 +136,8 @@ impl<'e> Choice<'e> {
         })
     }
 
-    /// Shortens the records of a range to at most `left` tokens in total, if the budget allows this
-    /// and it is possible. No tool result is kept longer than `usual` allows.
+    /// Finds a verdict that shortens the records in `range` to at most `left` tokens in total, if
+    /// the budget permits such a cut. No tool result stays longer than `usual` allows.
     fn cut(
         &self,
         range: Range<usize>,
@@ -156,9 +158,9 @@ impl<'e> Choice<'e> {
         Some((range, verdict))
     }
 
-    /// Called if the records that must stay do not fit. Moves the latest user message into the
-    /// summary or, failing that, the last exchange, unless a flag requires them to stay. Returns
-    /// false if there is nothing to move.
+    /// Called if the records that must stay do not fit. Lets the latest user message or, failing
+    /// that, the last exchange be summarized, unless it is pinned. Returns false if neither can be
+    /// given up.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();
@@ -181,7 +183,7 @@ impl<'e> Choice<'e> {
         true
     }
 
-    /// Returns a limit per tool result that makes the records that must stay fit, and whether call
+    /// Returns a limit per tool result with which the required records fit, and whether call
     /// arguments must be shortened as well.
     fn limits(&self, whole: u16) -> Result<(u16, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;
@@ -241,12 +243,12 @@ impl<'e> Choice<'e> {
     }
 }
 
-/// Returns the indices at which a tail can begin, from last to first: those of all messages at
-/// which no exchange is in progress.
+/// Returns the indices at which a tail can begin, from last to first. A tail can begin with any
+/// message that does not split an exchange.
 fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
-    // The number, from 1, of the earliest record in any exchange that includes this record or a
-    // later record.
+    // The 1-based number of the earliest record in any exchange that includes this record or a
+    // later one.
     let mut first = u64::MAX;
     for (at, entry) in entries.iter().enumerate().rev() {
         first = entry.exchange().unwrap_or(first).min(first);

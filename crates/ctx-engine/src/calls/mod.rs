@@ -1,6 +1,6 @@
 //! Finds the call that a result answers, and gives calls short names such as `Read
-//! src/importer.py`. Handles contain the short names of calls to show which result was replaced. A
-//! result usually follows its call closely, so only the latest calls are remembered.
+//! src/importer.py`. Handles contain these names to show which result was replaced. A result
+//! usually follows its call closely, so only the latest calls are remembered.
 
 #[cfg(test)]
 mod tests;
@@ -13,13 +13,13 @@ use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 use ctx_text::{first_chars, hash, last_chars, plain_line};
 
-/// The maximum length, in characters, of a tool's name, a command and a path in a handle. The
+/// The maximum lengths, in characters, of a tool's name, a command and a path in a handle. The
 /// limits are low because a handle costs tokens each time the session is sent.
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
-/// The maximum length of a path, in bytes. A longer string is not treated as a path, and its end
-/// cannot serve as a name because the string may have been shortened.
+/// The maximum length of a path, in bytes. A longer string is not treated as a path: it may have
+/// been shortened, so its end cannot serve as a name.
 const LONGEST_PATH: usize = 200;
 
 /// The names of arguments that hold the command to run.
@@ -31,7 +31,7 @@ const MAIN: &str = "\
     prompt name id";
 
 /// Returns a one-line name for a call, such as `Read src/importer.py`. The name consists of the
-/// tool and its file or command, shortened and with secrets removed.
+/// tool and its file or command, shortened and with secrets redacted.
 pub fn called(call: &Call<'_>) -> String {
     let object = Object::parse(&call.arguments).ok();
     let file = object.as_ref().and_then(|object| FileUse::of_object(&call.name, object));
@@ -54,7 +54,7 @@ pub(crate) fn called_on(
         (None, None) => command(arguments),
     };
     let name = if what.is_empty() { tool.clone() } else { format!("{tool} {what}") };
-    // Inside a handle, a truncated name may look like a secret.
+    // Truncating a name inside a handle may make it look like a secret.
     let is_safe = |name: &String| redact(&format!("{}, all", Handle::call_name(name))).1 == 0;
     [name, tool].into_iter().find(is_safe).unwrap_or_default()
 }
@@ -130,14 +130,14 @@ fn plain_values(object: &Object<'_>) -> String {
     beginning(&line, WHAT_CHARS)
 }
 
-/// Removes secrets. Must be called before a text is cut, because half of a key is not recognized as
+/// Redacts secrets. Must be called before the text is cut, because half a key is not recognized as
 /// a secret.
 fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
 
-/// Remembers the latest call with each id. Only hashes of the ids are stored, because ids are only
-/// compared.
+/// Remembers the latest call with each id. Ids are only ever compared, so only their hashes are
+/// stored.
 #[derive(Debug, Default)]
 pub struct Latest<T> {
     recent: HashMap<u64, T>,
@@ -147,10 +147,10 @@ pub struct Latest<T> {
     forgotten: bool,
 }
 
-/// The minimum number of calls to remember. At most twice as many are remembered.
+/// The minimum number of calls to remember. The maximum is twice this number.
 const REMEMBERED: usize = 1 << 12;
 
-/// The result of looking for a call.
+/// The result of looking up a call.
 #[derive(Debug)]
 pub enum FoundCall<'a, T> {
     /// The call that the result answers.
@@ -187,10 +187,10 @@ fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// The maximum number of bytes of a text to search for secrets. Names are so much shorter that a
-/// secret in a name is never cut off by this limit.
+/// How many bytes of a text to search for secrets. Names are much shorter, so this limit never cuts
+/// through a secret that would end up in a name.
 const PIECE: usize = 2_000;
-/// The maximum number of bytes to drop to make a shortened text end with a whole word.
+/// The maximum number of bytes to drop so that a shortened text ends with a whole word.
 const WORD: usize = 12;
 
 /// Returns the text, or only its beginning if it is very long.

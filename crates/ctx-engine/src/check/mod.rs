@@ -1,4 +1,4 @@
-//! Checks whether a session is legal and within limits, and measures its size.
+//! Checks whether a session is valid and within limits, and measures its size.
 
 mod repair;
 mod report;
@@ -30,7 +30,7 @@ pub struct Plan {
     pub strict: bool,
     /// The rules whose violations are allowed.
     pub allow: Vec<&'static NamedRule>,
-    /// Whether to return every problem instead of only the first problem for each rule.
+    /// Whether to return every problem instead of only the first for each rule.
     pub all: bool,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
@@ -38,7 +38,7 @@ pub struct Plan {
     pub threads: usize,
     /// Counts tokens and the bytes of tool results, if any check needs these counts.
     pub counter: Option<MessageCounter>,
-    /// Whether to take the size of an agent's session from its recorded usage.
+    /// Whether to take the size of an agent's session from the usage recorded in it.
     pub calibrate: bool,
 }
 
@@ -89,8 +89,8 @@ impl ConversationCheck {
         None
     }
 
-    /// Ends the check of a conversation, and adds its problems to the report. In a batch, `line` is
-    /// the line of the conversation.
+    /// Finishes checking a conversation, and adds its problems to the report. In a batch, `line` is
+    /// the conversation's line number.
     fn close(self, line: Option<u64>, plan: &Plan, report: &mut Report) {
         let Self { validator, size } = self;
         let (mut problems, open) = validator.finish_with_open();
@@ -108,7 +108,7 @@ impl ConversationCheck {
 }
 
 impl<'p> CheckPass<'p> {
-    /// Creates a check of a session. `dialect` is `None` if it is unknown.
+    /// Creates a check for a session. `dialect` is `None` if it is unknown.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
         let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
@@ -259,7 +259,7 @@ impl Limits {
         self.tokens.is_some() || self.tool_bytes.is_some()
     }
 
-    /// Returns the limits exceeded by `size`. In a batch, `line` is the line of the conversation.
+    /// Returns the limits exceeded by `size`. In a batch, `line` is the conversation's line number.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
         let what_tokens = match size.calibrated {
             Some(_) => "tokens (calibrated)",

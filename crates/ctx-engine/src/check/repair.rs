@@ -24,7 +24,7 @@ pub struct RepairPass {
 pub struct RepairedSession {
     /// The name of the dialect.
     pub dialect: &'static str,
-    /// The complete bytes of the copy.
+    /// All bytes of the copy.
     pub bytes: Arc<[u8]>,
     /// The repairs that were made, sorted by line.
     pub actions: Vec<Action>,
@@ -85,8 +85,8 @@ struct ActionJson<'a> {
 }
 
 impl RepairPass {
-    /// Prepares the repair of a session in this dialect. If the dialect is unknown, the session
-    /// cannot be repaired.
+    /// Prepares to repair a session in this dialect. A session in an unknown dialect cannot be
+    /// repaired.
     pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             dialect,
@@ -108,7 +108,7 @@ impl RepairPass {
             if self.dialect.is_none() {
                 return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
             }
-            // A repair would make the record numbers in the tags wrong.
+            // After a repair, the record numbers in the tags would be wrong.
             if object.get(Tag::KEY).is_some() {
                 return Err(ErrorKind::Tagged.at(record.line));
             }
@@ -121,8 +121,8 @@ impl RepairPass {
         Ok(())
     }
 
-    /// Returns the repaired copy. If `strict` is set, calls at the end of the session must have
-    /// results as well.
+    /// Returns the repaired copy. If `strict` is set, even calls at the end of the session must
+    /// have results.
     pub fn finish(self, strict: bool) -> Result<RepairedSession> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
@@ -148,7 +148,7 @@ impl RepairPass {
     }
 }
 
-/// The rules that an API enforces for a list of messages.
+/// The rules that an API enforces on a list of messages.
 const OF_API: [Rule; 4] =
     [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
 

@@ -26,9 +26,9 @@ pub struct Report {
     pub bad: BadLines,
     /// The line number of an incomplete last line.
     pub tail: Option<u64>,
-    /// Irregularities in an agent's log that do not prevent the session from continuing.
+    /// Irregularities in an agent's log that do not keep the session from being continued.
     pub remarks: Vec<Remark>,
-    /// The number of problems for each rule whose violations are allowed.
+    /// For each rule whose violations are allowed, the number of problems.
     pub allowed: BTreeMap<&'static str, usize>,
     /// The line of the first JSON object, if the dialect of the session is unknown.
     pub unknown: Option<u64>,
@@ -60,8 +60,8 @@ impl Report {
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds a problem. The problem is only counted if violations of its rule are allowed or if the
-    /// rule is already listed, because every line of a long session may have a problem.
+    /// Adds a problem. If violations of the rule are allowed or the rule is already listed, the
+    /// problem is only counted, because every line in a long session may have a problem.
     pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
         if plan.allow.iter().any(|allowed| allowed.name == rule) {
@@ -80,7 +80,7 @@ impl Report {
         }
     }
 
-    /// Adds the report on other conversations of the same batch.
+    /// Adds the report on other conversations in the same batch.
     pub(super) fn merge(&mut self, other: Self, plan: &Plan) {
         for finding in other.findings {
             match finding.fault {
@@ -152,13 +152,13 @@ pub struct CheckJson<'a> {
     remarks: Vec<&'a Finding>,
 }
 
-/// The JSON report on whether the compaction of a file is due.
+/// The JSON report on whether a file is due for compaction.
 #[derive(Serialize)]
 pub struct DueJson<'a> {
     name: Option<&'a str>,
     due: bool,
     step: &'static str,
-    /// The minimum number of messages for a compaction, if the session does not reach it.
+    /// The minimum number of messages for a compaction, if the session has fewer.
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
@@ -187,7 +187,7 @@ impl Report {
         }
     }
 
-    /// Returns the JSON report on whether a compaction of the file `name` is due.
+    /// Returns the JSON report on whether the file `name` is due for compaction.
     pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &'a Due) -> DueJson<'a> {
         DueJson {
             name,
@@ -221,7 +221,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// The id of the tool call that the finding is about, if there is one.
     pub id: Option<String>,
-    /// What is wrong, in words for people.
+    /// What is wrong, as readable text.
     pub message: String,
 }
 
@@ -232,7 +232,7 @@ impl Finding {
     }
 }
 
-/// An irregularity that does not prevent the session from continuing.
+/// An irregularity that does not keep the session from being continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// What is irregular, and where.

@@ -1,4 +1,4 @@
-//! Checks whether a session is fully understood. Finds bad lines, parts that claim to be messages
+//! Checks whether a session is fully understood. Finds bad lines, objects that look like messages
 //! but cannot be read, and sessions without messages.
 
 use ctx_format::repair::Salvage;
@@ -11,7 +11,7 @@ use crate::Session;
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The bad lines so far, stored only until there are more of them than the limit allows.
+    /// The bad lines so far. They are no longer stored once there are more than the limit allows.
     bad: Vec<Remark>,
     bad_lines: u64,
     /// The line number of the first JSON object.
@@ -24,7 +24,7 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Adds a bad line or an incomplete last line, whose effect in an agent's log depends on the
+    /// Adds a bad line or an incomplete last line. In an agent's log, its effect depends on the
     /// dialect.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
@@ -57,8 +57,8 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// Adds a complete record of a session. `is_message` tells whether the record is a message in
-    /// the context.
+    /// Adds a complete record of a session. `is_message` is true if the record is a message in the
+    /// context.
     pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
         let Some(object) = record.whole_object() else { return };
         self.first.get_or_insert(record.line);
@@ -70,7 +70,7 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// Ends the check of the session. An input without a message is not a session.
+    /// Finishes checking the session. Input without a message is not a session.
     pub(super) fn finish(self, session: &Session, report: &mut Report) {
         let is_batch = self.plan.batch;
         let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;
@@ -101,8 +101,8 @@ impl<'p> Understood<'p> {
     }
 }
 
-/// Returns the finding about an unread part of an object in this line. `number` is the index of the
-/// message in a conversation of a batch, from 0.
+/// Returns the finding about the part of this line that was not understood. In a batch, `number` is
+/// the 0-based index of the message in its conversation.
 pub(super) fn unread(
     (line, number): (u64, Option<usize>),
     object: &Object<'_>,
@@ -129,7 +129,7 @@ fn with_remedy(foreign: &Foreign) -> String {
 }
 
 impl Report {
-    /// Adds the flaws found by the dialect, sorted by line. If the plan is strict, an unanswered
+    /// Adds the flaws that the dialect found, sorted by line. If the plan is strict, an unanswered
     /// call at the end of the session is a problem.
     pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], plan: &Plan) {
         for (line, flaw) in flaws {
@@ -152,7 +152,7 @@ impl Report {
     }
 }
 
-/// Returns the effect of a damaged line, and a description of what the agent does with the line.
+/// Returns the effect of a damaged line, and a description of what the agent does with it.
 pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
     let text = String::from_utf8_lossy(record.bytes);
     let begins_whole = record.class != Class::NotUtf8 && Object::parse(&text).is_ok();

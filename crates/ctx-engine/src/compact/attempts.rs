@@ -20,19 +20,19 @@ use crate::{Notes, Result};
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
-    /// The zone of each record. The records of the old zone were summarized or left out.
+    /// The zone of each record. The records in the old zone were summarized or left out.
     pub(super) zones: Zones,
     /// The summary, or `None` if the old records were only left out.
     pub(super) summary: Option<Summary>,
 }
 
-/// The result of a compaction step, or the outcome of the compaction if there is no result.
+/// The result of a compaction step, or the outcome of the compaction if there is none.
 pub(super) type Ended<T> = Result<T, Outcome>;
 
 /// The session to shrink, and the attempts made so far.
 pub(super) struct Attempts<'a> {
     pub(super) session: Reading<'a>,
-    /// The size of the session before any change.
+    /// The size of the session before anything was changed.
     pub(super) before: &'a SizeBefore,
     /// Whether a trigger fired.
     pub(super) due: bool,
@@ -40,8 +40,7 @@ pub(super) struct Attempts<'a> {
     pub(super) made: Vec<Attempt>,
 }
 
-/// The session as read for one choice of zones. Attempts that keep the same amount share one
-/// reading.
+/// The session, read for one choice of zones. Attempts that keep the same amount share it.
 pub(super) struct Read<'l> {
     keep: Keep,
     needs: Needs,
@@ -60,8 +59,8 @@ pub(super) struct Built {
 }
 
 impl Attempts<'_> {
-    /// Makes an attempt, and returns its result. Returns `None` if nothing but an earlier summary
-    /// could be summarized.
+    /// Makes an attempt, and returns its result, or `None` if the only thing left to summarize is
+    /// an earlier summary.
     pub(super) fn attempt<'l>(
         &self,
         kind: AttemptKind,
@@ -120,7 +119,7 @@ impl Attempts<'_> {
     }
 
     /// Combines the kept part with the summary, and computes the size of the result. Also prunes
-    /// the kept part if this kind of attempt includes pruning.
+    /// the kept part if this kind of attempt calls for it.
     pub(super) fn sized(
         &self,
         kind: AttemptKind,
@@ -203,7 +202,7 @@ impl Attempts<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(super) enum AttemptKind {
-    /// Keeps the amount that the policy says, and summarizes the other records.
+    /// Keeps what the policy says, and summarizes all other records.
     Policy,
     /// Keeps half as much as the policy says, after a model's summary has failed its check.
     LessKept,
@@ -222,8 +221,8 @@ impl AttemptKind {
 }
 
 impl Candidate {
-    /// Returns true if messages are removed from the session. A compaction within a budget may only
-    /// shorten messages instead of removing any.
+    /// Returns true if messages are removed from the session. A compaction within a budget may
+    /// shorten messages without removing any.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0
     }

@@ -1,6 +1,6 @@
 //! Compacts a batch, which has one conversation per line. Each conversation is compacted
-//! separately. A line that cannot be compacted is copied unchanged, so that it does not prevent the
-//! other conversations from being compacted.
+//! separately. A line that cannot be compacted is copied unchanged, so it does not keep the other
+//! conversations from being compacted.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ use crate::error::rewritable;
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session};
 
-/// A function that takes the next line of the new batch and the notes about the line.
+/// A function that takes the next line of the new batch and the notes about it.
 pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
 /// The options for compacting a batch.
@@ -39,8 +39,8 @@ pub struct BatchPass<'p> {
 pub struct BatchLine {
     /// The bytes of the line.
     pub bytes: Vec<u8>,
-    /// The report on the compaction of the conversation, or the reason why it failed. `None` if the
-    /// line is not a conversation.
+    /// The report on the conversation's compaction, or the reason why it failed. `None` if the line
+    /// is not a conversation.
     pub ended: Option<Result<Report>>,
 }
 
@@ -132,8 +132,8 @@ impl BatchPass<'_> {
         Ok((report, new))
     }
 
-    /// Returns the report on a conversation and, if its messages changed, the new object with
-    /// everything that follows it in the line.
+    /// Returns the report on a conversation and, if its messages changed, the new object followed
+    /// by the rest of the line.
     fn messages(
         &self,
         object: &Object<'_>,
@@ -144,8 +144,8 @@ impl BatchPass<'_> {
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
-        // The records of an agent's log depend on each other's lines, which a list of messages does
-        // not have.
+        // The records in an agent's log refer to each other's lines, but the messages in a list
+        // have no lines.
         rewritable(Some(content.dialect), "compacted in a batch", None)?;
         let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
         let new = content.bytes()?;

@@ -1,4 +1,4 @@
-//! Compacts one session, from its survey to its new content.
+//! Compacts one session, from the survey to the new content.
 
 use ctx_format::{Tally, Zone};
 use ctx_llm::Usage;
@@ -32,8 +32,8 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// The line counts of the file, if it is a plain session that was read in its detected dialect
-    /// with bad lines kept.
+    /// The line counts of the file, if it is a plain session in its detected dialect and bad lines
+    /// were kept.
     pub tally: Option<Tally>,
     /// The report on the compaction.
     pub report: Report,
@@ -47,18 +47,18 @@ pub struct Compacted {
     pub summary: Option<Summary>,
 }
 
-/// A step before the summary that already made the session smaller: offloading or pruning.
+/// A step before the summary, offloading or pruning, that already made the session smaller.
 struct FirstStep {
     what: &'static str,
     size: Size,
-    /// Whether nothing needs to be summarized after this step.
+    /// Whether this step is enough, so that nothing needs to be summarized.
     is_enough: bool,
 }
 
 impl<'c> Compaction<'c> {
-    /// Surveys a session. `may_score` allows the compaction to score how much of the session
-    /// survives. If the session is already large enough that its items should have been flushed to
-    /// the memory files, all its messages are passed to `flush`.
+    /// Surveys a session. If `may_score` is set, the compaction may score how much of the session
+    /// survives. If the session is large enough for its items to be flushed to the memory files,
+    /// all its messages are passed to `flush`.
     pub fn survey(
         source: &'c Source<'c>,
         name: Option<&str>,
@@ -72,7 +72,7 @@ impl<'c> Compaction<'c> {
                 Some(scores) => scores,
                 None => content.length()? <= MOST_SCORED_BYTES,
             };
-        // If the session may turn out not to be due, the ledger is built only when it is needed.
+        // If the session may turn out not to be due, the ledger is not built until it is needed.
         let reads_ledger = scores && !plan.options.only_if_due;
         let questions = source.prune_first.questions(plan);
         let flush = flush.filter(|_| plan.limits.triggers.flush_share.is_some());
@@ -123,15 +123,14 @@ impl<'c> Compaction<'c> {
         &self.before.size
     }
 
-    /// Returns true if the session is already large enough that its items should have been flushed
-    /// to the memory files.
+    /// Returns true if the session is large enough for its items to be flushed to the memory files.
     pub fn missed_flush(&self) -> bool {
         let limits = &self.source.plan.limits;
         limits.triggers.flush_share.is_some() && limits.is_due(&self.before.size)
     }
 
-    /// Returns the step that is due, and records the triggers in the report. Fails if the session
-    /// is to be compacted but contains messages that are not understood.
+    /// Returns the step that is due, and records the triggers in the report. Fails if a session
+    /// that has to be compacted contains messages that are not understood.
     pub fn step(&mut self) -> Result<Step> {
         let step = self.due_step();
         if step == Step::Compact && self.source.plan.policy().enabled {
@@ -164,8 +163,8 @@ impl<'c> Compaction<'c> {
         step
     }
 
-    /// Returns true if the session is above its target. Prefers the API's recorded count, because
-    /// the target for our own count includes a margin.
+    /// Returns true if the session is above its target. Uses the API's recorded count if there is
+    /// one, because the target for our own count includes a margin.
     fn is_over_target(&self) -> bool {
         let limits = &self.source.plan.limits;
         match &limits.usage {
@@ -174,7 +173,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Continues the compaction with the session from which tool results were offloaded.
+    /// Continues the compaction with the session after tool results were offloaded from it.
     pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<()> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
@@ -324,7 +323,7 @@ impl<'c> Compaction<'c> {
         })
     }
 
-    /// Ends the compaction after the first step.
+    /// Ends the compaction after its first step.
     fn end_first(&mut self, size: &Size, notes: &mut Notes) -> Result<Ended<Compacted>> {
         let plan = &self.source.plan;
         if plan.options.budget.is_some() && !plan.limits.fits(size.tokens) {
@@ -344,8 +343,8 @@ impl<'c> Compaction<'c> {
         Ok(Ok(Compacted { content, summary: None }))
     }
 
-    /// Ends the compaction if no model returned a summary. Results that were already offloaded stay
-    /// in their files.
+    /// Ends the compaction if no model returned a summary. Results that have already been offloaded
+    /// stay in their files.
     fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>> {
         self.report.no_summary = Some(error);
         let size = self.survey.size;
@@ -358,7 +357,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Reports the files with offloaded results that should have been summarized but could not be
+    /// Reports the files of offloaded results that should have been summarized but could not be
     /// read.
     fn report_unreadable(&mut self, notes: &mut Notes) {
         if !self.report.outcome.is_compacted() {

@@ -13,7 +13,7 @@ use crate::message_counter::{MessageCounter, add_to_size};
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 
-/// A session in a file, whose format is known.
+/// A session in a file, with its detected format.
 pub struct Content {
     pub(super) file: FixedFile,
     /// The dialect of the session, which is also the dialect of the new content.
@@ -25,12 +25,11 @@ pub struct Content {
     pub is_document: bool,
     /// The time at which the file was last changed, if it is known.
     pub last_change: Option<Time>,
-    /// For each record of a session that was lowered from a log, the line of the log that the
-    /// record comes from.
+    /// If the session was lowered from a log, the line in the log from which each record comes.
     pub(super) lines: Option<Arc<[u64]>>,
-    /// The first message that is not understood in the log from which the session was lowered.
+    /// If the session was lowered from a log, the first message in the log that is not understood.
     pub(super) unread: FirstUnread,
-    /// Observes the progress of reading.
+    /// Receives progress updates while the session is read.
     pub(super) watch: Watch,
 }
 
@@ -103,8 +102,8 @@ impl Content {
         }
     }
 
-    /// Returns a copy of the session in which each record is replaced with the bytes returned by
-    /// `change`, or is unchanged where `change` returns `None`.
+    /// Returns a copy of the session in which each record is replaced with the bytes that `change`
+    /// returns. Records for which it returns `None` are unchanged.
     pub fn changed(
         &self,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
@@ -160,8 +159,8 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], but does not check again for exchanges in another dialect. The session
-    /// must have been read before.
+    /// Like [`Self::each`], but does not check for exchanges in another dialect. The session must
+    /// have been read once with that check.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;
@@ -187,14 +186,14 @@ impl Content {
         Ok(bytes)
     }
 
-    /// Opens the content from its beginning.
+    /// Opens the content at its beginning.
     pub(super) fn session(&self) -> Result<Session> {
         let mut session = self.session_with(b"")?;
         session.lines.clone_from(&self.lines);
         Ok(session)
     }
 
-    /// Opens the content from its beginning, with the bytes `behind` appended.
+    /// Opens the content at its beginning, with the bytes `behind` appended.
     pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session> {
         let mut session =
             session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;
@@ -202,8 +201,8 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content from its beginning as plain lines, without determining which of them are
-    /// in the context.
+    /// Opens the content at its beginning as plain lines, without determining which of them are in
+    /// the context.
     pub(super) fn lines(&self) -> Result<Session> {
         if self.is_document {
             return self.session();
@@ -214,7 +213,7 @@ impl Content {
     }
 }
 
-/// Returns the dialect, or an error if its sessions cannot be compacted.
+/// Returns the dialect, or an error if sessions in it cannot be compacted.
 fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect> {
     match dialect {
         Some(log) if log.is_linked() => Ok(log),

@@ -1,5 +1,5 @@
 //! Stores the facts about each record of a surveyed session. A session can have any number of
-//! records, so only the latest few thousand entries are held in memory, and all others are in a
+//! records, so only the latest few thousand entries are held in memory. All others are in a
 //! temporary file.
 
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ pub(super) struct Entry {
     pub(super) line: u32,
     /// The record's token count before pruning; 0 for a line without a message.
     pub(super) tokens: u32,
-    /// The number, from 1, of the first record in the same exchange; 0 if the record is in no
+    /// The 1-based number of the first record in the same exchange; 0 if the record is not in an
     /// exchange.
     pub(super) exchange: u32,
     pub(super) kind: EntryKind,
@@ -27,9 +27,9 @@ pub(super) struct Entry {
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) pinned: bool,
-    /// Whether the record is the first piece of its line.
+    /// Whether the record is the first fragment in its line.
     pub(super) begins: bool,
-    /// Whether the record is the last piece of its line.
+    /// Whether the record is the last fragment in its line.
     pub(super) ends: bool,
 }
 
@@ -77,7 +77,7 @@ impl Entries {
         self.spool.get_mut().push(&entry.to_bytes()).map_err(PassError::temporary)
     }
 
-    /// Passes each entry to `handle`, with its number from 0.
+    /// Passes each entry to `handle`, with its 0-based number.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         let mut block = Vec::new();
         for first in (0..self.count).step_by(BLOCK) {

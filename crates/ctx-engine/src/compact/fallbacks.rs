@@ -1,5 +1,5 @@
-//! Tries several ways to compact a session until a result is small enough, from what the policy
-//! asks for to the last resort.
+//! Tries several ways to compact a session, from what the policy asks for to the last resort, until
+//! a result is small enough.
 
 use ctx_policy::Fallback;
 
@@ -10,7 +10,7 @@ use crate::{Notes, Result};
 
 impl Attempts<'_> {
     /// Makes attempts until a result is smaller than the session and within the target. If no
-    /// attempt succeeds, keeps only as much of what the policy keeps as fits into the target.
+    /// attempt succeeds, keeps less than the policy says, so that the result fits into the target.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
         // A session may keep less than the policy says only if it is due or above its target.
@@ -60,7 +60,8 @@ impl Attempts<'_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // Code would write the summary here, but the policy accepts only a model's summary.
+            // Here the summary would be written without a model, but the policy accepts only a
+            // model's summary.
             true if plan.needs_model() => None,
             true if plan.summarizes() => self.share(notes)?,
             true => self.keep_fewer(&summary, notes)?,
@@ -80,8 +81,8 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns false if the trigger on the size of tool results fired and the new content still
-    /// exceeds that trigger's limit.
+    /// Returns false if the trigger for large tool results fired and the new content still exceeds
+    /// its limit.
     fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.session.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
@@ -96,7 +97,7 @@ impl Attempts<'_> {
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
-            // Fallbacks that only change who writes the summary do not need attempts of their own.
+            // Fallbacks that change only who writes the summary do not need attempts of their own.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = summary.safeguard.then_some(AttemptKind::LessKept);
@@ -116,7 +117,8 @@ mod tests {
     use super::{Attempt, AttemptKind, Attempts, Candidate, Ended};
     use crate::{Notes, compact::Outcome};
 
-    /// Makes the attempts of the policy or of a budget, and returns their names with the result.
+    /// Makes the attempts that the policy or a budget calls for, and returns the result with the
+    /// attempts' names.
     fn attempted(setup: &Setup, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
         let content = content(session);
         let plan = &setup.plan();

@@ -27,12 +27,12 @@ pub struct ZoneCount {
     pub messages: u64,
     /// The total number of tokens in the zone's messages.
     pub tokens: u64,
-    /// The lines of the zone, as the first and last line of each run of consecutive lines.
+    /// The zone's lines, as the first and last line of each run of consecutive lines.
     pub lines: Vec<(u64, u64)>,
 }
 
-/// How many records of each kind would be removed. A record with several tool results is counted
-/// once per result.
+/// How many records of each kind would be removed. A record with several tool results counts once
+/// per result.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
     /// The number of user messages.
@@ -41,9 +41,10 @@ pub struct Leaving {
     pub model_messages: u64,
     /// The number of tool results.
     pub tool_results: u64,
-    /// The number of lines that are not messages, plus the records that pruning drops beforehand.
+    /// The number of lines that are not messages, plus the number of records dropped beforehand by
+    /// pruning.
     pub other_lines: u64,
-    /// The number of earlier summaries whose text is carried over into the new summary.
+    /// The number of earlier summaries whose text is carried over to the new summary.
     pub carried_over: u64,
     /// The number of records that could be restored from the snapshot.
     pub recoverable: u64,
@@ -54,7 +55,7 @@ const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
     /// Returns the preview for these zones. `earlier` is the number of earlier summaries whose text
-    /// is carried over into the new summary. `saved` is true if a snapshot would be taken.
+    /// is carried over to the new summary. `saved` is true if a snapshot would be taken.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,
@@ -99,7 +100,7 @@ impl ZoneCount {
         self.messages += u64::from(tokens.is_some());
         self.tokens += tokens.unwrap_or(0);
         match self.lines.last_mut() {
-            // The messages of a log may not be in the order of its lines.
+            // The messages in a log may not be in line order.
             Some((_, last)) if line == *last || line == *last + 1 => *last = line,
             _ => self.lines.push((line, line)),
         }

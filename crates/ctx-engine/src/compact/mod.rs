@@ -1,8 +1,8 @@
 //! Compacts a session: replaces old messages with a summary, and keeps the latest messages.
 //!
-//! A survey reads the session and gathers the facts on which all decisions are based. Each attempt
-//! then reads the session again and applies its own decisions. If the result of an attempt is not
-//! small enough, the next attempt shortens more.
+//! A survey first reads the session and gathers the facts on which all decisions are based. Each
+//! attempt then reads the session again and applies its own decisions. If the result of an attempt
+//! is not small enough, the next attempt shortens more.
 
 mod attempts;
 mod batch;
@@ -54,7 +54,7 @@ pub struct Offloaded<'a> {
 
 /// Restores offloaded results.
 pub trait Originals {
-    /// Called each time the session is about to be read from its beginning.
+    /// Called whenever the session is about to be read from its beginning.
     fn begin(&self);
 
     /// Returns a record with its offloaded results restored, or `None` if the record has none.
@@ -113,8 +113,8 @@ impl<'a> Source<'a> {
         &self.content
     }
 
-    /// Returns true if the file is read in the same way as without any options: line by line, in
-    /// the detected dialect, and with bad lines kept.
+    /// Returns true if the file is read in the default way: line by line, in the detected dialect,
+    /// and with bad lines kept.
     fn reads_lines(&self) -> bool {
         let Content { dialect, is_detected, is_document, invalid, .. } = self.content;
         let is_own = self.log.is_none() && is_detected && dialect.is_certain();
@@ -126,7 +126,7 @@ impl<'a> Source<'a> {
         self.plan.limits.target
     }
 
-    /// Returns how the session's file changes if a compaction reduces the session to `new`.
+    /// Returns how the session's file changes when the session is compacted to `new`.
     pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
         match &self.log {
             Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
@@ -176,7 +176,7 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// Clears the report's request for attention. Failed attempts on streams are not counted, so a
+/// Clears the report's request for attention. Failed attempts on streams are not remembered, so a
 /// periodic job would otherwise report the same session every time.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {

@@ -1,4 +1,4 @@
-//! A compaction's options, its environment, and the limits that follow from both.
+//! The options and environment of a compaction, and the limits that follow from them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::prune::Cache;
 use crate::summarize::{self, TellSizes, Writer, recognizer};
 use crate::{Notes, Pin, Result, Time};
 
-/// What the caller requests from a compaction.
+/// What the caller asks of a compaction.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent switches.
 pub struct Options {
@@ -44,13 +44,13 @@ pub struct Options {
     pub summary_tokens: Option<u64>,
     /// The records that always stay.
     pub pins: Vec<Pin>,
-    /// The time of the last call to the model, for sessions whose records have no timestamps.
+    /// The time of the last model call, for sessions whose records have no timestamps.
     pub last_call: Option<Time>,
     /// Whether to use our own count instead of the usage recorded by the agent.
     pub ignore_usage: bool,
 }
 
-/// The environment of a compaction, which comes from the calling tool rather than from its options.
+/// The environment of a compaction. It comes from the calling tool rather than from its options.
 #[derive(Clone)]
 pub struct Environment {
     /// Counts tokens.
@@ -59,10 +59,9 @@ pub struct Environment {
     pub model_window: Option<u64>,
     /// Creates a writer that asks a model. `None` if no model may be asked.
     pub model: Option<Arc<MakeWriter>>,
-    /// The headings that a model's summary must have; empty if the template's headings are not
-    /// known.
+    /// The headings that a model's summary must have. Empty if the template's headings are unknown.
     pub headings: Vec<String>,
-    /// Whether handles may say that the original is in the store.
+    /// Whether handles may state that the original is in the store.
     pub saved: Saved,
     /// Returns the current time.
     pub now: fn() -> DateTime<Utc>,
@@ -103,7 +102,7 @@ pub(super) struct Limits {
     pub(super) window: Option<u64>,
 }
 
-/// The size and target of a session, in tokens as the API counts them.
+/// A session's size and target, in tokens as the API counts them.
 #[derive(Clone, Debug)]
 pub(super) struct KnownUsage {
     /// The estimated size of the session.
@@ -120,8 +119,8 @@ impl Limits {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
     }
 
-    /// Adapts the limits to a log with recorded usage, so that they apply to the API's token count.
-    /// The target is converted to our own tokens, in which the kept part is measured.
+    /// Adapts the limits to a log with recorded usage, so that they are measured by the API's
+    /// count. The target is converted to our own tokens, because the kept part is measured in them.
     #[must_use]
     pub(super) fn calibrated(
         mut self,
@@ -176,9 +175,9 @@ impl Limits {
 /// the tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Converts `limit`, a limit in the API's tokens, to a number of our tokens that is certain not to
-/// exceed it. A compaction shrinks only messages, so it cannot meet a limit that is exceeded by the
-/// system prompt and the tools alone. If the limit is that low and not strict, messages get
+/// Converts `limit`, which is in the API's tokens, to a number of our tokens that is certain not to
+/// exceed it. Compaction shrinks only messages, so it cannot meet a limit that the system prompt
+/// and the tools exceed on their own. If the limit is that low and not strict, messages get
 /// [`LEAST_MESSAGES`] tokens.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
@@ -197,9 +196,9 @@ fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Note
     if is_strict { sure } else { least }
 }
 
-/// Converts `limit`, a limit in the API's tokens, to the most likely number of our tokens, minus a
-/// small margin. Without the margin, the next message would exceed a budget that the result just
-/// fills.
+/// Converts `limit`, which is in the API's tokens, to the most likely number of our tokens, minus a
+/// small margin. Without the margin, the result could fill the budget, and the next message would
+/// exceed it.
 fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);
@@ -210,7 +209,7 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     least
 }
 
-/// The budget divided by this number stays free if the API's count is only an estimate.
+/// If the API's count is only an estimate, one part in `MARGIN` of the budget stays free.
 const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {
@@ -229,14 +228,14 @@ fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {
 /// The default length of the summary, in tokens.
 const SUMMARY_TOKENS: u64 = 2_000;
 
-/// Everything that determines the result of a compaction.
+/// Everything that determines a compaction's result.
 pub(super) struct Plan<'a> {
     pub(super) options: &'a Options,
     pub(super) environment: &'a Environment,
     pub(super) limits: Limits,
 }
 
-/// The size of a session before any change.
+/// The size of a session before anything was changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SizeBefore {
     pub(super) size: Size,
@@ -256,7 +255,7 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
-    /// Completes a counted size with what is known about the session from the user and the log.
+    /// Adds what the user and the log say about the session to a counted size.
     pub(super) fn measured(&self, counted: Size) -> Size {
         Size {
             overflow: self.options.overflow,
@@ -277,8 +276,8 @@ impl<'a> Plan<'a> {
         Keep { tokens, recent_share: None, ..self.policy().keep }
     }
 
-    /// Returns amounts to keep, largest first, to try in turn if the amount that the policy keeps
-    /// is too large. Amounts set by flags are not reduced.
+    /// Returns the amounts to keep that are tried in turn, largest first, if the policy's amount is
+    /// too large. Amounts set by flags are not reduced.
     pub(super) fn smaller_keeps(&self, before: &SizeBefore) -> Vec<Keep> {
         if self.options.keep.is_some() {
             return vec![self.options.keep];
@@ -291,8 +290,8 @@ impl<'a> Plan<'a> {
         keeps
     }
 
-    /// Returns the maximum number of tokens for the latest messages: the policy's number, but no
-    /// more than the target leaves for them.
+    /// Returns the maximum number of tokens for the latest messages: the policy's limit, or what
+    /// the target leaves for them if that is less.
     fn recent_tokens(&self, before: &SizeBefore) -> Option<u64> {
         let system = before.system_tokens;
         let recent = self.policy().recent_tokens(self.environment.model_window, system)?;
@@ -338,7 +337,7 @@ impl<'a> Plan<'a> {
         Ok(Some(writer))
     }
 
-    /// Returns a writer that asks no model, for a summary of at most this many tokens.
+    /// Returns a writer that asks no model, for a summary with at most this many tokens.
     pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
         Writer::offline(self.policy().summary.offline(), tokens)
     }
@@ -348,7 +347,7 @@ impl<'a> Plan<'a> {
         self.environment.model.is_some() && self.policy().summary.on_failure() == Fallback::Fail
     }
 
-    /// Returns the summarization options that do not depend on the writer.
+    /// Returns those summarization options that do not depend on the writer.
     pub(super) fn summary(&self) -> summarize::Plan {
         let summary = &self.policy().summary;
         summarize::Plan {
@@ -364,7 +363,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns a recognizer of the summaries written by earlier compactions.
+    /// Returns a recognizer for summaries written by earlier compactions.
     pub(super) fn recognizer(&self) -> Recognizer {
         recognizer(self.policy().summary.header.as_deref())
     }
@@ -389,8 +388,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the prompt cache that must expire before anything may be pruned. If the time of the
-    /// last call is unknown, `last_change` is used instead.
+    /// Returns the prompt cache that must have expired before anything may be pruned. If the time
+    /// of the last call is unknown, `last_change` is used instead.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
             ttl: self.policy().prune.cache_ttl?.0,
@@ -405,7 +404,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Applies `scale` to each of the numbers in `keep`.
+/// Applies `scale` to each number in `keep`.
 pub(super) fn scaled(keep: Keep, scale: impl Fn(u64) -> u64) -> Keep {
     Keep {
         messages: keep.messages.map(&scale),

@@ -41,14 +41,15 @@ impl Rules {
         Self { trims: rules(false, Clear::Always), clears: rules(true, Clear::Never) }
     }
 
-    /// Returns what a survey needs to gather facts for the rules, or `None` if there are no rules.
+    /// Returns what a survey needs in order to gather facts for the rules, or `None` if there are
+    /// no rules.
     pub(super) fn questions(&self, plan: &Plan) -> Option<(&Options, MessageCounter)> {
         Some((self.clears.as_ref().or(self.trims.as_ref())?, plan.environment.counter))
     }
 }
 
 /// Decides what to prune in a surveyed session, and returns the size after pruning. The verdicts
-/// are removed from the survey unless they are to be applied.
+/// stay in the survey only if they are to be applied.
 pub(super) fn decide<'p>(
     plan: &Plan<'_>,
     content: &Content,

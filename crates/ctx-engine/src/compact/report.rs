@@ -21,12 +21,11 @@ use crate::summarize::Summing;
 pub enum Outcome {
     /// The session is smaller, and within its target if it has one.
     Compacted,
-    /// The session is smaller but still above its target, because the part that must stay is too
-    /// large.
+    /// The session is smaller but still above its target, because what must stay is too large.
     OverTarget,
     /// Nothing was summarized, but the messages to be sent to the model were pruned.
     Pruned,
-    /// Nothing could be removed, so everything was kept.
+    /// Nothing could be removed, so everything stays.
     #[default]
     NothingToDo,
     /// No trigger fired.
@@ -47,7 +46,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome as it is written in reports and in the audit log.
+    /// Returns the outcome as it appears in reports and in the audit log.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -68,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// Whether a session needs the attention of a person.
+/// Whether a session needs a person's attention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Attention {
     /// No attention is needed.
@@ -97,9 +96,9 @@ pub const PRUNED_FIRST: &str = "pruned-first";
 pub struct Survivors {
     /// The number of items in the new session.
     pub retained: u64,
-    /// The number of items that the new session refers to without containing them.
+    /// The number of items that the new session refers to but does not contain.
     pub recoverable: u64,
-    /// The number of items that neither the new session nor anything it refers to contains.
+    /// The number of items that are neither in the new session nor in anything it refers to.
     pub lost: u64,
 }
 
@@ -123,8 +122,7 @@ pub struct Report {
     pub success: bool,
     /// Whether the run was only a preview.
     pub dry_run: bool,
-    /// The triggers that fired, or `manual` if the user requested the compaction and no trigger
-    /// fired.
+    /// The triggers that fired, or `manual` if the user requested the compaction and none fired.
     pub triggers: Vec<&'static str>,
     /// The size of the session before the compaction, in tokens.
     pub tokens_before: u64,
@@ -153,10 +151,10 @@ pub struct Report {
     pub kept_records: Option<u64>,
     /// The index of the first kept record, from 0.
     pub first_kept_index: Option<u64>,
-    /// How the summary was made, and what the model cost.
+    /// How the summary was made, and what the model requests cost.
     #[serde(flatten)]
     pub summing: Summing,
-    /// The time that it took to prepare the new content, in milliseconds.
+    /// The time taken to prepare the new content, in milliseconds.
     pub duration_ms: u64,
     /// The text of the summary, if the policy asks for it in the report.
     pub summary: Option<String>,
@@ -164,19 +162,19 @@ pub struct Report {
     pub summary_tokens: Option<u64>,
     /// The file in the store that holds the session's summaries.
     pub summary_file: Option<String>,
-    /// The number of repairs made to the model's answer.
+    /// How many repairs the model's answer needed.
     pub summary_repairs: Option<usize>,
     /// What the compaction would do, if the run was a preview.
     pub plan: Option<Forecast>,
     /// The attempts to make the session smaller, in order.
     pub attempts: Vec<Attempt>,
-    /// The snapshot that holds the session from before the compaction.
+    /// The snapshot of the session from before the compaction.
     pub snapshot: Option<String>,
-    /// Files with offloaded results that were moved to the trash because nothing refers to them any
-    /// more.
+    /// Files with offloaded results that were moved to the trash because nothing refers to them
+    /// anymore.
     pub deleted_files: Option<Vec<String>>,
-    /// Files with offloaded results that are missing from the summary because the files could not
-    /// be read.
+    /// Files with offloaded results that could not be read, so the results are missing from the
+    /// summary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as computed by `ctx-score`.
@@ -184,14 +182,14 @@ pub struct Report {
     /// How many items of the ledger survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
-    /// The number of bytes that an agent appended during the compaction and that were carried over
-    /// to the new file.
+    /// The number of bytes that an agent appended during the compaction. They were carried over to
+    /// the new file.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
-    /// The reason why a model failed to write a summary.
+    /// Why a model failed to write a summary.
     #[serde(skip)]
     pub no_summary: Option<PassError>,
-    /// Whether the session needs the attention of a person.
+    /// Whether the session needs a person's attention.
     #[serde(skip)]
     pub attention: Attention,
     /// The time at which the compaction began.
@@ -225,7 +223,7 @@ impl Report {
         self.messages_after = size.messages;
     }
 
-    /// Adds the figures of another conversation in the same batch.
+    /// Adds the figures for another conversation in the same batch.
     pub fn add(&mut self, next: &Self) {
         self.tokens_before += next.tokens_before;
         self.tokens_after += next.tokens_after;
@@ -242,7 +240,7 @@ impl Report {
         self.duration_ms += next.duration_ms;
     }
 
-    /// Records what the models cost, and how long the compaction has taken until `now`.
+    /// Records what the model requests cost, and how long the compaction has taken until `now`.
     pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
         self.summing.usage = usage;
         // If the clock was set back, the duration is 0.
@@ -268,7 +266,7 @@ impl Report {
     }
 }
 
-/// Returns the share of tokens left by the compaction, or `None` for an empty session.
+/// Returns the share of tokens that is left after the compaction, or `None` for an empty session.
 pub(super) fn ratio(after: u64, before: u64) -> Option<f64> {
     (before > 0).then(|| rounded(after as f64 / before as f64))
 }

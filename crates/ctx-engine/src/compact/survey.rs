@@ -1,4 +1,4 @@
-//! The first reading of a session, which gathers all facts on which the compaction bases its
+//! Reads a session for the first time, and gathers all facts on which the compaction bases its
 //! decisions.
 
 use std::borrow::Cow;
@@ -32,12 +32,12 @@ pub(super) struct Survey<'p> {
     /// The token count of the system messages, including the conversation's overhead if the first
     /// message is a system message.
     pub(super) system_tokens: u64,
-    /// The pruning verdict on each record, or `None` if nothing is pruned.
+    /// The pruning verdicts on all records, or `None` if nothing is pruned.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
-    /// The counts of the session's lines.
+    /// Counts of the session's lines.
     pub(super) tally: Tally,
     /// The first message that is not understood (for logs, see `Content::unread`).
     pub(super) unread: FirstUnread,
@@ -51,7 +51,7 @@ pub(super) struct Zones {
 }
 
 impl<'p> Survey<'p> {
-    /// Surveys a session. `pruning` consists of the pruning rules and the counter that they use. If
+    /// Surveys a session. `pruning` holds the pruning rules and the counter that they use. If
     /// `scored` is set, the ledger is built as well. If `flush` is set, it also receives the
     /// messages.
     pub(super) fn of(
@@ -84,8 +84,8 @@ impl<'p> Survey<'p> {
         self.entries.len()
     }
 
-    /// Passes each record's index, from 0, and the facts about the record to `handle`. The token
-    /// counts are those after pruning.
+    /// Passes each record's 0-based index and the facts about the record to `handle`. Token counts
+    /// are those after pruning.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.entries.each(|record, entry| {
             let left = self.pruned.as_ref().map(|it| saturating_u32(it.tokens(record)));
@@ -301,7 +301,7 @@ pub trait MessageReader {
 type Dated<'m> = (Message<'m>, u64, Option<NaiveDate>);
 
 /// Returns a message with its line and date, or `None` for an earlier summary. The items in an
-/// earlier summary have already been read from the messages that it replaced.
+/// earlier summary were already read from the messages that it replaced.
 pub(super) fn dated<'m>(
     record: &Record<'_>,
     message: Message<'m>,
@@ -324,12 +324,12 @@ pub(super) struct Flush<'f> {
     recognizer: Recognizer,
     is_due: bool,
     waiting: Vec<Dated<'static>>,
-    /// The total length, in bytes, of the records before the session became due.
+    /// The total length, in bytes, of the records that were read before the session became due.
     bytes: usize,
 }
 
-/// The maximum total length, in bytes, of records whose messages are held back. Sessions usually
-/// become due long before they reach this length.
+/// The maximum total length, in bytes, of records whose messages are held back. Most sessions are
+/// due long before they reach this length.
 const MOST_WAITING: usize = 8 << 20;
 
 impl<'f> Flush<'f> {
@@ -371,7 +371,7 @@ impl<'f> Flush<'f> {
         }
     }
 
-    /// Returns true if too many messages had to be held back, so that the session must be read
+    /// Returns true if there were too many messages to hold back, so the session must be read
     /// again.
     fn has_missed(&self) -> bool {
         !self.is_due && self.bytes > MOST_WAITING

@@ -1,6 +1,6 @@
-//! Divides one token budget for the whole context between the latest messages and a summary of the
-//! other messages. The session is read only once. The facts about the session's records determine
-//! the budget and how many of the latest messages fit.
+//! Divides the token budget for the whole context between the latest messages and a summary of the
+//! others. The session is read only once. The facts about the session's records determine the
+//! budget and how many of the latest messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use ctx_format::Zone;
@@ -19,7 +19,7 @@ use crate::{ErrorKind, Notes, PassError, Result};
 const RAISES: usize = 3;
 
 impl Attempts<'_> {
-    /// Uses the target as a budget, and keeps as much of what the policy keeps as fits into the
+    /// Uses the target as a budget. Keeps what the policy says, or less if it does not fit into the
     /// budget. If the target is too small for the records that must stay, raises the budget until
     /// they fit. Returns `None` if the session does not become smaller.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
@@ -66,7 +66,8 @@ impl Attempts<'_> {
         Ok(None)
     }
 
-    /// Keeps as much of what the policy keeps as fits into the target, and writes no summary.
+    /// Keeps what the policy says, or less if it does not fit into the target, and writes no
+    /// summary.
     pub(super) fn keep_fewer(
         &mut self,
         summary: &summarize::Plan,
@@ -93,8 +94,8 @@ impl Attempts<'_> {
     }
 
     /// Returns true if the session has become smaller and either new messages were summarized or
-    /// the target is reached. Attempts that only shorten an earlier summary do not count, because
-    /// they could be repeated forever.
+    /// the target is reached. Merely shortening an earlier summary does not count, because that
+    /// could be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
@@ -171,7 +172,7 @@ impl Attempts<'_> {
         Ok(pass)
     }
 
-    /// Builds the session within the budget that `pass` has chosen. Returns the inner error if the
+    /// Builds the session within the budget that `pass` has chosen. The inner error means that the
     /// summary does not fit.
     fn within(
         &mut self,
@@ -194,7 +195,7 @@ impl Attempts<'_> {
         }))
     }
 
-    /// Expands `zones`, which lacks the records that pruning drops, to all records.
+    /// Expands `zones` to all records. It lacks the records that pruning drops.
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();

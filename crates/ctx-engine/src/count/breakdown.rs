@@ -1,4 +1,4 @@
-//! Breakdowns of counts: the share of the context window that each kind of content takes, and
+//! Breaks counts down: by the share of the context window that each kind of content takes, and in
 //! tables by role, kind, tool or reach.
 
 use ctx_format::Role;
@@ -19,7 +19,7 @@ pub enum Slice {
     User,
     /// Text written by the model.
     Assistant,
-    /// The reasoning of the model.
+    /// Reasoning by the model.
     Reasoning,
     /// Tool calls.
     Calls,
@@ -92,7 +92,7 @@ pub enum Breakdown {
 /// A row of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The name of what the row counts, such as a role or a tool.
+    /// What the row counts, such as the name of a role or tool.
     pub key: String,
     /// The number of messages, parts, calls or lines.
     pub count: u64,
@@ -122,7 +122,7 @@ impl Breakdown {
         self == Self::Reach
     }
 
-    /// Returns the rows, largest first. The row `(other)` counts everything that is in no other
+    /// Returns the rows, largest first. The row `(other)` counts everything that is not in another
     /// row.
     pub fn rows(self, counts: &Counts) -> Vec<Row> {
         let of_tokens = |(key, share): (String, Share)| Row {

@@ -10,15 +10,15 @@ use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
 use crate::message_counter::MessageCounter;
 use crate::{ErrorKind, Result, Session};
 
-/// The counts of a file, or the total of all files.
+/// The counts for one file, or the total for all files.
 #[derive(Serialize)]
 pub struct CountJson<'a> {
-    /// `file` for the counts of a file, `total` for the total.
+    /// `file` for the counts of one file, and `total` for the total.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The name of the file as the user gave it; null for stdin and the total.
     name: Option<&'a str>,
-    /// The number of files; only in the total.
+    /// The number of files. Present only in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<usize>,
     conversations: u64,
@@ -58,7 +58,7 @@ pub struct OfModel<'a> {
     pub model: Option<&'a str>,
     /// The context window, in tokens.
     pub window: u64,
-    /// The tokens of the file as a share of the context window, or `None` in the total.
+    /// The file's tokens as a share of the context window, or `None` in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Whether the tokens were counted in the model's own encoding.
@@ -67,7 +67,7 @@ pub struct OfModel<'a> {
 }
 
 impl<'a> CountFormat<'a> {
-    /// Returns the JSON counts of the file `name`.
+    /// Returns the JSON counts for the file `name`.
     pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> CountJson<'a> {
         let json = self.json("file", counts);
         let share = |model: OfModel<'a>| OfModel {
@@ -77,7 +77,7 @@ impl<'a> CountFormat<'a> {
         CountJson { name, model: self.model.map(share), ..json }
     }
 
-    /// Returns the JSON total of all files. The total has no share of the context window, because
+    /// Returns the JSON total for all files. The total has no share of the context window, because
     /// each file is sent on its own.
     pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
         CountJson { files: Some(files), ..self.json("total", counts) }
@@ -118,15 +118,14 @@ pub struct Calibrated {
     factor: Option<f64>,
     base: Option<u64>,
     replies: Vec<Reply>,
-    /// The number of replies whose size was predicted, and the number of correct predictions among
-    /// them.
+    /// How many replies had their size predicted, and how many of these predictions were correct.
     #[serde(skip)]
     foretold: (usize, usize),
 }
 
 impl Calibrated {
     /// Calibrates with the recorded usage of the whole `session`. `model` is the model that the
-    /// user named and that `counter` counts for.
+    /// user named, and `counter` counts for that model.
     pub fn of(
         session: &mut Session,
         counter: MessageCounter,
@@ -167,7 +166,7 @@ impl Calibrated {
         format!("{tokens} tokens, {low} to {high} ({how})")
     }
 
-    /// Returns the figures of the calibration, formatted for people and labelled.
+    /// Returns the calibration's figures with their labels, formatted for people.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("counted", self.counted.to_string())];
         if let Some(factor) = self.factor {

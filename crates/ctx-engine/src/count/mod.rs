@@ -28,9 +28,9 @@ pub use tally::{Share, Tally};
 pub struct Counts {
     /// The total number of records of any kind.
     pub records: u64,
-    /// The total length of the records in bytes, including tags and line ends.
+    /// The total length of the records in bytes, including tags and line endings.
     pub bytes: u64,
-    /// The counts of messages and of their tokens.
+    /// The counts of messages and their tokens.
     pub tally: Tally,
     /// If requested, how many bytes of the file are sent and why the other bytes are not sent.
     pub reach: Reach,
@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts a text that is not a session. Invalid UTF-8 is counted as U+FFFD.
+    /// Counts text that is not a session. Invalid UTF-8 is counted as U+FFFD.
     pub fn of_text(bytes: &[u8], counter: &MessageCounter) -> Self {
         let mut counts = Self { bytes: bytes.len() as u64, ..Self::default() };
         counts.tally.text(counter, &String::from_utf8_lossy(bytes));
@@ -182,7 +182,7 @@ impl CountPass {
             None => {
                 let tokens = self.count(record);
                 if let Some(calibration) = &mut self.calibration {
-                    // The tokens of records outside the context do not count.
+                    // Tokens in records outside the context do not count.
                     calibration.push(record, Some(tokens).filter(|_| !record.is_outside()));
                 }
             }
@@ -213,7 +213,7 @@ impl CountPass {
         }
     }
 
-    /// Returns the counts, completed with the session's bad lines.
+    /// Returns the counts, including the session's bad lines.
     pub fn finish(mut self, bad: &BadLines) -> Counts {
         if let Some(batch) = self.batch {
             self.counts.merge(&batch.finish());
@@ -227,18 +227,19 @@ impl CountPass {
     }
 }
 
-/// The model named in the session, and the size of the session according to its recorded usage.
+/// The model named in the session, and the size of the session according to the recorded usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfSession {
     /// The model that wrote the last reply, if it is known.
     pub model: Option<String>,
     /// The context window of `model`, if it is known.
     pub window: Option<u64>,
-    /// The size of the context in the API's tokens, including what is sent but not in the file.
+    /// The size of the context in the API's tokens, including what is sent without being in the
+    /// file.
     pub estimate: Option<Estimate>,
 }
 
-/// Writes each record with a tag that contains the record's size.
+/// Writes each record with a tag that gives the record's size.
 pub struct AnnotatePass<W> {
     count: CountPass,
     outlet: Outlet<W>,
@@ -333,7 +334,7 @@ mod of_session_tests {
         pass.finish(session.bad()).of_session
     }
 
-    /// Only the current path counts, because an abandoned branch was another request.
+    /// Only the current path counts, because the abandoned branch belonged to another request.
     #[test]
     fn an_agents_own_file_tells_its_model() {
         let line = |id: u32, parent: &str, rest: &str| {
@@ -357,7 +358,7 @@ mod of_session_tests {
         let found = told(&text, true);
         assert_eq!((found.model.as_deref(), found.window), (Some("m-2"), Some(200_000)));
         let estimate = found.estimate.expect("usage is recorded");
-        // The usage recorded on the abandoned branch would result in 900.
+        // With the usage recorded on the abandoned branch, the result would be 900.
         assert!((50..200).contains(&estimate.tokens), "{estimate:?}");
         assert_eq!(told(&text, false), OfSession::default());
     }

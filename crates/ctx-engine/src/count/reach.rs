@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record};
 
-/// How many parts of a file have the same label, and their total size.
+/// The number and total size of a file's parts with one label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// The number of lines, or of values inside lines.
     pub count: u64,
-    /// The total length of the lines or values in bytes, including line ends.
+    /// The total length of the lines or values in bytes, including line endings.
     pub bytes: u64,
 }
 
-/// The bytes of a file by label, which is `sent` or the reason why the bytes are not sent.
+/// A file's bytes by label. The label is `sent` or the reason why the bytes are not sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
@@ -42,7 +42,8 @@ impl Reach {
         }
         let outside = self.outside(record, dialect, object);
         let around = bytes.saturating_sub(sent + copies + outside);
-        // In a list of messages, only the line end surrounds a message, so it is counted as sent.
+        // In a list of messages, a message is surrounded only by its line ending, which is counted
+        // as sent.
         if record.presence.is_some() {
             self.add("around what is sent", count, around);
         } else {
@@ -50,8 +51,7 @@ impl Reach {
         }
     }
 
-    /// Adds those messages of a list that are outside the context, and returns their length in
-    /// bytes.
+    /// Adds the messages in a list that are outside the context, and returns their length in bytes.
     fn outside(&mut self, record: &Record<'_>, dialect: &dyn Dialect, list: &Object<'_>) -> u64 {
         let Some(portion) = record.portion.as_ref() else { return 0 };
         let held = dialect.held(&list.whole());

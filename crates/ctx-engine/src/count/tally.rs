@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 
-/// The number of messages, parts or calls of one role, kind or tool, and the number of their
-/// tokens.
+/// The number of messages, parts or calls with one role, kind or tool, and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// The number of messages, parts or calls.
@@ -33,7 +32,7 @@ pub(super) struct OfRole {
 
 /// The counts of the messages in one or more conversations.
 ///
-/// Each grouping (by role, by kind and by tool) adds up to [`Tally::tokens`].
+/// Grouped by role, by kind or by tool, the counts always add up to [`Tally::tokens`].
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// The number of conversations.
@@ -51,8 +50,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Starts a conversation: counts the tokens that prime its reply, and forgets the unanswered
-    /// calls of the previous conversation.
+    /// Starts a conversation: counts the tokens that prime its reply, and forgets unanswered calls
+    /// from the previous conversation.
     pub fn begin(&mut self) {
         self.conversations += 1;
         self.tokens.overhead += PRIMING;
@@ -76,7 +75,7 @@ impl Tally {
         tokens
     }
 
-    /// Counts a text that is not a message.
+    /// Counts text that is not a message.
     pub fn text(&mut self, counter: &MessageCounter, text: &str) -> u64 {
         let tokens = counter.text(text);
         self.parts.text += 1;
@@ -141,15 +140,14 @@ impl Tally {
         }
     }
 
-    /// Returns a row per role. The row `(other)` counts the tokens that prime replies and the text
+    /// Returns a row per role. The row `(other)` counts the tokens that prime replies, and text
     /// outside messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
         self.with_rest(self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it))))
     }
 
-    /// Returns a row per kind of part. The count in the row for the overhead is the number of
-    /// messages.
+    /// Returns a row per kind of part. The count in the overhead row is the number of messages.
     pub fn by_kind(&self) -> Vec<(String, Share)> {
         self.tokens
             .rows()
@@ -166,7 +164,7 @@ impl Tally {
         self.with_rest(self.tools.iter().map(|(tool, share)| (tool.clone(), *share)))
     }
 
-    /// Adds a row for the tokens that are in none of `rows`.
+    /// Adds a row for the tokens that are not in any of `rows`.
     fn with_rest(&self, rows: impl Iterator<Item = (String, Share)>) -> Vec<(String, Share)> {
         let mut rows: Vec<_> = rows.collect();
         let counted: u64 = rows.iter().map(|(_, share)| share.tokens).sum();

@@ -13,9 +13,9 @@
 //! latest replies. Each reply is compared with its estimate before the calibrator learns from the
 //! reply.
 //!
-//! If a tool has pruned the session, the file no longer contains what was sent, so nothing can be
-//! learned about the factor. The tool may also have corrected the recorded size of the last request
-//! ([`Calibrator::without`]). A correction by a tool is recognized by a drop in the recorded size.
+//! If a tool has pruned the session, the file no longer contains what was sent, so the factor
+//! cannot be learned from it. The tool may also have corrected the recorded size of the last
+//! request ([`Calibrator::without`]). A drop in the recorded size reveals such a correction.
 
 #[cfg(test)]
 mod tests;
@@ -45,8 +45,8 @@ pub struct Request<'a> {
     pub prompt: u64,
     /// The model that the request was sent to.
     pub model: Option<&'a str>,
-    /// Whether everything that was added since the last request is still in the file as it was
-    /// sent.
+    /// Whether everything that was added since the last request is still in the file exactly as it
+    /// was sent.
     pub as_sent: bool,
 }
 
@@ -58,14 +58,14 @@ pub struct Calibrator {
     fit: Fit,
     /// The last request, unless a compaction followed it.
     last: Option<Point>,
-    /// The possible error in the size of the last request, which may be a tool's correction rather
-    /// than the API's count.
+    /// The possible error in the size of the last request. The size may be a tool's correction
+    /// rather than the API's count.
     doubt: f64,
     /// The smallest plausible number of tokens besides the messages in any initial request. Initial
     /// requests are the first request in the file and the first after each compaction.
     base: Option<f64>,
-    /// Whether there was an initial request: one that was the first in the file or the first after
-    /// a compaction.
+    /// Whether there has been an initial request: the first in the file or the first after a
+    /// compaction.
     has_begun: bool,
 }
 
@@ -77,23 +77,22 @@ struct Point {
 }
 
 /// The likely and the largest factor between the API's token count and ours, for models whose
-/// encoding is not published. In sessions with Claude, the factor ranges from 1.08 to 1.27
-/// (docs/tokens.md), and it reaches 1.53 for the newest models.
+/// encoding is not published. In Claude sessions, the factor ranges from 1.08 to 1.27
+/// (docs/tokens.md). For the newest models, it reaches 1.53.
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
 /// The likely and the largest factor by which a compaction increases the number of tokens besides
-/// the messages. After a compaction, agents send files and notes with the summary without recording
-/// them.
+/// the messages: after a compaction, agents send unrecorded files and notes along with the summary.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
-/// The largest plausible number of tokens that an agent sends besides the messages. If a request
-/// seems to have more tokens besides its messages, the file begins in the middle of a session, and
-/// the usual number is assumed.
+/// The largest plausible number of tokens that an agent sends besides the messages. A request that
+/// seems to have more means that the file begins in the middle of a session. The usual number is
+/// then assumed.
 const MOST_BESIDE: u64 = 100_000;
-/// The usual number of tokens besides the messages, which is between 20,000 and 45,000 in recorded
-/// sessions (docs/tokens.md).
+/// The usual number of tokens besides the messages. In recorded sessions, it is between 20,000 and
+/// 45,000 (docs/tokens.md).
 const USUAL_BESIDE: u64 = 30_000;
 
 /// If a request is smaller than the previous request by more than this share, something was removed
@@ -142,7 +141,7 @@ impl Calibrator {
         let new = Point { counted: request.counted as f64, prompt: request.prompt as f64 };
         if self.model.as_deref() != request.model {
             // A different model may use a different encoding, so neither the learned factor nor the
-            // last size is valid any more.
+            // last size is still valid.
             let model = request.model.and_then(ctx_tokens::model);
             let is_exact = is_exact(self.encoding, model);
             self.fit = Fit::new(if is_exact { 1.0 } else { ESTIMATE });
@@ -165,13 +164,13 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// Records a compaction, after which the next request does not extend the last request.
+    /// Records a compaction. The next request will not extend the last one.
     pub fn compacted(&mut self) {
         self.last = None;
     }
 
     /// Estimates the size of a context whose messages have `counted` tokens. Returns `None` if
-    /// there was no request on which the estimate could be based.
+    /// there is no request to base an estimate on.
     pub fn estimate(&self, counted: u64) -> Option<Estimate> {
         let counted = counted as f64;
         if let Some(last) = self.last {
@@ -191,7 +190,7 @@ impl Calibrator {
 
     /// Returns the largest number of tokens, as we count them, for which the estimate does not
     /// exceed `tokens`. `expected` selects which figure of the estimate to compare. Returns
-    /// `tokens` if there was no request on which an estimate could be based.
+    /// `tokens` if there is no request to base an estimate on.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
         let fits = |counted| {
             let estimate = self.estimate(counted);
@@ -209,12 +208,12 @@ impl Calibrator {
         least
     }
 
-    /// Returns the likely size of the last request without `freed` of its tokens, as we count them.
-    /// The result never exceeds the original size. Returns `None` if there was no request since the
-    /// last compaction.
+    /// Returns the likely size of the last request after `freed` tokens, as we count them, are
+    /// removed. The result never exceeds the original size. Returns `None` if there was no request
+    /// since the last compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         let last = self.last?;
-        // The API counts at least as many tokens for a text as we do.
+        // For any text, the API counts at least as many tokens as we do.
         let messages = (last.counted - freed as f64).max(0.0);
         let rest = last.prompt - self.fit.factor * freed as f64;
         Some(whole(rest.max(messages).min(last.prompt).round()))
@@ -225,9 +224,8 @@ impl Calibrator {
         self.fit.factor
     }
 
-    /// Returns how many tokens a request contains besides its messages: the system prompt, the
-    /// tools, and messages from before the beginning of the file. Returns `None` if there was no
-    /// request.
+    /// Returns how many tokens a request contains besides its messages: for the system prompt, the
+    /// tools, and messages that precede the file. Returns `None` if there was no request.
     pub fn base(&self) -> Option<u64> {
         let base = self.last.map(|last| self.base_of(last));
         base.or_else(|| self.base_behind()).map(|base| whole(base.round()))
@@ -252,7 +250,7 @@ fn is_exact(encoding: Encoding, model: Option<&Model>) -> bool {
     model.is_some_and(|model| model.exact && model.encoding == encoding)
 }
 
-/// Converts a figure to a whole number of tokens, but at least 0.
+/// Converts a figure to a whole number of tokens, at least 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Such a cast saturates.
 fn whole(number: f64) -> u64 {
     number as u64
@@ -275,8 +273,7 @@ const FACTORS: (f64, f64) = (0.5, 3.0);
 /// How many times to refine `factor` and `extra` alternately.
 const ROUNDS: usize = 3;
 
-/// The possible error of the formula is the sum of `OFF` tokens and the share `OFF_SHARE` of the
-/// added tokens, multiplied by `Fit::times`.
+/// The formula's possible error is `Fit::times` × (`OFF` + `OFF_SHARE` × added tokens), in tokens.
 const OFF: f64 = 80.0;
 const OFF_SHARE: f64 = 0.1;
 
@@ -286,14 +283,14 @@ const TIMES: f64 = 3.0;
 const LEAST_TIMES: f64 = 1.0;
 const ENOUGH: f64 = 0.97;
 
-/// How many tokens each request added, and the formula fitted to these numbers.
+/// How many tokens each request added, and the formula fitted to them.
 #[derive(Clone, Debug)]
 struct Fit {
     /// The factor before anything is learned.
     prior: f64,
     /// The number of tokens that each request added, as counted by us and by the API.
     steps: VecDeque<(f64, f64)>,
-    /// The errors of the formula, as values of `times`.
+    /// The formula's errors, as values of `times`.
     misses: VecDeque<f64>,
     factor: f64,
     extra: f64,
@@ -323,8 +320,8 @@ impl Fit {
         self.times * scale(counted)
     }
 
-    /// Learns that a request has added `counted` tokens as we count them and `said` tokens as the
-    /// API counts them.
+    /// Learns that a request added `counted` tokens by our count and `said` tokens by the API's
+    /// count.
     fn learn(&mut self, counted: f64, said: f64) {
         let miss = (said - self.step(counted)).abs() / scale(counted);
         push(&mut self.misses, miss);

@@ -5,9 +5,9 @@
 //! Our count of a request is the sum of the tokens on its path. After a compaction, the sum
 //! restarts with the records that the compaction kept.
 //!
-//! If a result was pruned or offloaded, the file does not contain the text that was sent. Nothing
-//! is learned from the difference between the replies before and after a result that was pruned or
-//! offloaded, and the latter reply is not predicted.
+//! If a result was pruned or offloaded, the file does not contain the text that was sent. So
+//! nothing is learned from the difference between the replies before and after such a result, and
+//! no size is predicted for the reply after it.
 
 use std::ops::RangeInclusive;
 
@@ -20,10 +20,10 @@ use serde::{Serialize, Serializer};
 
 use crate::placeholder::ReplacedResults;
 
-/// What was learned from a session's recorded usage.
+/// What the recorded usage of a session reveals.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// The number of tokens in the context, as we count them.
+    /// The context's token count, as we count it.
     pub counted: u64,
     /// The estimated size of the context, or `None` if no usage is recorded.
     pub estimate: Option<Estimate>,
@@ -44,7 +44,7 @@ pub struct Calibration {
     calibrator: Calibrator,
 }
 
-/// The reply whose usage tells the agent how long its context is.
+/// The reply from whose usage the agent takes the length of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
     /// Identifies the reply that the usage belongs to.
@@ -60,22 +60,22 @@ pub struct LastReply {
 /// A reply with recorded usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The line of the reply, from 1.
+    /// The 1-based line of the reply.
     pub line: u64,
     /// The number of tokens in the request's messages, as we count them.
     pub counted: u64,
     /// The number of tokens in the whole request, as the API counts them.
     pub prompt: u64,
-    /// The size predicted from earlier replies, or `None` if there was nothing on which a
-    /// prediction could be based.
+    /// The size predicted from earlier replies, or `None` if there was nothing to base a prediction
+    /// on.
     pub estimate: Option<Estimate>,
     /// The model that wrote the reply, if it is known.
     pub model: Option<String>,
 }
 
 impl Calibration {
-    /// Returns the likely size of the last request without `freed` of its tokens, as we count them.
-    /// Returns `None` if no reply with recorded usage follows the last compaction.
+    /// Returns the likely size of the last request after `freed` tokens, as we count them, are
+    /// removed. Returns `None` if no reply with recorded usage follows the last compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         self.last.as_ref()?;
         self.calibrator.without(freed)
@@ -129,9 +129,9 @@ pub struct CalibrationPass {
     open: Option<Open>,
     replies: Vec<Reply>,
     replaced: ReplacedResults,
-    /// The number of results so far whose text differs from what was sent.
+    /// How many results so far differ from what was sent.
     pruned: u64,
-    /// The value of `pruned` before the last reply from which something was learned.
+    /// The value of `pruned` before the last reply that was learned from.
     pruned_before: u64,
 }
 
@@ -142,11 +142,11 @@ struct Open {
     /// The number of tokens in the request's messages, as we count them.
     counted: u64,
     model: Option<String>,
-    /// The number of results before the reply whose text differs from what was sent.
+    /// How many results before the reply differ from what was sent.
     pruned: u64,
 }
 
-/// The model's messages since the last message with another role, which become a reply as soon as
+/// The model's messages since the last message from any other role. They become a reply as soon as
 /// their usage is recorded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
@@ -156,13 +156,13 @@ struct Run {
     before: Option<u64>,
     /// The line where the reply begins.
     line: u64,
-    /// The number of results before the reply whose text differs from what was sent.
+    /// How many results before the reply differ from what was sent.
     pruned: u64,
-    /// Whether the model is still speaking.
+    /// Whether the reply may still continue.
     goes_on: bool,
 }
 
-/// Identifies a reply. Replies whose records have no id are told apart by the number.
+/// Identifies a reply. Replies whose records have no id are distinguished by the number.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {
@@ -185,8 +185,8 @@ impl CalibrationPass {
         }
     }
 
-    /// Adds a record. `tokens` is the record's token count, if that is already known and the record
-    /// is in the context.
+    /// Adds a record. `tokens` is the record's token count, if it is known and the record is in the
+    /// context.
     pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else { return };
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
@@ -278,7 +278,7 @@ impl CalibrationPass {
         }
     }
 
-    /// Compares the last reply with its prediction, and then learns from the reply.
+    /// Compares the last reply with its prediction, and then learns from it.
     fn close(&mut self) {
         let Some(Open { last, counted, model, pruned, .. }) = self.open.take() else { return };
         let as_sent = pruned == self.pruned_before;

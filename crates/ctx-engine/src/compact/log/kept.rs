@@ -11,22 +11,21 @@ use super::super::content::Content;
 use super::{ByRecord, Marked};
 use crate::Result;
 
-/// The records of the log that stay, in the order in which they appear in the context.
+/// The log records that stay, in the order in which they appear in the context.
 pub(super) struct KeptRecords {
     pub(super) groups: Vec<KeptRecord>,
-    /// The number of kept records that precede the summary.
+    /// The number of kept records before the summary.
     pub(super) before_summary: usize,
 }
 
-/// A kept record of the log, and which of its messages stay.
+/// A log record that stays, and which of its messages stay.
 pub(super) struct KeptRecord {
     pub(super) record: u64,
     sources: Vec<SourceId>,
 }
 
 impl KeptRecords {
-    /// Returns the records of the log from which the messages of `new`, the compacted plain
-    /// session, come.
+    /// Returns the log records from which the messages in `new`, the compacted plain session, come.
     pub(super) fn of(new: &[Marked]) -> Self {
         let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
         let mut seen = HashSet::new();
@@ -56,15 +55,15 @@ impl KeptRecord {
     }
 }
 
-/// What is needed to write the compaction of a log: the text of some of its records, and a writer
-/// that has read the whole log.
+/// What is needed to compact a log: the text of some of its records, and a writer that has read the
+/// whole log.
 pub(super) struct LogRecords {
-    /// Writes the agent's own compaction records, or `None` if the agent's format has none, so that
-    /// the session is rewritten.
+    /// Writes the agent's own compaction records. `None` if the agent's format has none; the
+    /// session is rewritten instead.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,
-    /// The latest timestamp of any record in the log.
+    /// The latest timestamp in any record of the log.
     pub(super) newest: Option<DateTime<Utc>>,
     texts: HashMap<u64, String>,
     last: Option<u64>,
@@ -86,7 +85,7 @@ impl LogRecords {
             if !record.piece.begins() {
                 return Ok(());
             }
-            // Some agents read the first object of a line that contains several objects.
+            // Some agents read only the first object in a line with several objects.
             let is_read = context.contains(&records.count) || record.class == Class::Object;
             let object = if is_read { record.object() } else { None };
             if let (Some(writer), Some(object)) = (&mut records.writer, object) {
@@ -110,9 +109,9 @@ impl LogRecords {
         last.map_or("", String::as_str)
     }
 
-    /// Returns the new text of a record of the log, and whether the text has changed. `before`
-    /// contains the records to which it was lowered, and `after` contains these records after the
-    /// compaction. Returns `None` if nothing is left of the record.
+    /// Returns the new text of a log record, and whether the text has changed. `before` contains
+    /// the records to which it was lowered, and `after` contains those that remain after the
+    /// compaction. Returns `None` if nothing is left of the log record.
     pub(super) fn text_of(
         &self,
         (log, lowered): (&Content, &Content),
@@ -150,7 +149,7 @@ impl LogRecords {
     }
 }
 
-/// Returns the lowered records that come from the given record of the log.
+/// Returns the lowered records that come from the given log record.
 fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
     let all = all.get(&record).into_iter().flatten();
     all.filter_map(|marked| Object::parse(&marked.text).ok()).collect()

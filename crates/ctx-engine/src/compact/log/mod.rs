@@ -1,11 +1,11 @@
-//! Compacts a session whose lines depend on each other: an agent's own log, or the items of a
+//! Compacts a session whose lines depend on each other: an agent's own log, or the items in a
 //! reply.
 //!
-//! The context of the log is *lowered*, that is, converted to a plain session in which each message
-//! names the records of the log that it comes from. The plain session is compacted like any other
-//! session. The messages that stay in the plain session determine which records of the log stay.
-//! The summary replaces all other records of the log. If the agent's format has a compaction
-//! record, lines are appended to the log; otherwise, the log is rewritten.
+//! The log's context is *lowered*, that is, converted to a plain session in which each message
+//! names the log records that it comes from. The plain session is compacted like any other session.
+//! The messages that stay in the plain session determine which log records stay. The summary
+//! replaces all other log records. If the agent's format has a compaction record, lines are
+//! appended to the log; otherwise, the log is rewritten.
 
 mod kept;
 
@@ -33,24 +33,24 @@ use crate::message_counter::MessageCounter;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Result, Session};
 
-/// The records of a log that stay, and the summary that replaces the other records.
+/// The log records that stay, and the summary that replaces the others.
 struct Decision {
     kept: KeptRecords,
     /// The new text of each kept record, and whether the text has changed. `None` if nothing is
     /// left of the record.
     texts: Vec<Option<(String, bool)>>,
     summary: Option<String>,
-    /// Which records of the log the messages of the context came from before the compaction.
+    /// Which log records the messages in the context came from before the compaction.
     context: Vec<SourceId>,
     records: LogRecords,
 }
 
-/// The text that the agent gets in place of a summary if no message was summarized.
+/// The text that stands in place of a summary if no message was summarized.
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
 /// Lowers a log to the messages that the agent would send, one per record. If `counter` is set,
-/// also calibrates the token count with the usage recorded in the log.
+/// also calibrates the token count against the usage recorded in the log.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
@@ -191,7 +191,7 @@ fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
     Ok([newline, lines].concat())
 }
 
-/// Decides which records of the log stay, given that its context is compacted to `new`.
+/// Decides which log records stay, given that the context is compacted to `new`.
 fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> {
     let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.sources.clone()).collect();
     let before =
@@ -211,7 +211,7 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
 }
 
 impl Decision {
-    /// Returns the lines that the agent itself would append for this compaction.
+    /// Returns the lines that the agent itself would append if it made this compaction.
     fn compaction_lines(
         &self,
         mut writer: Box<dyn CompactionWriter>,
@@ -263,7 +263,7 @@ fn same_context(expected: &Content, read: &Content) -> Result<()> {
     if is_same { Ok(()) } else { Err(ErrorKind::OtherContext.into()) }
 }
 
-/// Returns all parts of a plain session except those of summaries. Summaries are left out because
+/// Returns all parts of a plain session except those in summaries. Summaries are left out because
 /// their position depends on the format.
 fn parts_of(content: &Content) -> Result<Vec<PartHash>> {
     let mut parts = Vec::new();
@@ -298,24 +298,24 @@ fn hash(part: &Part<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The name of the member in a lowered record that lists the log records it comes from.
+/// The name of the member that lists the log records from which a lowered record comes.
 const MARK: &str = "_source";
 
 /// Lowered records, grouped by the log record that they come from.
 type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
 
-/// A record of the lowered session.
+/// A record in the lowered session.
 #[derive(Clone, Debug)]
 struct Marked {
     sources: Vec<SourceId>,
-    /// The text of the record; empty if the caller of [`Self::all`] did not ask for it.
+    /// The text of the record. It is empty if the caller of [`Self::all`] did not ask for it.
     text: String,
-    /// The text of the summary, if this record is the summary of this compaction.
+    /// The text of the summary, if this record is the new summary.
     summary: Option<String>,
 }
 
 impl Marked {
-    /// Reads all records of a lowered session. The text is stored only for records for which
+    /// Reads all records in a lowered session. The text is stored only for records for which
     /// `wanted` returns true.
     fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
