@@ -16,8 +16,8 @@ pub type Result<T, E = PassError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
-    /// Where the error occurred: the line of the record and, in a batch, the line of the message
-    /// inside the record. The list is empty if the error is about the whole session.
+    /// Where the error occurred: the record's line and, in a batch, the message's line inside the
+    /// record. The list is empty if the error is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
     #[source]

@@ -357,7 +357,7 @@ mod tests {
         Message::new(role, parts)
     }
 
-    /// The example in OpenAI's cookbook. According to the cookbook, the API counts 129 tokens for
+    /// The example in OpenAI's cookbook, which says that the API counts 129 tokens for
     /// gpt-3.5-turbo and gpt-4, and 124 tokens for gpt-4o.
     #[test]
     fn the_published_example_has_the_published_count() {
@@ -593,7 +593,7 @@ mod image_tests {
 
     use super::{claude, gemini, image_tokens, openai};
 
-    /// Returns the beginning of a PNG file with this width and height.
+    /// Returns the beginning of a PNG file with the given width and height.
     fn png(width: u32, height: u32) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());

@@ -1,11 +1,11 @@
-//! The notes of an operation: its warnings and remarks.
+//! Notes from an operation: warnings and remarks.
 
 use std::fmt;
 
 use ctx_format::Watch;
 use ctx_llm::Usage;
 
-/// The importance of a note.
+/// How important a note is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// A problem that does not stop the operation but that the user should know about.
@@ -19,16 +19,16 @@ pub enum Level {
 /// One note about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The importance of the note.
+    /// How important the note is.
     pub level: Level,
-    /// Where the cause of the note is: the line of the record and, in a batch, the line of the
-    /// message inside the record. The list is empty if the note is about the whole session.
+    /// Where the cause of the note is: the record's line and, in a batch, the message's line inside
+    /// the record. The list is empty if the note is about the whole session.
     pub lines: Vec<u64>,
     /// The text of the note.
     pub text: String,
 }
 
-/// The notes of an operation in order, what it spent on models, and the observer of its progress.
+/// An operation's notes in order, its spending on models, and the observer of its progress.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
@@ -42,7 +42,7 @@ impl Notes {
         Self::default()
     }
 
-    /// Creates an empty list of notes for an operation whose progress `watch` observes.
+    /// Creates an empty list of notes. `watch` observes the operation's progress.
     pub fn watched(watch: Watch) -> Self {
         Self { watch, ..Self::default() }
     }
@@ -72,7 +72,7 @@ impl Notes {
         self.all.push(Note { level, lines: lines.to_vec(), text: text.to_string() });
     }
 
-    /// Adds the notes about one conversation of a batch. `line` is the line of the conversation.
+    /// Adds the notes about one conversation in a batch. `line` is the conversation's line.
     pub fn extend_within(&mut self, line: u64, inner: Self) {
         self.usage += inner.usage;
         self.all.extend(inner.all.into_iter().map(|mut note| {
@@ -81,7 +81,7 @@ impl Notes {
         }));
     }
 
-    /// Adds the notes of the operation's next step.
+    /// Adds the notes from the operation's next step.
     pub fn append(&mut self, mut next: Self) {
         self.usage += next.usage;
         self.all.append(&mut next.all);
@@ -92,12 +92,12 @@ impl Notes {
         std::mem::take(&mut self.all)
     }
 
-    /// Adds what it cost to ask a model.
+    /// Adds the cost of a model request.
     pub(crate) fn asked(&mut self, usage: Usage) {
         self.usage += usage;
     }
 
-    /// Returns what asking models has cost so far.
+    /// Returns the cost of all model requests so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }

@@ -1,5 +1,5 @@
-//! Moves tool results to files, and preserves every other byte of a session. The latest records are
-//! held back because they may turn out to be protected. Earlier records are changed and written.
+//! Moves tool results to files, and preserves all other bytes of a session. The latest records are
+//! held back, because they may turn out to be protected. Earlier records are changed and written.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// Changes the tool results of a session. The new session is kept in a spool, so that the caller
-/// can write it after the files that it refers to are safely on disk.
+/// Changes the tool results in a session. The new session is kept in a spool, so the caller can
+/// write it once the files that it refers to are safely on disk.
 pub struct ChangePass<C> {
     reading: Reading,
     change: C,
@@ -24,7 +24,7 @@ pub struct ChangePass<C> {
     /// The output, or `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
-    /// The number of assistant messages in `waiting`, to be compared with `protect_last`.
+    /// The number of assistant messages in `waiting`. It is compared with `protect_last`.
     replies: u64,
 }
 
@@ -116,8 +116,8 @@ fn cannot_wait(error: PassError) -> PassError {
     }
 }
 
-/// The template of a reference to a file: a text with a placeholder for the file's path and
-/// optional placeholders for facts about the file.
+/// A template for references to files: a text with a placeholder for the file's path, and optional
+/// placeholders for facts about the file.
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
@@ -135,7 +135,8 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 pub struct FileFacts<'a> {
     /// The path of the file.
     pub path: &'a str,
-    /// The short name of the call that the offloaded result answers; empty if the call is unknown.
+    /// The short name of the call that the offloaded result answers, or empty if the call is
+    /// unknown.
     pub call: &'a str,
     /// The SHA-256 hash of the result, in hexadecimal.
     pub sha256: &'a str,
@@ -146,9 +147,9 @@ pub struct FileFacts<'a> {
 }
 
 impl Template {
-    /// The default template of `ctx-offload`.
+    /// The default template in `ctx-offload`.
     pub const DEFAULT: &'static str = "Tool result ({call}, {bytes} bytes) is at: {path}";
-    /// The default template of older versions.
+    /// The default template in older versions.
     pub const OLDER: &'static str = "Tool result is at: {path}";
 
     /// Returns true if the template has a placeholder for the name of the call.
@@ -156,7 +157,7 @@ impl Template {
         self.text.contains("{call}")
     }
 
-    /// Fills in the template, and returns the reference to a file.
+    /// Fills in the template, and returns the resulting reference.
     pub fn fill(&self, file: &FileFacts<'_>) -> String {
         let fact = |place: &Captures<'_>| match &place[0] {
             "{path}" => file.path.to_owned(),
@@ -169,7 +170,7 @@ impl Template {
         PLACEHOLDER.replace_all(&self.text, fact).into_owned()
     }
 
-    /// Returns the path from a text that consists only of a reference. The default template also
+    /// If the text consists of nothing but a reference, returns the path. The default template also
     /// accepts references written by older versions.
     pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
@@ -212,13 +213,13 @@ impl FromStr for Template {
     }
 }
 
-/// Decides which tool results of a session change, and how.
+/// Decides which tool results in a session change, and how.
 pub trait Change {
-    /// Called with each tool call of the session, before the results in the same message.
+    /// Called with each tool call in the session, before the results in the same message.
     fn call(&mut self, _call: &Call<'_>) {}
 
     /// Returns the new content of a result, or `None` if the result does not change. `raw` is the
-    /// current content as JSON, and `line` is the line of the record.
+    /// current content as JSON, and `line` is the record's line.
     fn result(
         &mut self,
         line: u64,
@@ -230,9 +231,9 @@ pub trait Change {
 /// The new content of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Substitute {
-    /// A text that replaces the whole content.
+    /// Text that replaces the whole content.
     Text(String),
-    /// The restored original content, as JSON.
+    /// The original content as JSON, restored.
     Json(String),
 }
 
@@ -250,7 +251,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns the changed bytes of a record without a tag, or `None` if nothing changes. In a
+    /// Returns the record with its changes but without a tag, or `None` if nothing changes. In a
     /// batch, the last messages of each record are protected.
     pub fn changed(&self, record: &Record<'_>, change: &mut dyn Change) -> Result<Option<Vec<u8>>> {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
@@ -295,8 +296,8 @@ impl Reading {
         messages.truncate(first.unwrap_or(0));
     }
 
-    /// Returns an error if the change would alter the structure of the record, such as which calls
-    /// its results answer.
+    /// Returns an error if the change would alter the structure of the record, for example which
+    /// calls its results answer.
     fn check(
         &self,
         dialect: &dyn Dialect,
@@ -319,7 +320,7 @@ fn is_reply(outline: &Outline<'_>) -> bool {
     outline.role == Role::Assistant && outline.begins_message()
 }
 
-/// Passes the results of one message to `change`, and returns the resulting edits.
+/// Passes the results in one message to `change`, and returns the resulting edits.
 fn results(
     dialect: &dyn Dialect,
     object: &Object<'_>,

@@ -1,5 +1,5 @@
-//! Writes records, and keeps their tags correct. The last tag of a stream contains an end marker
-//! with the number of records, so the record with this tag is written only at the end.
+//! Writes records, and keeps their tags correct. The last tag in a stream contains an end marker
+//! with the number of records, so the record with that tag is written only at the end.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) struct Outlet<W> {
     written: u64,
 }
 
-/// The number of records that a stream should have according to its tags.
+/// The number of records that a stream should have, according to its tags.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Announced {
     /// Whether the stream has any tags.
@@ -34,7 +34,7 @@ impl Announced {
 
 impl<W: Write> Outlet<W> {
     /// Creates an outlet that writes to `output`, with temporary files in the folder `temp`.
-    /// `announced` is what the tags read so far have announced.
+    /// `announced` is the announcement in the tags that have been read so far.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }
@@ -60,8 +60,7 @@ impl<W: Write> Outlet<W> {
         })
     }
 
-    /// Writes a record with the bytes `untagged` and with the tag that `retag` makes from the
-    /// record's old tag.
+    /// Writes a record with the bytes `untagged` and the tag that `retag` makes from the old tag.
     pub(crate) fn write_with(
         &mut self,
         record: &Record<'_>,
@@ -78,8 +77,8 @@ impl<W: Write> Outlet<W> {
 
     /// Writes the records that are still held, and returns the output. `left_out` is the number of
     /// input records that were not passed to the outlet. A tagged stream gets an end marker only if
-    /// the input had a correct end marker. A missing end marker tells the next tool in the pipeline
-    /// that a previous tool has died.
+    /// the input had a correct end marker. If the end marker is missing, the next tool in the
+    /// pipeline knows that an earlier tool has died.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);
@@ -109,7 +108,7 @@ impl<W: Write> TaggedWriter<W> {
         Self { output, held: None, behind: Spool::new(temp), behind_length: 0 }
     }
 
-    /// Writes the next record. `bytes` does not include the record's tag. `tag` is the tag with its
+    /// Writes the next record. `bytes` does not include the record's tag. `tag` is the tag and its
     /// position, or `None` if the record cannot carry a tag.
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<()> {
         if let Some((splice, tag)) = tag {
@@ -130,7 +129,7 @@ impl<W: Write> TaggedWriter<W> {
         Ok(self.output)
     }
 
-    /// Writes the held records. `end` is the end marker, which only the last tag of a stream has.
+    /// Writes the held records. `end` is the end marker, which only the last tag in a stream has.
     fn release(&mut self, end: Option<u64>) -> Result<()> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
         held.tag.end = end;
@@ -151,8 +150,8 @@ mod tests {
 
     use super::{Announced, Outlet};
 
-    /// Returns what is left of `input` after a pass that removes the records containing `drop` and
-    /// changes those containing `old`.
+    /// Runs a pass over `input` that removes the records containing `drop` and changes those
+    /// containing `old`, and returns what is left.
     fn pass(input: &str, left_out: u64) -> String {
         let options = Options { raw: true, ..Options::default() };
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
@@ -224,7 +223,7 @@ mod tagged_tests {
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
         let mut writer = TaggedWriter::new(Vec::new(), Path::new("/tmp"));
         while let Some(record) = records.next().expect("from memory") {
-            // The end marker of the input must not be copied.
+            // The end marker from the input must not be copied.
             let tag = Tag { line: Some(record.line), end: Some(99), ..Tag::default() };
             let tagged = record.splice().map(|splice| (splice, tag));
             writer.write(record.untagged().into_owned(), tagged).expect("to memory");

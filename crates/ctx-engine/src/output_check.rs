@@ -1,4 +1,4 @@
-//! Checks that the output has no problems that the input does not have.
+//! Checks that the output has no problem that is not in the input.
 
 use ctx_format::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counted};
 
@@ -12,12 +12,12 @@ pub(crate) struct OutputCheck {
     rules: Rules,
     /// Whether the input's dialect requires the first message to be a user message.
     user_first: bool,
-    /// Whether the output contains a message other than system messages yet.
+    /// Whether the output already contains a message that is not a system message.
     begun: bool,
 }
 
 impl OutputCheck {
-    /// Creates the checks for a dialect.
+    /// Creates the checks for the input and output in a dialect.
     pub(crate) fn new(dialect: &dyn Dialect) -> Self {
         let rules = dialect.output_rules();
         Self {
@@ -29,19 +29,19 @@ impl OutputCheck {
         }
     }
 
-    /// Adds a message of the input.
+    /// Adds a message from the input.
     pub(crate) fn input(&mut self, line: u64, outline: &Outline<'_>) {
         self.input.push(line, outline);
     }
 
-    /// Adds a message of the output.
+    /// Adds a message to the output.
     pub(crate) fn output(&mut self, line: u64, outline: &Outline<'_>) {
         self.begun |= !outline.role.is_system();
         self.output.push(line, outline);
     }
 
-    /// Adds the summary to the output, and returns the role that it must have at this point, which
-    /// is `wanted` if that role is allowed.
+    /// Adds the summary to the output, and returns the role that it must have there. This is
+    /// `wanted` if that role is allowed.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
@@ -52,9 +52,9 @@ impl OutputCheck {
         role
     }
 
-    /// Returns an error if the output has a problem that the input does not have. Problems in the
-    /// input cause a warning or, if `strict` is set, an error. `known` contains the problems in the
-    /// input if the caller has already found them.
+    /// Returns an error if the output has a problem that is not in the input. A problem in the
+    /// input causes a warning or, if `strict` is set, an error. `known` contains the problems in
+    /// the input if the caller has already found them.
     pub(crate) fn finish(
         self,
         known: Option<Vec<Problem>>,
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    /// If a session may be in either of two formats, the output must obey the rules of the stricter
-    /// format, but an input that only obeys those of the other format is accepted.
+    /// If a session may be in either of two formats, the output must obey the stricter rules, but
+    /// input that obeys only the looser rules is accepted.
     #[test]
     fn a_session_of_texts_begins_with_the_user_where_it_did() {
         let outline = |role| Outline { role, ..Outline::of_line() };

@@ -1,9 +1,9 @@
-//! Runs work on several threads and returns the results in the order of the stream, so that the
-//! output, the notes and the counts do not depend on the number of threads.
+//! Runs work on several threads and returns the results in stream order, so that the output, the
+//! notes and the counts do not depend on the number of threads.
 //!
 //! [`in_order`] passes the results one by one to the thread that reads the stream, and limits the
-//! items in progress to a window. [`InTurn`] is for work that takes longer than reading, so it
-//! merges the results on a separate thread.
+//! items in progress to a window. [`InTurn`] is for work that takes longer than reading; it merges
+//! the results on a separate thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -13,18 +13,17 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Result as Ended, Scope};
 
-/// The maximum number of bytes in progress per thread. The limit is so large that a long item
+/// The maximum number of bytes in progress per thread. The limit is large enough that a long item
 /// delays the results of later items but not the work on them.
 const WINDOW: usize = 4 << 20;
 /// The approximate overhead of an item, in bytes.
 const FRAME: usize = 512;
 
-/// A function that takes the next item and the length of the item in bytes.
+/// A function that takes the next item and its length in bytes.
 pub(crate) type Push<'p, I, E> = dyn FnMut(I, usize) -> Result<(), E> + 'p;
 
 /// Applies `work` to the items that `read` pushes, on up to `jobs` threads, and passes the results
-/// to `take` in the order of the items. Stops at the first error, after passing all earlier results
-/// to `take`.
+/// to `take` in item order. Stops at the first error, after passing all earlier results to `take`.
 pub(crate) fn in_order<I: Send, O: Send, E>(
     jobs: NonZeroUsize,
     read: impl FnOnce(&mut Push<'_, I, E>) -> Result<(), E>,
@@ -66,7 +65,7 @@ fn with_threads<I: Send, O: Send, E>(
     })
 }
 
-/// An item, a portion or a result, with its number in the stream, from 0.
+/// An item, a portion or a result, with its 0-based number in the stream.
 type Numbered<T> = (usize, T);
 
 /// The state that the threads share.
@@ -77,7 +76,7 @@ struct Line<I, W> {
 }
 
 impl<I: Send, W> Line<I, W> {
-    /// Starts the threads, and returns the receiver of their results. Returns `None` if one thread
+    /// Starts the threads, and returns the receiver for their results. Returns `None` if one thread
     /// is enough or no other thread can be started.
     fn start<'scope, O: Send + 'scope>(
         &'scope self,
@@ -116,8 +115,8 @@ struct Window<I, O> {
     /// `None` once there are no more items.
     items: Option<Sender<Numbered<I>>>,
     results: Receiver<Numbered<Ended<O>>>,
-    /// The length of each item that was sent and whose result has not been taken yet. A result is
-    /// stored here if it arrived before the results of earlier items.
+    /// The lengths of the items that have been sent but whose results have not been taken. A result
+    /// is stored here if it arrived before the results of earlier items.
     waiting: VecDeque<(usize, Option<O>)>,
     /// The number of the first item in `waiting`.
     taken: usize,
@@ -184,22 +183,21 @@ impl<I, O> Window<I, O> {
 
 /// The work that threads do on a stream.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// The items of the stream.
+    /// The type of the items in the stream.
     type Item: Send + 'static;
-    /// The result for one portion, which does not depend on other portions.
+    /// The result of the work on one portion. It does not depend on other portions.
     type Done: Send + 'static;
-    /// The merged results of all portions so far.
+    /// The results from all portions so far, merged.
     type State: Default + Send + 'static;
 
     /// Does the work on one portion.
     fn work(&self, portion: &[Self::Item]) -> Self::Done;
 
-    /// Merges a result into the state. Called with the results of the portions in their order.
+    /// Merges a result into the state. Called for each portion in order.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
 
-/// Work that is done in portions, on several threads or, if none can be started, on the current
-/// thread.
+/// Does work in portions, on several threads or, if none can be started, on the current thread.
 pub(crate) struct InTurn<W: Work> {
     work: Arc<W>,
     state: Arc<Mutex<W::State>>,
@@ -210,7 +208,7 @@ pub(crate) struct InTurn<W: Work> {
 }
 
 /// The threads that do the work. Workers return each portion to the thread that allocated it,
-/// because freeing memory of another thread is slow.
+/// because freeing another thread's memory is slow.
 struct Threads<I> {
     portions: SyncSender<Numbered<Vec<I>>>,
     finished: Receiver<Vec<I>>,
@@ -230,7 +228,7 @@ impl<W: Work> InTurn<W> {
         Self::start_on(threads, work, state)
     }
 
-    /// Starts up to this many threads. If `threads` is 1, the work is done on the current thread.
+    /// Starts at most `threads` threads. If `threads` is 1, the work is done on the current thread.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         Self::start_with(Builder::new, threads, work, state)
     }
@@ -311,7 +309,7 @@ impl<I: Send + 'static> Threads<I> {
         };
         handles.extend((0..threads).map_while(worker));
         if handles.len() == 1 {
-            // Without workers there are no results, so the collector ends and releases the state.
+            // Without workers there are no results, so the collector stops and releases the state.
             drop(done);
             handles.into_iter().for_each(join);
             return None;
@@ -328,7 +326,7 @@ impl<I: Send + 'static> Threads<I> {
 
     fn finish(self) {
         drop(self.portions);
-        // Joins the workers before the collector, because a panic of a worker leaves the collector
+        // Joins the workers before the collector. If a worker has panicked, the collector has
         // nothing to wait for.
         self.handles.into_iter().rev().for_each(join);
     }
@@ -343,7 +341,7 @@ fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// The body of one thread, which takes items until there are none left or `handle` returns false.
+/// The body of one thread. It takes items until none are left or `handle` returns false.
 fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> bool) {
     let next = || lock(waiting).recv().ok();
     while let Some((number, item)) = next() {
@@ -353,7 +351,7 @@ fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> b
     }
 }
 
-/// Merges the results in the order of the stream, regardless of the order in which they arrive.
+/// Merges the results in stream order, regardless of the order in which they arrive.
 fn collect<W: Work>(work: &W, results: Receiver<Numbered<W::Done>>, state: &mut W::State) {
     let (mut early, mut next) = (BTreeMap::new(), 0);
     for (number, done) in results {
@@ -418,8 +416,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
-        /// Any number of threads and any items give the same results in the same order, up to the
-        /// same error.
+        /// Whatever the items and the number of threads, the results are the same, in the same
+        /// order, up to the same error.
         #[test]
         fn the_number_of_jobs_changes_nothing(
             items in prop::collection::vec((0_u64..50, 0_usize..2 * WINDOW), 0..60),

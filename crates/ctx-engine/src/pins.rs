@@ -1,4 +1,4 @@
-//! The selectors for records, which are `role:NAME`, `line:N`, `line:N-M` and `re:REGEX`.
+//! Selectors for records: `role:NAME`, `line:N`, `line:N-M` and `re:REGEX`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -23,7 +23,7 @@ enum Selector {
 
 impl Pin {
     /// Returns true if the selector matches the record. A regex is searched for in the texts,
-    /// arguments and results of the message or, if the line is not a message, in the whole line.
+    /// arguments and results in the message or, if the line is not a message, in the whole line.
     pub fn selects<'a>(
         &self,
         record: &Record<'a>,
@@ -92,7 +92,7 @@ mod tests {
 
     use super::{Pin, first};
 
-    /// Returns the first selector that matches a record with these bytes in this line.
+    /// Returns the first selector that matches a record with these bytes at this line.
     fn selects(pins: &[&str], bytes: &str, line: u64) -> Option<String> {
         let pins: Vec<Pin> = pins.iter().map(|pin| pin.parse().expect(pin)).collect();
         let origin = Origin { line, ..Origin::ALONE };

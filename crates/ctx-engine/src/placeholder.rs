@@ -1,5 +1,5 @@
-//! Recognizes placeholders for tool results. A placeholder is either a short note with a handle or
-//! a reference to the file that `ctx-offload` has moved the result to.
+//! Recognizes placeholders for tool results. A placeholder is either a short note with a handle, or
+//! a reference to the file to which `ctx-offload` has moved the result.
 
 use ctx_format::{Dialect, Handle, Object, Part, ToolResult};
 use ctx_policy::Offload;
@@ -12,8 +12,8 @@ pub const MAX_PLACEHOLDER: usize = 500;
 /// The beginning of a handle.
 const HANDLE: &str = "⟦ctx:";
 
-/// Splits a text that may have been shortened into its body and its handle. If the original named
-/// in the handle is not longer than the text, the handle is treated as part of the text.
+/// Splits a text that may have been shortened into its body and its handle. If the original length
+/// in the handle does not exceed that of the text, the handle is treated as part of the text.
 pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
     match Handle::split(text) {
         Some((body, handle)) if handle.bytes > text.len() as u64 => (body, Some(handle)),
@@ -28,8 +28,8 @@ pub(crate) fn is_placeholder(text: &str, references: &[ReferencePattern]) -> boo
     is_short_line && (handle.is_some() || references.iter().any(|it| it.matches(body)))
 }
 
-/// Returns patterns of all references that a session may contain: those configured in the policy
-/// `offload`, the defaults of `ctx-offload`, and those that older versions wrote.
+/// Returns patterns for all references that a session may contain: those configured in the policy
+/// `offload`, the defaults in `ctx-offload`, and those written by older versions.
 pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     let built_in = ctx_policy::Policy::default().offload;
     let templates = [
@@ -42,15 +42,15 @@ pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     templates.into_iter().filter_map(ReferencePattern::new).collect()
 }
 
-/// A pattern for lines that name the file with an offloaded result.
+/// A pattern for lines that name the file of an offloaded result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencePattern {
-    /// The parts of the template before, between and after its placeholders.
+    /// The parts of a template before, between and after its placeholders.
     parts: Vec<String>,
 }
 
 impl ReferencePattern {
-    /// Creates the pattern for a template such as `Tool result ({call}) is at: {path}`. Returns
+    /// Creates a pattern for a template such as `Tool result ({call}) is at: {path}`. Returns
     /// `None` if the template consists only of placeholders.
     pub fn new(template: &str) -> Option<Self> {
         let mut pieces = template.split('{');
@@ -72,8 +72,8 @@ impl ReferencePattern {
     }
 }
 
-/// Counts tool results that have been replaced with a placeholder or shortened, so that they differ
-/// from what the agent sent.
+/// Counts tool results that differ from what the agent sent, because they have been replaced with a
+/// placeholder or shortened.
 pub(crate) struct ReplacedResults {
     references: Vec<ReferencePattern>,
 }
@@ -87,7 +87,7 @@ impl Default for ReplacedResults {
 }
 
 impl ReplacedResults {
-    /// Returns how many results of a record were replaced.
+    /// Returns how many results in a record were replaced.
     pub(crate) fn count(&self, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
         // Most records contain neither a handle nor a reference, so they are not decoded.
         let may_hold = |text: &str| object.text().contains(text);

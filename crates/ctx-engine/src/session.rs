@@ -1,6 +1,6 @@
-//! Reads a session record by record, and keeps track of bad lines and of parts that are not
-//! understood. Nothing is removed from a session with parts that are not understood, because these
-//! parts may depend on what would be removed.
+//! Reads a session record by record, and keeps track of bad lines and parts that are not
+//! understood. Nothing is removed from a session with such parts, because they may depend on what
+//! would be removed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether an exchange in another dialect is an error, which it is if the user did not name a
+    /// Whether an exchange in another dialect is an error. It is if the user did not name a
     /// dialect.
     pub(crate) refuses_strangers: bool,
-    /// If the session was made from another session, the line that each record comes from in that
-    /// session.
+    /// If the session was made from another session, the line in that session from which each
+    /// record comes.
     pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
 }
@@ -68,7 +68,7 @@ impl Session {
         self.records.dialect()
     }
 
-    /// Returns the format of the input if it is a known format that we cannot read.
+    /// Returns the input's format if it is a known format that we cannot read.
     pub fn foreign(&self) -> Option<Foreign> {
         self.records.foreign()
     }
@@ -117,7 +117,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the problems that the agent would have with loading the log, sorted by line.
+    /// Returns the problems that the agent would have when loading the log, sorted by line.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.records.flaws()
     }
@@ -171,14 +171,14 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     })
 }
 
-/// What has happened to a bad line.
+/// What happened to a bad line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLineOutcome {
     /// The line stays in place.
     Kept,
     /// The line is removed because it is bad.
     LeftOut,
-    /// The line is removed together with the part of the session that contains it.
+    /// The line is removed along with the part of the session that contains it.
     Gone,
 }
 
@@ -191,7 +191,7 @@ pub struct BadLines {
 }
 
 impl BadLines {
-    /// Adds a record if it is a bad line. A line in several pieces is counted once.
+    /// Adds a record if it is a bad line. A line that arrives in several pieces is counted once.
     pub fn add(&mut self, record: &Record<'_>, fate: BadLineOutcome) {
         if record.class.is_bad() && record.piece.begins() {
             self.counts[fate as usize] += 1;
@@ -239,13 +239,13 @@ impl BadLines {
     }
 }
 
-/// The first part of a session that claims to be a message but is not understood, given by its
-/// line, a description, and its format if that is known.
+/// The first part of a session that looks like a message but is not understood: its line, a
+/// description, and its format if known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 
 impl FirstUnread {
-    /// Examines the next record, unless an earlier record has already not been understood.
+    /// Examines the next record, unless an earlier record was not understood.
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) else {
             return;
@@ -263,8 +263,8 @@ impl FirstUnread {
         }
     }
 
-    /// Returns an error if a record was not understood. `done` names the operation that is not
-    /// possible because of the error.
+    /// Returns an error if a record was not understood. `done` names the operation that the error
+    /// prevents.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
         let Some((line, unread, foreign)) = &self.0 else { return Ok(()) };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
@@ -273,11 +273,11 @@ impl FirstUnread {
 }
 
 /// Returns true if a record in the context contains a summary that was written by the vendor's
-/// server. A summary from the vendor is understood, but it would be removed together with the
-/// messages around it.
+/// server. A summary from the vendor is understood, but it would be removed along with the messages
+/// around it.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    // Few records contain the word "compaction", and searching for it is cheaper than reading each
+    // Few records contain the word "compaction". Searching for it is cheaper than reading each
     // record again.
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary

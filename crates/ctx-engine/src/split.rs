@@ -1,4 +1,4 @@
-//! Sorts the records of a session into the zones system, old and keep.
+//! Sorts the records of a session into the zones `system`, `old` and `keep`.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -16,9 +16,9 @@ use crate::{PassError, Pin, Result, TaggedWriter, pins};
 pub struct Plan {
     /// How much to keep at the end of the session.
     pub keep: Keep,
-    /// Selectors of records that are kept.
+    /// Selectors for records to keep.
     pub pins: Vec<Pin>,
-    /// Counts tokens, if what is kept depends on the number of tokens.
+    /// Counts tokens, if the token count determines what is kept.
     pub counter: Option<MessageCounter>,
     /// If set, only records in this zone are written.
     pub only: Option<Zone>,
@@ -35,16 +35,16 @@ pub struct SplitPass<'p, W> {
     waiting: VecDeque<Waiting>,
     /// The bytes of the records that have no verdict yet.
     spool: Spool,
-    /// The length in bytes of the pieces read so far of the current line.
+    /// The total length, in bytes, of the pieces read so far from the current line.
     length: usize,
     writer: TaggedWriter<W>,
     counts: ZoneCounts,
 }
 
-/// A record that waits for its verdict.
+/// A record that is waiting for its verdict.
 struct Waiting {
     length: usize,
-    /// The length in bytes without the line end, for the record's tag.
+    /// The length in bytes without the line ending, for the record's tag.
     bytes: u64,
     splice: Option<Splice>,
     tag: Tag,
@@ -77,8 +77,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write_decided()
     }
 
-    /// Adds the next record of a batch, which is a whole conversation, and tags it with the zones
-    /// of its messages. A record that is not a conversation is tagged without zones.
+    /// Adds the next record of a batch. The record is a whole conversation, and it is tagged with
+    /// the zones of its messages. A record that is not a conversation is tagged without zones.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else { return Ok(()) };
         waiting.tag.end = None;

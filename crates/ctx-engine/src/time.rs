@@ -1,12 +1,11 @@
-//! Points in time, in all formats in which records and users write them.
+//! Parses points in time, in every format used by records and users.
 
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use ctx_format::Object;
 
-/// A point in time, which can be parsed from any format that occurs in records or that users may
-/// type.
+/// A point in time. It can be parsed from any format that occurs in records or that users may type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub DateTime<Utc>);
 

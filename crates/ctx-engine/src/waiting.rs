@@ -1,5 +1,5 @@
-//! Records that are held back until all decisions have been made. The bytes of the records are in a
-//! spool, so that only their positions need to be in memory.
+//! Holds records back until all decisions have been made. Their bytes are in a spool, so only their
+//! positions need to be in memory.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use ctx_format::{Origin, Piece, Presences, Record, Spool};
 use crate::message_counter::saturating_u32;
 use crate::{PassError, Result};
 
-/// A list of records, with indexes from 0.
+/// A list of records with 0-based indexes.
 pub(crate) struct WaitingRecords {
     records: Vec<WaitingRecord>,
     pub(crate) presences: Presences,
@@ -17,20 +17,19 @@ pub(crate) struct WaitingRecords {
 
 /// The position of a record, or of a piece of a line that is too long.
 struct WaitingRecord {
-    /// The end of the record's bytes in the spool.
+    /// Where the record's bytes end in the spool.
     end: u64,
     line: u32,
     piece: Piece,
 }
 
 impl WaitingRecords {
-    /// Creates an empty list. If a file is needed for the bytes, it is created in the folder
-    /// `temp`.
+    /// Creates an empty list. If the bytes need a file, it is created in the folder `temp`.
     pub(crate) fn new(temp: &Path) -> Self {
         Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
     }
 
-    /// Adds the next record. `bytes` are the bytes to store; they may be empty if they will not be
+    /// Adds the next record. `bytes` holds the bytes to store, and may be empty if they will not be
     /// read.
     pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<()> {
         self.records.push(WaitingRecord {

@@ -1,6 +1,6 @@
 //! Reads the events of the audit log, and computes sums and rates over all operations of the tools.
 //!
-//! Memory use does not grow with the number of events, only with the number of sessions and of
+//! Memory use does not grow with the number of events, only with the number of sessions and
 //! unfinished operations. A value that was not measured is `None` and is never guessed.
 
 pub mod profile;
@@ -17,7 +17,7 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures of a period. The JSON keys of the figures are never removed.
+/// The figures for a period. JSON keys are never removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// The number of records read from the audit log.
@@ -28,12 +28,12 @@ pub struct Stats {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// The number of attempted compactions that changed nothing, by outcome.
     pub without_result: BTreeMap<&'static str, u64>,
-    /// The number of compactions whose end is not recorded, because they were killed, failed, or
-    /// are still running.
+    /// The number of compactions without a recorded end, because they were killed, failed, or are
+    /// still running.
     pub unfinished: u64,
-    /// The total tokens before the compactions that changed a session.
+    /// The sum of the token counts before each compaction that changed a session.
     pub tokens_before_compact: u64,
-    /// The total tokens after the compactions that changed a session.
+    /// The sum of the token counts after each compaction that changed a session.
     pub tokens_after_compact: u64,
     /// `tokens_after_compact` divided by `tokens_before_compact`.
     pub ratio: Option<f64>,
@@ -53,12 +53,12 @@ pub struct Stats {
     pub rollbacks_unfinished: u64,
     /// The fraction of rollbacks that were completed.
     pub rollback_success: Option<f64>,
-    /// The requests to models, with their tokens and times.
+    /// Model requests, with their tokens and times.
     #[serde(flatten)]
     pub model: Model,
 }
 
-/// The figures of requests to models.
+/// The figures for model requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Model {
     /// The number of requests, including retries.
@@ -78,14 +78,14 @@ pub struct Model {
 pub struct Tally {
     since: Option<DateTime<Utc>>,
     stats: Stats,
-    /// For each session, whether the session was still too large after its latest compaction.
+    /// For each session, whether it was still too large after its latest compaction.
     overflows: BTreeMap<String, bool>,
-    /// For each operation that has started but not ended, whether the operation is a compaction.
+    /// For each operation that has started but not ended, whether it is a compaction.
     begun: BTreeMap<String, bool>,
 }
 
 impl Tally {
-    /// Creates a tally of the operations since the given time, or of all operations.
+    /// Creates a tally for the operations since the given time, or for all operations.
     pub fn new(since: Option<DateTime<Utc>>) -> Self {
         Self { since, ..Self::default() }
     }
@@ -117,7 +117,7 @@ impl Tally {
         }
     }
 
-    /// Returns the figures of all events that were added.
+    /// Returns the figures for all events that were added.
     pub fn finish(self) -> Stats {
         let unfinished = self.begun.values().filter(|is_compaction| **is_compaction).count() as u64;
         let rollbacks_unfinished = self.begun.len() as u64 - unfinished;
@@ -138,8 +138,8 @@ impl Tally {
 
     fn compaction(&mut self, event: &Event) {
         let outcome = event.outcome.as_deref().and_then(|word| Outcome::from_str(word).ok());
-        // Older versions of the tools did not record outcomes, but completed a compaction only if
-        // it made the session smaller.
+        // Older versions of the tools did not record outcomes, but they completed a compaction only
+        // if it made the session smaller.
         let is_done = event.phase == "done";
         let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::as_str);
         if let Some(session) = &event.session {
@@ -178,11 +178,11 @@ pub fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// Returns the fidelity of a compaction: the fraction of items that it kept, from 0 to 1.
-/// `survived` is the member of that name in the compaction's audit record. As in ctx-score,
-/// fidelity is the weighted mean over all classes that have items; a retained item counts as one, a
+/// `survived` is the `survived` member of the compaction's audit record. As in ctx-score, fidelity
+/// is the weighted mean over all classes that have items; a retained item counts as one, a
 /// recoverable item as a half, and a lost item as zero. The audit record contains only counts, so
-/// all identifiers have the same weight here, whereas ctx-score weighs each by the probability that
-/// it is needed. Returns `None` if the compaction was not scored.
+/// all identifiers have the same weight here. In contrast, ctx-score weighs each by the probability
+/// that it is needed. Returns `None` if the compaction was not scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);
     for (class, counts) in counts_of(survived) {
@@ -199,7 +199,7 @@ pub fn fidelity(survived: &Value) -> Option<f64> {
     (all > 0.0).then(|| rounded(kept / all))
 }
 
-/// Returns the item counts of each class in the audit record, without empty classes.
+/// Returns the item counts for each class in the audit record, without empty classes.
 pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
     let counts = |class: Class| {
         let row = survived.get(class.as_str())?;
@@ -217,7 +217,7 @@ pub const MOST_OVERFLOW: f64 = 0.05;
 /// The criterion for fidelity is met if the mean fidelity of compactions is above this value.
 pub const LEAST_FIDELITY: f64 = 0.8;
 
-/// An acceptance criterion and the measured value.
+/// An acceptance criterion, and the value that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
     /// The name of the criterion.
@@ -255,8 +255,8 @@ impl Stats {
     }
 }
 
-/// A histogram, in tenths, of values from 0 to 1, whose size in memory does not depend on the
-/// number of values.
+/// A histogram of values from 0 to 1, in tenths. Its size in memory does not depend on the number
+/// of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
     /// The number of values that were added.
@@ -316,7 +316,7 @@ mod fidelity_tests {
         json!({"retained": retained, "recoverable": recoverable, "lost": lost})
     }
 
-    /// Fidelity depends on the weights of the classes, and on how many items were retained,
+    /// Fidelity depends on the weights of the classes and on how many items were retained,
     /// recoverable or lost.
     #[test]
     fn it_is_the_items_kept_of_the_score() {

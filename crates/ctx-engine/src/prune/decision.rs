@@ -17,7 +17,7 @@ use crate::output_check::OutputCheck;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result};
 
-/// The records of a session before the verdicts on them are known.
+/// A session's records before the verdicts on them are known.
 pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
@@ -29,11 +29,11 @@ pub(super) struct Waiting<'p> {
     pub(super) announced: Announced,
 }
 
-/// A session together with the verdicts on its records.
+/// A session and the verdicts on its records.
 pub struct Decision<'p> {
     waiting: Waiting<'p>,
     pub(super) verdicts: Verdicts<'p>,
-    /// Whether the verdicts are to be applied.
+    /// Whether to apply the verdicts.
     pub(super) changes: bool,
     /// How many tokens the changes free, by rule.
     pub sums: Sums,
@@ -103,8 +103,8 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Returns each change with the line of its record. Returns nothing if the verdicts are not
-    /// applied.
+    /// Returns each change with the line of the changed record. Returns nothing if the verdicts are
+    /// not applied.
     pub fn freed(&self) -> impl Iterator<Item = (u64, Freed)> {
         let records = if self.changes { self.waiting.records.len() } else { 0 };
         (0..records).flat_map(move |index| {
@@ -136,8 +136,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. From a log, the agent must read the same context as before,
-    /// except for the intended changes.
+    /// Checks the records that stay. If they belong to a log, the agent must read the same context
+    /// as before, except for the intended changes.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,
@@ -149,8 +149,8 @@ impl<'p> Decision<'p> {
             let lines = counted(lines, "line");
             notes.warn(format_args!("kept {lines} that a rule would have removed: {why}"));
         }
-        // In a list of messages, a change inside a message cannot cause any of the problems that
-        // are checked.
+        // In a list of messages, a change inside a message cannot cause any problem that is checked
+        // here.
         let is_list = self.waiting.log.is_none();
         let changes_none = self.sums.is_empty() && !plan.options.drops(Rule::Copies);
         if self.leaving.is_empty() && (is_list || changes_none) {
@@ -208,8 +208,8 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Returns the corrected usage of the last reply, from which the tokens freed before the reply
-    /// are subtracted.
+    /// Returns the corrected usage of the last reply: the tokens freed before the reply are
+    /// subtracted.
     fn new_usage_of(&self, usage: CalibrationPass) -> Option<NewUsage> {
         let records = &self.waiting.records;
         NewUsage::of(&usage.finish(), |line| {
@@ -218,7 +218,7 @@ impl<'p> Decision<'p> {
         })
     }
 
-    /// Returns the edits of a record that stays, and how many bytes they cut from second copies of
+    /// Returns the edits to a record that stays, and how many bytes they cut from second copies of
     /// texts that do not change.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
         let Some(object) = record.whole_object() else { return (Edits::new(), 0) };

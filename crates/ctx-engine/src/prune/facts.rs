@@ -1,5 +1,5 @@
 //! The facts about a session on which decisions are based. Sessions may have a million records, so
-//! the facts about each record are small. Facts that apply only to few records are stored
+//! each record's facts are kept small. Facts that apply to only a few records are stored
 //! separately.
 
 use std::borrow::Cow;
@@ -28,19 +28,19 @@ pub(super) struct Facts {
     files: IndexSet<Option<FileUse>>,
     /// The names of calls as they appear in handles, one per line.
     call_names: String,
-    /// How many tokens are freed by shortening call arguments, by record.
+    /// For each record, how many tokens are freed by shortening call arguments.
     pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
     /// The reasoning in each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
-    /// For each record, the number, from 1, of the first record in the same exchange, or 0 if the
-    /// record is in no exchange. The list is empty if there is no window.
+    /// For each record, the 1-based number of the first record in the same exchange, or 0 if the
+    /// record is not in an exchange. The list is empty if there is no window.
     pub(super) exchanges: Vec<u32>,
     /// The handle of each result whose text was shortened by an earlier run.
     pub(super) handles: BTreeMap<usize, Handle>,
     /// The replacement for each result whose text can be shortened.
     pub(super) shortened: BTreeMap<usize, Replacement>,
-    /// The sizes of results that consist of several texts, counted text by text as they are in a
-    /// message.
+    /// The sizes of results that consist of several texts. As in a message, each text is counted
+    /// separately.
     pub(super) sizes_in_message: BTreeMap<usize, TextSize>,
 }
 
@@ -68,8 +68,8 @@ pub(super) struct RecordFacts {
 /// The facts about a tool result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultFacts {
-    /// The hash of the original text, if a handle may contain the hash or another result has the
-    /// same text.
+    /// The hash of the original text, if a handle may contain it or another result has the same
+    /// text.
     pub(super) hash: Option<ShortHash>,
     /// Whether the result consists of text that a rule may replace.
     pub(super) is_text: bool,
@@ -93,7 +93,7 @@ pub(super) struct CallFacts {
     pub(super) is_fixed: bool,
 }
 
-/// The size of a text. `tokens` is 0 if the count is not needed.
+/// A text's size. `tokens` is 0 if the count is not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextSize {
     pub(super) tokens: u32,
@@ -114,9 +114,9 @@ pub(super) struct Replacement {
 pub(super) enum Reason {
     /// The result is old.
     Old,
-    /// The file whose content is in the result was read again later.
+    /// The result holds the content of a file that was read again later.
     ReadAgain,
-    /// The file whose content is in the result was written later.
+    /// The result holds the content of a file that was written later.
     Written,
     /// A later result has the same text.
     Repeated,
@@ -131,8 +131,7 @@ impl Reason {
         }
     }
 
-    /// Returns the text of the note, which does not name the call because the handle after the note
-    /// does.
+    /// Returns the text of the note. It does not name the call, because the handle after it does.
     pub(super) fn note(self, options: &Options) -> &str {
         match self {
             Self::Old => options.clear.as_deref().unwrap_or_default(),
@@ -158,7 +157,7 @@ impl Facts {
         self.records.push(RecordFacts { results_end, ..record });
     }
 
-    /// Adds a call. `name` is the name of the call in handles; it is empty if no handle is written.
+    /// Adds a call. `name` is the call's name in handles, or empty if no handle is written.
     pub(super) fn add_call(
         &mut self,
         tool: Option<String>,
@@ -177,7 +176,7 @@ impl Facts {
         }
     }
 
-    /// Returns the name of a call in handles.
+    /// Returns a call's name in handles.
     pub(super) fn call_name(&self, call: CallFacts) -> &str {
         let names = self.call_names.get(call.name as usize..);
         names.and_then(|names| names.lines().next()).unwrap_or_default()
@@ -193,19 +192,18 @@ impl Facts {
         self.tools[self.results[result].call.tool as usize].as_deref()
     }
 
-    /// Returns true if the call reads a file, which means that a later call may supersede its
-    /// result.
+    /// Returns true if the call reads a file, so that a later call may supersede its result.
     pub(super) fn reads_file(&self, call: CallFacts) -> bool {
         let file = self.files[call.file as usize].as_ref();
         file.is_some_and(|file| matches!(file.access, Access::Read { .. }))
     }
 
-    /// Returns the file that the result's call read or wrote.
+    /// Returns the file that the call with this result read or wrote.
     pub(super) fn file(&self, result: usize) -> Option<&FileUse> {
         self.files[self.results[result].call.file as usize].as_ref()
     }
 
-    /// Returns the handle of a result's original text.
+    /// Returns the handle for a result's original text.
     pub(super) fn handle(&self, result: usize, saved: Saved) -> Cow<'_, Handle> {
         if let Some(earlier) = self.handles.get(&result) {
             return Cow::Borrowed(earlier);
@@ -280,8 +278,8 @@ impl TextSize {
 }
 
 /// The corrected usage of the last reply in an agent's log. Agents rely on the recorded usage
-/// rather than on the messages, so they would compact a pruned session as soon as it is opened if
-/// its usage were not corrected.
+/// rather than on the messages. Without the correction, they would compact a pruned session as soon
+/// as it is opened.
 ///
 /// Claude Code adds up the figures recorded for the last reply, Codex uses the total in its last
 /// token count event, and pi uses the total of the last reply that was not aborted
@@ -292,14 +290,14 @@ pub(super) struct NewUsage {
     /// The range of lines in which the usage is recorded.
     lines: RangeInclusive<u64>,
     prompt: u64,
-    /// The number of tokens in prompt and reply together, before and after pruning.
+    /// The number of tokens in the prompt and reply together, before and after pruning.
     pub(super) tokens: (u64, u64),
 }
 
 impl NewUsage {
     /// Corrects the recorded `usage` by the number of tokens freed before a line. Returns `None` if
-    /// the request of the last reply does not change. Also returns `None` if a compaction follows
-    /// the reply, because agents then ignore its usage.
+    /// the request for the last reply does not change, or if a compaction follows the reply,
+    /// because agents then ignore its usage.
     pub(super) fn of(usage: &Calibration, freed: impl FnOnce(u64) -> u64) -> Option<Self> {
         let last = usage.last.as_ref()?;
         let prompt = usage.without(freed(last.begins))?;
@@ -335,7 +333,7 @@ impl NewUsage {
 mod tests {
     use super::{Facts, RecordFacts, ResultFacts};
 
-    /// A session of a gigabyte has 600,000 records.
+    /// A one-gigabyte session has 600,000 records.
     #[test]
     fn facts_are_small() {
         assert!(size_of::<RecordFacts>() <= 16, "{}", size_of::<RecordFacts>());

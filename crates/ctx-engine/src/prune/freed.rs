@@ -1,11 +1,11 @@
-//! How many tokens each change frees, and the sums of these figures by rule.
+//! How many tokens each change frees, and the sums by rule.
 
 use std::collections::BTreeMap;
 
 use ctx_policy::Rule;
 use serde::Serialize;
 
-/// The effect of one change on the token count.
+/// One change's effect on the token count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// The rule that made the change.
@@ -16,7 +16,7 @@ pub struct Freed {
     pub after: u64,
 }
 
-/// The combined effect of several changes on the token count.
+/// The combined effect that several changes have on the token count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sum {
     /// The number of changes.
@@ -35,7 +35,7 @@ impl Sum {
         self.before.saturating_sub(self.after)
     }
 
-    /// Adds the changes of another sum.
+    /// Adds the changes in another sum.
     pub fn add(&mut self, other: Self) {
         self.changes += other.changes;
         self.before += other.before;
@@ -49,7 +49,7 @@ impl From<Freed> for Sum {
     }
 }
 
-/// The combined effect of changes on the token count, by rule.
+/// The combined effect that changes have on the token count, by rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<Rule, Sum>);
 
@@ -69,7 +69,8 @@ impl Sums {
         self.0.is_empty()
     }
 
-    /// Returns the sum for each rule that changes something, in the order of [`Rule`].
+    /// Returns the sum for each rule that changes something, in the order in which [`Rule`] lists
+    /// them.
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
         self.0.iter().map(|(rule, sum)| (*rule, *sum))
     }

@@ -2,7 +2,7 @@
 //!
 //! Some rules drop lines that are not sent to a model. A line in the context is removed only if the
 //! verdict on its message says so. A line stays if a remaining line depends on it. Before a pruned
-//! log is written, it is checked that the agent would read the same context from it as before,
+//! log is written, a check makes sure that the agent would read the same context from it as before,
 //! except for the intended changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,7 +26,7 @@ pub(super) struct LogLines {
     keeps_all: Option<&'static str>,
 }
 
-/// A line of a log, or a piece of a line that is too long to be parsed.
+/// A line in a log, or a fragment of a line that is too long to parse.
 #[derive(Default)]
 struct Line {
     id: Option<usize>,
@@ -41,7 +41,7 @@ struct Line {
 }
 
 impl Line {
-    /// Returns true if the line is of no use without its parent.
+    /// Returns true if the line is useless without its parent.
     fn depends_on_parent(&self) -> bool {
         matches!(self.good_for, Some(GoodFor::ItsParent | GoodFor::Progress))
     }
@@ -59,12 +59,12 @@ pub(super) struct Leaving {
     /// The ids of progress lines that are removed. Links to progress lines are left in place,
     /// because agents do not follow such links.
     progress: HashSet<usize>,
-    /// How many lines stay only because of the log's format, and the reason.
+    /// How many lines stay only because of the log's format, and why.
     pub(super) kept: Option<(u64, &'static str)>,
 }
 
 impl LogLines {
-    /// Adds the next record. `stays` means that the record must stay.
+    /// Adds the next record. `stays` is true if the record must stay.
     pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
         let bytes = record.bytes.len() as u64;
         let Some(object) = record.whole_object() else {
@@ -143,9 +143,9 @@ impl LogLines {
         dropped
     }
 
-    /// Keeps lines if the format refers to lines by their position. In a format that refers to
-    /// lines by their position, only lines before a line that replaces everything before it may be
-    /// removed. Returns how many lines are kept because of their position, and the reason in words.
+    /// Keeps lines if the format refers to lines by their position. In such a format, some lines
+    /// replace everything before them, and only lines before such a line may be removed. Returns
+    /// how many lines are kept because of their position, and why.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -191,8 +191,8 @@ impl LogLines {
         }
     }
 
-    /// Makes sure that each line in the context which has a parent keeps some ancestor, because
-    /// some agents treat a line without a parent as the beginning of another session.
+    /// Makes sure that a line in the context does not lose all its ancestors, because some agents
+    /// treat a line without a parent as the beginning of another session.
     fn keep_parents_of_context(
         &self,
         lines_by_id: &HashMap<usize, usize>,
@@ -207,7 +207,7 @@ impl LogLines {
             .collect();
         for parent in orphaned {
             let mut at = lines_by_id.get(&parent);
-            // Goes up until it reaches a line that does not depend on its parent.
+            // Walks up to the first line that does not depend on its parent.
             while let Some(number) = at {
                 if dropped[*number].take().is_none() {
                     break;
@@ -219,7 +219,7 @@ impl LogLines {
         }
     }
 
-    /// Returns the last line with each id.
+    /// Returns, for each id, the last line with that id.
     fn lines_by_id(&self) -> HashMap<usize, usize> {
         let lines = self.lines.iter().enumerate();
         lines.filter_map(|(number, line)| Some((line.id?, number))).collect()
@@ -289,7 +289,8 @@ impl Leaving {
         self.dropped.iter().all(Option::is_none)
     }
 
-    /// Edits a remaining line so that links to removed lines point to remaining ancestors instead.
+    /// Edits a remaining line so that its links to removed lines point to remaining ancestors
+    /// instead.
     pub(super) fn relink(
         &self,
         log: &LogLines,
@@ -325,15 +326,15 @@ impl Leaving {
     }
 }
 
-/// The lines, or the second copies of texts, that a rule removes from an agent's log without
-/// changing the context.
+/// The lines or second copies of texts that a rule removes from an agent's log without changing the
+/// context.
 #[derive(Debug, Serialize)]
 pub struct Unsent {
     /// The name of the rule.
     pub rule: &'static str,
     /// The number of removed lines or second copies.
     pub count: u64,
-    /// The total length of the removed lines or copies in bytes.
+    /// The total length of the removed lines or copies, in bytes.
     pub bytes: u64,
 }
 
@@ -350,17 +351,17 @@ impl LogCheck {
         Some(Self { view: dialect.log()?.view_builder(), records: Vec::new() })
     }
 
-    /// Adds the next remaining record, with its new bytes.
+    /// Adds the next remaining record and its new bytes.
     pub(super) fn push(&mut self, index: usize, record: &Record<'_>) {
-        // A line that is too long arrives in pieces but is one record.
+        // A line that is too long arrives in several pieces but is one record.
         if record.piece.begins() {
             show_to_view(self.view.as_mut(), self.records.len(), record);
             self.records.push((index, record.line));
         }
     }
 
-    /// Returns an error unless the new context is the old context without the removed records. The
-    /// old log has `count` records, whose presences are `before`.
+    /// Returns an error unless the new context equals the old context without the removed records.
+    /// `before` holds the presences of the `count` records in the old log.
     pub(super) fn finish(
         self,
         before: &Presences,
@@ -389,8 +390,8 @@ impl LogCheck {
 }
 
 /// Returns the messages in the context. Each message is described by the indexes of its records
-/// and, for each record, the number of its messages that are outside the context. Message numbers
-/// are not used, because they change when other messages are removed from the same list.
+/// and, for each record, how many messages in it are outside the context. Message numbers are not
+/// used, because they change when other messages are removed from the same list.
 fn messages(
     records: impl Iterator<Item = usize>,
     presence: impl Fn(usize) -> (Option<Presence>, Option<Portion>),

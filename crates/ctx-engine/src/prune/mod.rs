@@ -1,11 +1,11 @@
 //! Prunes sessions: rules shorten or clear tool results, shorten call arguments, and drop
-//! reasoning, empty replies and old messages. No text of the user or the model changes, and nothing
-//! is summarized.
+//! reasoning, empty replies and old messages. Text from the user or the model never changes, and
+//! nothing is summarized.
 //!
 //! [`Pruner`] gathers facts about each message and makes its decisions at the end, so that
-//! [`Verdicts`] can report what each change frees before anything is written. Changes that would
-//! not make the session smaller are not made. Pruning twice with the same options gives the same
-//! result as pruning once, because a shortened text is recognized by its handle.
+//! [`Verdicts`] can report what each change frees before anything is written. A change that would
+//! not make the session smaller is not made. Pruning twice with the same options has the same
+//! result as pruning once, because shortened text is recognized by its handle.
 //!
 //! [`PrunePass`] prunes a whole file, which may be a list of messages or an agent's log.
 
@@ -47,7 +47,7 @@ pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;
 pub(crate) use verdicts::{changes_context, record_edits};
 
-/// The rules to apply, of which there are none by default.
+/// The rules to apply. By default, there are none.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Shorten long results.
@@ -60,16 +60,16 @@ pub struct Options {
     pub argument_chars: Option<usize>,
     /// Drop all but this many of the last messages. System messages stay and are not counted.
     pub window_messages: Option<u64>,
-    /// How many of the last assistant messages stay unchanged, together with everything after the
-    /// first of them.
+    /// How many of the last assistant messages stay unchanged. Everything after the first of these
+    /// messages stays unchanged as well.
     pub protect_last: usize,
-    /// Patterns of references to files with offloaded results, which are not changed.
+    /// Patterns for references to files with offloaded results. Such references are not changed.
     pub references: Vec<ReferencePattern>,
-    /// The tools whose results may change.
+    /// The tools whose results may be changed.
     pub tools: ToolFilter,
     /// Whether the API requires the first message to be a user message.
     pub user_first: bool,
-    /// Whether handles may say that the originals are saved.
+    /// Whether handles may state that the originals are saved.
     pub saved: Saved,
 }
 
@@ -106,7 +106,7 @@ impl Options {
         options.has_rules().then_some(options)
     }
 
-    /// Returns the rules of `ctx-prune --drop superseded,duplicates,noise --trim`.
+    /// Returns the rules that `ctx-prune --drop superseded,duplicates,noise --trim` applies.
     pub fn lossless(dialect: Option<&dyn Dialect>) -> Self {
         Self {
             trim: Some(Trim::default()),
@@ -128,7 +128,7 @@ impl Options {
             || self.window_messages.is_some()
     }
 
-    /// Returns true if `rule`, which is one of the rules without a parameter, is applied.
+    /// Returns true if `rule`, a rule without a parameter, is applied.
     pub fn drops(&self, rule: Rule) -> bool {
         self.drop.contains(&rule)
     }
@@ -152,15 +152,16 @@ impl Options {
 /// How texts are shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// The length up to which a text is not changed, in characters.
+    /// The length, in characters, up to which a text is not changed.
     pub max_chars: usize,
     /// How much of the beginning of a text to keep, as a share of `max_chars`.
     pub head_share: Share,
     /// How much of the end of a text to keep, as a share of `max_chars`.
     pub tail_share: Share,
-    /// How many lines between head and tail to keep at most if they look like errors.
+    /// The maximum number of lines between head and tail that are kept because they look like
+    /// errors.
     pub rescue_lines: usize,
-    /// The text to insert between head and tail, in which `{chars}` is replaced with the number of
+    /// The text to insert between head and tail. In it, `{chars}` is replaced with the number of
     /// missing characters.
     pub cut: Cow<'static, str>,
 }
@@ -181,11 +182,11 @@ impl Default for Trim {
 pub struct Plan {
     /// The rules to apply.
     pub options: Options,
-    /// Selectors of records that stay unchanged.
+    /// Selectors for records that stay unchanged.
     pub pins: Vec<Pin>,
     /// If set, only records in this zone change.
     pub zone: Option<Zone>,
-    /// The minimum number of tokens to free; if fewer would be freed, nothing changes.
+    /// The minimum number of tokens to free. If fewer would be freed, nothing changes.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -193,25 +194,25 @@ pub struct Plan {
     pub report_changes: bool,
     /// Whether to treat problems in the input as errors.
     pub strict: bool,
-    /// The provider's prompt cache, which must have expired before anything is changed.
+    /// The provider's prompt cache. It must have expired before anything is changed.
     pub cache: Option<Cache>,
     /// The folder for temporary files.
     pub temp: PathBuf,
 }
 
-/// A provider's prompt cache, which becomes useless when the beginning of a session changes.
+/// A provider's prompt cache. It becomes useless when the beginning of a session changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
     /// How long the provider keeps the cache after a call.
     pub ttl: Duration,
-    /// The time of the last call, for sessions whose records have no timestamps.
+    /// The time of the last model call, for sessions whose records have no timestamps.
     pub last_call: Option<Time>,
     /// The current time.
     pub now: DateTime<Utc>,
 }
 
-/// Returns true if no prompt cache that is still in use would be wasted by pruning. Returns `None`
-/// if the time of the last call is unknown.
+/// Returns true if pruning would not waste a prompt cache that is still in use. Returns `None` if
+/// the time of the last call is unknown.
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
     let Some(cache) = cache else { return Some(true) };
     let last = last_call.time().or(cache.last_call)?;
@@ -228,7 +229,7 @@ pub struct LastCall {
 }
 
 impl LastCall {
-    /// Adds the next message, which is in `object`.
+    /// Adds the next message, which `object` contains.
     pub fn message(&mut self, role: Role, object: &Object<'_>) {
         let time = Time::of(object);
         self.any = time.or(self.any);
@@ -237,15 +238,14 @@ impl LastCall {
         }
     }
 
-    /// Returns the time of the last reply that has one or, if no reply has one, of the last message
-    /// that has one.
+    /// Returns the last timestamp of a reply or, if no reply has one, of any message.
     pub fn time(self) -> Option<Time> {
         self.reply.or(self.any)
     }
 }
 
 /// Converts a number of characters or messages. A number that is too large becomes the largest
-/// possible number, which has the same effect.
+/// possible number, which works the same way.
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
@@ -253,7 +253,7 @@ pub fn saturating_usize(count: u64) -> usize {
 /// Returns whether each record precedes the window, or an empty list if there is no window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     let Some(messages) = options.window_messages else { return Vec::new() };
-    // The facts contain no exchanges if they were gathered for options without a window.
+    // Facts that were gathered for options without a window contain no exchanges.
     if facts.exchanges.is_empty() {
         return Vec::new();
     }
@@ -291,7 +291,7 @@ fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();
     let Some(first) = (0..records.len()).find(is_first) else { return };
-    // The number, from 1, of the earliest record in any exchange that ends at this record or later.
+    // The 1-based number of the earliest record in any exchange that ends at this record or later.
     let mut first_of_exchanges = u64::MAX;
     let begins_window = |at: &usize| {
         let exchange = u64::from(facts.exchanges[*at]);
@@ -319,8 +319,8 @@ mod window_tests {
     use crate::prune::facts::{Facts, RecordFacts};
 
     /// Creates records by role: `s`ystem, `u`ser, `a`ssistant, `-` for a line that is not a
-    /// message. The window keeps records with capital letters. A digit is the number, from 1, of
-    /// the first record of the exchange.
+    /// message. The window keeps records with capital letters. A digit is the 1-based number of the
+    /// first record in the exchange.
     fn facts(records: &[&str]) -> (Facts, Vec<bool>) {
         let mut facts = Facts::default();
         let mut before = Vec::new();
@@ -344,7 +344,7 @@ mod window_tests {
         (facts, before)
     }
 
-    /// Returns the numbers, from 1, of the records that stay if the first message must be a user
+    /// Returns the 1-based numbers of the records that stay if the first message must be a user
     /// message.
     fn kept(records: &[&str]) -> Vec<usize> {
         let (facts, mut before) = facts(records);
@@ -372,7 +372,8 @@ mod window_tests {
 
     #[test]
     fn no_exchange_is_cut() {
-        // The exchange of record 2 ends after record 3, where the window could otherwise begin.
+        // Without the exchange of record 2, which ends after record 3, the window could begin at
+        // record 3.
         assert_eq!(kept(&["u", "a2", "u", "A", "A2"]), [1, 2, 3, 4, 5]);
     }
 }

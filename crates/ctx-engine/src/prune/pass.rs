@@ -1,4 +1,4 @@
-//! Prunes one session, whose records are held back until all facts about them are known.
+//! Prunes one session. Its records are held back until all facts about them are known.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result, pins};
 
-/// Takes the records of a session, and decides what to prune after the last record.
+/// Takes the records of a session, and decides after the last record what to prune.
 pub struct PrunePass<'p> {
     waiting: Waiting<'p>,
     zones: ZoneReader,
@@ -46,8 +46,8 @@ impl<'p> PrunePass<'p> {
         }
     }
 
-    /// Returns true if no prompt cache that is still in use would be wasted by pruning. Returns
-    /// `None` if the time of the last call is unknown.
+    /// Returns true if pruning would not waste a prompt cache that is still in use. Returns `None`
+    /// if the time of the last call is unknown.
     pub fn is_cold(&self) -> Option<bool> {
         is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
@@ -132,7 +132,7 @@ pub struct PruneReport<'a> {
     name: Option<&'a str>,
     output: Option<String>,
     dry_run: bool,
-    /// Whether pruning has changed anything or, with `dry_run`, would change anything.
+    /// Whether pruning changed anything or, with `dry_run`, would change anything.
     pruned: bool,
     changes: u64,
     freed_tokens: u64,

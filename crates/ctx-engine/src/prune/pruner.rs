@@ -1,4 +1,4 @@
-//! Gathers the facts about each record, so that the decisions can be made and their effect computed
+//! Gathers facts about each record, so that decisions can be made and their effects computed
 //! without reading the records again.
 
 use std::borrow::Cow;
@@ -24,12 +24,12 @@ pub struct Pruner<'p> {
     count_all: bool,
     pub(super) facts: Facts,
     calls: Latest<CallFacts>,
-    /// The index of the first result with each text. The key is a hash of the text that is faster
-    /// to compute than the hash in handles.
+    /// For each text, the index of the first result with that text. The key is a hash that is
+    /// faster to compute than the hash in handles.
     first_with: HashMap<u64, usize>,
-    /// The original lengths, in bytes, of texts that were shortened by an earlier run.
+    /// The original lengths, in bytes, of texts that an earlier run shortened.
     originals: HashSet<u64>,
-    /// Finds exchanges, if there is a window, because a window never splits an exchange.
+    /// If there is a window, finds exchanges, because a window never splits an exchange.
     exchanges: Option<ExchangeFinder>,
 }
 
@@ -50,7 +50,7 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a message, which was read from `object`. `is_fixed` means that the message must stay
+    /// Adds a message that was read from `object`. If `is_fixed` is set, the message must stay
     /// unchanged. Returns the message's token count if all messages are counted.
     pub fn message(
         &mut self,
@@ -134,7 +134,7 @@ impl<'p> Pruner<'p> {
         let call = match self.calls.find(result.id.as_deref()) {
             FoundCall::Call(call) => *call,
             FoundCall::None => self.unknown_call(result, false),
-            // The call is no longer remembered and may have been pinned, so its result stays.
+            // The call has been forgotten and may have been pinned, so its result stays.
             FoundCall::Forgotten => self.unknown_call(result, true),
         };
         // A result stays if it contains anything other than text, if its text cannot be replaced,
@@ -175,7 +175,7 @@ impl<'p> Pruner<'p> {
     }
 
     /// Returns the facts about a result that consists only of text. If the text can be shortened,
-    /// the shortened text is stored as well.
+    /// the shortened version is stored as well.
     fn add_text(
         &mut self,
         call: CallFacts,
@@ -233,8 +233,8 @@ impl<'p> Pruner<'p> {
         hash
     }
 
-    /// Returns the token count of a message whose results have `results` tokens, or 0 if the count
-    /// is not needed.
+    /// Returns a message's token count, given that its results have `results` tokens, or 0 if the
+    /// count is not needed.
     fn tokens(
         &self,
         index: usize,
@@ -256,8 +256,8 @@ impl<'p> Pruner<'p> {
     }
 }
 
-/// The maximum length of a result that can be an error message. A text that is trimmed is always
-/// longer, so the limit gives the same answer before and after trimming.
+/// The maximum length of an error message. A trimmed text is always longer, so the answer is the
+/// same before and after trimming.
 fn longest_error(options: &Options) -> u64 {
     const MAX_BYTES: usize = 1_000;
     let trim = options.trim.as_ref();

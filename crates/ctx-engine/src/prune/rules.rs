@@ -17,7 +17,7 @@ use crate::message_counter::MessageCounter;
 pub(super) enum Verdict {
     Keep,
     Drop(Rule),
-    /// The record's reasoning, its call arguments, or some of its results change.
+    /// The record's reasoning, its call arguments or some of its results change.
     Change {
         reasoning: bool,
         arguments: bool,
@@ -59,7 +59,7 @@ fn protected_from(facts: &Facts, replies: usize) -> usize {
     (0..facts.records.len()).rev().filter(is_reply).nth(before).unwrap_or(0)
 }
 
-/// Returns the rule that drops a message because of what it contains, if there is one.
+/// Returns the rule that drops a message because of its content, if any.
 pub(super) fn dropping_rule(
     record: &RecordFacts,
     reasoning: Option<&Reasoning>,
@@ -86,14 +86,14 @@ impl Decider<'_> {
         self.before_window.get(record) == Some(&true)
     }
 
-    /// Returns true if the record may change, which means that it is a message and not protected.
+    /// Returns true if the record may change, that is, if it is an unprotected message.
     fn may_change(&self, index: usize) -> bool {
         let record = self.facts.records[index];
         record.is_conversation() && !record.is_fixed && index < self.protected_from
     }
 
-    /// Decides what replaces each result. Results are examined from last to first, so that notes
-    /// refer only to later texts that stay.
+    /// Decides what replaces each result. Results are examined from last to first, so notes refer
+    /// only to later texts that stay.
     fn replacements(&self) -> Vec<Option<Replacement>> {
         let mut replacements = vec![None; self.facts.results.len()];
         let mut later = LaterResults::new(self.facts, self.options);
@@ -117,8 +117,8 @@ impl Decider<'_> {
         replacements
     }
 
-    /// Returns the first note that makes a result smaller or, if there is none, the result's
-    /// shortened text.
+    /// Returns the first note that makes a result smaller or, failing that, the result's shortened
+    /// text.
     fn replacement(&self, result: usize, reasons: Reasons) -> Option<Replacement> {
         let size = self.facts.results[result].size;
         let handle = OnceCell::new();
@@ -193,11 +193,11 @@ struct LaterResults<'f> {
     texts: HashSet<(u32, ShortHash, u64)>,
 }
 
-/// What later calls have done with a file.
+/// What later calls do with a file.
 #[derive(Default)]
 struct LaterFile<'f> {
     is_written: bool,
-    /// For each part of the file that was read, the length in bytes of the longest result.
+    /// For each part of the file that was read, the length of the longest result, in bytes.
     reads: HashMap<&'f str, u64>,
 }
 
@@ -236,7 +236,7 @@ impl<'f> LaterResults<'f> {
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Adds a result. `stays` means that the text of the result stays. A call that writes a file
+    /// Adds a result. `stays` is true if the result's text stays. A call that writes a file
     /// supersedes earlier results even if its own result is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];

@@ -16,7 +16,8 @@ use super::{Freed, Options, Trim};
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
-/// The maximum combined length of the note about rescued lines and the numbers in a trimmed text.
+/// The maximum combined length of two things in a trimmed text: the note about rescued lines, and
+/// the numbers.
 const NOTES_CHARS: usize = 127;
 
 /// The shortened arguments of a call.
@@ -27,8 +28,8 @@ pub(crate) struct ShorterArguments {
 }
 
 impl TextSize {
-    /// Returns `text` followed by `handle`, and the size of the two together, if that is smaller
-    /// than the original.
+    /// If `text` followed by `handle` is smaller than the original, returns the two together and
+    /// their size.
     pub(super) fn replaced_by(
         self,
         text: &str,
@@ -44,8 +45,8 @@ impl TextSize {
     }
 }
 
-/// Removes noise from the text of a result, and trims the text if it is still too long.
-/// `was_shortened` means that the text had a handle from an earlier run.
+/// Removes noise from a result's text, and trims the text if it is still too long. If
+/// `was_shortened` is set, the text had a handle from an earlier run.
 pub(super) fn shorten(
     options: &Options,
     text: &str,
@@ -71,7 +72,7 @@ pub(crate) fn shorten_arguments(
     counter: &MessageCounter,
 ) -> Option<ShorterArguments> {
     let trim = Trim { max_chars, rescue_lines: 0, ..Trim::default() };
-    // Arguments that are free text or a bare string are not changed.
+    // Arguments are not changed if they are free text or a bare string.
     if !arguments.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -84,16 +85,16 @@ pub(crate) fn shorten_arguments(
         size.replaced_by(&trimmed, &handle, counter).map(|(text, _)| text)
     })?;
     let (before, after) = (counter.text(arguments), counter.text(&text));
-    // Line ends and the handle are escaped in JSON, where they take more tokens than in the plain
-    // string.
+    // Line endings and the handle are escaped in JSON, so they take more tokens there than in the
+    // plain string.
     let freed = Freed { rule: Rule::Arguments, before, after };
     (after < before).then_some(ShorterArguments { text, freed })
 }
 
 impl Trim {
-    /// Trims a text that is longer than the limit. A text that `was_shortened` before is trimmed
-    /// again only if it is longer than any trimmed text can be. Trimming twice therefore has the
-    /// same result as trimming once.
+    /// Trims a text that is longer than the limit. If `was_shortened` is set, the text is trimmed
+    /// again only if it is longer than any trimmed text can be, so that trimming twice has the same
+    /// result as trimming once.
     fn apply(&self, text: &str, was_shortened: bool) -> Option<String> {
         let limit = if was_shortened { self.max_chars.max(self.longest()) } else { self.max_chars };
         // A text cannot have more characters than bytes.
@@ -131,8 +132,8 @@ impl Trim {
         share_of(self.max_chars, self.tail_share).min(self.max_chars - self.head())
     }
 
-    /// Returns how many characters rescued lines may have in total: half of the characters that
-    /// `max_chars` leaves between head and tail.
+    /// Returns how many characters rescued lines may have in total: half of those that `max_chars`
+    /// leaves between head and tail.
     fn rescue_chars(&self) -> usize {
         (self.max_chars - self.head() - self.tail()) / 2
     }
@@ -153,8 +154,8 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\^_=>78cM])?")
 });
 
-/// Matches lines of base64, wrapped as in the output of `base64` and in PEM files, where the last
-/// line may be shorter. A single long word of base64 is matched as well.
+/// Matches base64 lines, wrapped as in PEM files and in the output of `base64`. The last line may
+/// be shorter. A single long base64 word is matched as well.
 static BASE64: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}",
@@ -168,14 +169,14 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The minimum length of a line of base64 that is followed by another such line.
+/// The minimum length of a base64 line that is followed by another such line.
 const BASE64_LINE: usize = 60;
 
-/// The minimum length of a run of base64 to remove. Shorter runs may be keys, hashes or names.
+/// The minimum length of a base64 run to remove. Shorter runs may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
-/// How many characters of a line to search for an error. The number is limited because a line may
-/// be megabytes long.
+/// How many characters of a line to search for an error. There is a limit because a line may be
+/// megabytes long.
 const SEARCHED_CHARS: usize = 1_000;
 
 /// How many characters of a line with an error to keep.
@@ -221,8 +222,8 @@ fn has_base64_run(text: &[u8]) -> bool {
     false
 }
 
-/// Returns true if a run is long and has all kinds of characters, like encoded bytes and unlike
-/// hexadecimal numbers, separator lines and paths.
+/// Returns true if a run is long and mixes all kinds of characters. Encoded bytes do; hexadecimal
+/// numbers, separator lines and paths do not.
 fn is_base64(run: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
     run.len() >= MIN_BASE64
@@ -238,8 +239,8 @@ pub(super) fn begins_with_error(text: &str) -> bool {
     line.is_some_and(|line| ERROR.is_match(first_chars(line, ERROR_CHARS)))
 }
 
-/// Returns the distinct lines that look like errors, in order. Returns at most `max_lines` lines
-/// with at most `max_chars` characters in total, including line ends.
+/// Returns those distinct lines that look like errors, in order. Returns at most `max_lines` lines
+/// with at most `max_chars` characters in total, including line endings.
 pub(super) fn error_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec<&str> {
     let mut errors: Vec<&str> = Vec::new();
     let mut chars_left = max_chars;

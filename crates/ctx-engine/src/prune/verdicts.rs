@@ -1,4 +1,4 @@
-//! The verdicts on all records of a session: computes what the verdicts free, and applies them.
+//! Computes what the verdicts on all records of a session free, and applies the verdicts.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::shorten::{shorten, shorten_arguments};
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;
 
-/// The verdicts on all records, which are identified by their index, from 0.
+/// The verdicts on all records. Records are identified by their 0-based index.
 pub struct Verdicts<'p> {
     pub(super) facts: Facts,
     pub(super) options: &'p Options,
@@ -34,17 +34,17 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// Decides again with other options, which may only have rules that the old options had,
-    /// because no further facts are gathered.
+    /// Decides again with other options. No further facts are gathered, so these options may only
+    /// have rules that the old options had.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
-        // The old decisions are dropped first, so that the two lists are never in memory at the
-        // same time.
+        // The old decisions are dropped first, so the two lists are never in memory at the same
+        // time.
         drop(self.decisions);
         Self::new(self.facts, options, self.counter, self.count_all)
     }
 
-    /// Returns true if a record stays but is changed.
+    /// Returns true if a record stays but changes.
     pub fn is_changed(&self, record: usize) -> bool {
         matches!(self.decisions.records[record], Verdict::Change { .. })
     }
@@ -72,7 +72,7 @@ impl<'p> Verdicts<'p> {
         self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
     }
 
-    /// Returns what is freed by each change to a record or by dropping the record.
+    /// Returns what each change to a record frees, or what dropping the record frees.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
@@ -141,8 +141,8 @@ impl<'p> Verdicts<'p> {
             before += freed.before;
             after += freed.after;
         }
-        // The figures of a changed result are for a single text, but the message was counted with
-        // the result's texts one by one.
+        // The figures for a changed result are for a single text, but in the message, each of the
+        // result's texts was counted separately.
         for (result, _) in self.replacements(record) {
             before += u64::from(self.facts.size_in_message(result).tokens);
             after += u64::from(self.facts.results[result].size.tokens);
@@ -177,7 +177,7 @@ impl<'p> Verdicts<'p> {
     }
 }
 
-/// Returns the edits of a record and its new message, or `None` if the record does not change. If a
+/// Returns the edits to a record and its new message, or `None` if the record does not change. If a
 /// text has a second copy for the agent's screen, the copy is cut when the text changes.
 pub(crate) fn record_edits<'r>(
     verdicts: &Verdicts<'_>,
@@ -199,14 +199,14 @@ pub(crate) fn record_edits<'r>(
     Some((edits, message))
 }
 
-/// Returns true if the verdict on a record changes the context to which later signed reasoning is
+/// Returns true if the verdict on a record changes context to which later signed reasoning is
 /// bound. Dropping reasoning does not change that context.
 pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
     verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
 }
 
 impl Verdicts<'_> {
-    /// Returns the edits of `object`, from which the message was read, and the new message. The
+    /// Returns the edits to `object`, from which the message was read, and the new message. The
     /// parts of the new message have no positions, because the message is not in a record yet.
     pub fn message_edits<'a>(
         &self,

@@ -1,5 +1,5 @@
-//! Scores two batches line by line. Measures how much of each conversation in the old batch
-//! survived in the same line of the new batch.
+//! Scores two batches line by line: how much of each conversation in the old batch survived in the
+//! same line of the new batch.
 
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -20,13 +20,13 @@ pub enum Side {
     After,
 }
 
-/// A result, or an error together with the batch that caused it.
+/// A result, or an error and the batch that caused it.
 pub type Sided<T> = Result<T, (Side, PassError)>;
 
-/// A function that receives the score of each line, in the order of the lines.
+/// A function that receives the score of each line, in line order.
 pub type TakeScore<'t> = dyn FnMut(u64, Sided<Score>) -> Sided<()> + 't;
 
-/// Scores each conversation of a batch, several at a time. Lines that are blank in both batches are
+/// Scores each conversation in a batch, several at a time. Lines that are blank in both batches are
 /// skipped. The errors of lines that cannot be scored are passed to `take`, and scoring continues
 /// with the next line.
 pub fn score_batch(
@@ -73,10 +73,10 @@ fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> 
     Ok(scorer.finish(&ledger))
 }
 
-/// The lines of one batch, without regard to what they contain.
+/// The lines in one batch, regardless of what they contain.
 struct Lines(Records<Box<dyn Read + Send>>);
 
-/// A line of a batch, or only the beginning of a line that is too long.
+/// A line in a batch, or just its beginning if the line is too long.
 struct Line {
     origin: Origin,
     bytes: Vec<u8>,
@@ -103,7 +103,7 @@ impl Line {
         self.bytes.trim_ascii().is_empty()
     }
 
-    /// Opens the conversation in the line as a session.
+    /// Opens the conversation in this line as a session.
     fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session> {
         let record = self.origin.clone().record(&self.bytes);
         let no_conversation = || {
@@ -120,19 +120,18 @@ impl Line {
     }
 }
 
-/// The scores of all conversations of a batch.
+/// The scores of all conversations in a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchScore {
     /// The number of scored conversations.
     pub scored: u64,
     /// The number of conversations that could not be scored.
     pub failed: u64,
-    /// The line of the conversation that kept the smallest share of its items, together with this
-    /// share.
+    /// The conversation that kept the smallest share of its items: its line, and the share.
     pub least: Option<(u64, f64)>,
     kept: f64,
     rows: Option<[Row; 8]>,
-    /// For each class, the number of conversations with items of this class.
+    /// For each class, the number of conversations with items in that class.
     with_items: [u64; 8],
 }
 
@@ -160,7 +159,7 @@ impl BatchScore {
         }
     }
 
-    /// Returns the figures of each class. Counts are added up, and scores are averaged.
+    /// Returns the figures for each class, with counts added up and scores averaged.
     pub fn rows(&self) -> [Row; 8] {
         let mut rows = self.rows.unwrap_or_else(|| Score::default().rows());
         for (row, count) in rows.iter_mut().zip(self.with_items) {
@@ -218,8 +217,8 @@ mod tests {
         (told, all)
     }
 
-    /// Any number of jobs scores the lines in the same order. The error of a line that cannot be
-    /// scored is passed on in the line's place.
+    /// With any number of jobs, the lines are scored in the same order. For a line that cannot be
+    /// scored, the error takes its place.
     #[test]
     fn each_line_is_scored_against_the_same_line() {
         let before = [LONG, "", "no JSON", "{}", LONG];

@@ -1,6 +1,6 @@
-//! Examines two sessions with questions, using quotes as evidence for the answers. Determines which
-//! questions can be answered from the old session, and which of these can still be answered from
-//! the compacted session.
+//! Examines two sessions by means of questions, with quotes as evidence for the answers. Determines
+//! which questions can be answered from the old session, and which of these can still be answered
+//! from the compacted session.
 
 use std::collections::HashSet;
 use std::mem::take;
@@ -20,21 +20,21 @@ pub struct Question {
     pub id: String,
     /// The category of the question, such as intent or constraint.
     pub category: String,
-    /// The question in words.
+    /// The text of the question.
     #[serde(skip_serializing)]
     pub question: String,
-    /// Groups of quotes; the question can be answered if one quote from each group is present.
+    /// Groups of quotes. The question can be answered if one quote from each group is present.
     #[serde(skip_serializing)]
     evidence: Vec<Vec<String>>,
 }
 
-/// The structure of a file of questions, in which other members are allowed.
+/// The structure of a file of questions. Other members are allowed.
 #[derive(Deserialize)]
 struct Questions {
     questions: Vec<Question>,
 }
 
-/// Looks for evidence in the old and the new session.
+/// Looks for evidence in the old and new sessions.
 #[derive(Debug)]
 pub struct Exam {
     questions: Vec<Question>,
@@ -49,7 +49,7 @@ pub struct Exam {
 #[derive(Debug, Default)]
 struct Side {
     found: HashSet<usize>,
-    /// The digest of each system message, together with the quotes that were found in it.
+    /// The digest of each system message, and the quotes that were found in it.
     system: Vec<(u64, Vec<usize>)>,
     /// The text of the current message, which may be spread over several records.
     said: String,
@@ -70,7 +70,7 @@ pub struct Mark<'e> {
 
 impl Mark<'_> {
     /// Returns `+` if the question can be answered from the new session, `-` if it can be answered
-    /// only from the old session, and `?` if it can be answered from neither.
+    /// only from the old session, and `?` if neither answers it.
     pub fn sign(&self) -> char {
         match (self.answerable, self.kept) {
             (_, true) => '+',
@@ -80,7 +80,7 @@ impl Mark<'_> {
     }
 }
 
-/// The figures of all questions, or of one category.
+/// The figures for all questions, or for one category.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recall<'e> {
     /// The category of the questions, or `None` for all questions.
@@ -88,13 +88,11 @@ pub struct Recall<'e> {
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// The number of questions that could be answered from the old session. Questions that could
-    /// not be answered from the old session are not scored.
+    /// How many of the questions can be answered from the old session. The others are not scored.
     pub answerable: u64,
-    /// The number of answerable questions that can be answered from the new session as well.
+    /// How many of the answerable questions the new session can still answer.
     pub kept: u64,
-    /// The evidence recall, which is `kept` divided by `answerable`, or `None` if no question could
-    /// be answered.
+    /// The evidence recall: `kept` divided by `answerable`, or `None` if no question is answerable.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
@@ -150,7 +148,7 @@ impl Exam {
     }
 }
 
-/// Registers the quotes of a question, and returns their numbers, grouped as in the question.
+/// Registers the quotes in a question, and returns their numbers, grouped as in the question.
 fn numbers(question: &Question, quotes: &mut Quotes) -> Result<Vec<Vec<usize>>, ExamError> {
     let id = || question.id.clone();
     if question.evidence.is_empty() || question.evidence.iter().any(Vec::is_empty) {
@@ -172,7 +170,7 @@ impl Side {
         add_said(&mut self.said, message);
     }
 
-    /// Ends the current message, and looks for quotes in its text.
+    /// Finishes the current message by looking for quotes in its text.
     fn end(&mut self, quotes: &Quotes) {
         let said = take(&mut self.said);
         if said.is_empty() {
@@ -240,7 +238,7 @@ mod tests {
         Message::new(role, vec![Part::Text(text.into())])
     }
 
-    /// Returns the marks, which are `+` for kept, `-` for lost, and `?` for never there.
+    /// Returns the marks: `+` for kept, `-` for lost, and `?` for never there.
     fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
         let mut exam = Exam::parse(QUESTIONS).expect("questions");
         for message in after {

@@ -7,7 +7,7 @@ use super::batch::BatchScore;
 use super::exam::{Mark, Recall, recall};
 use super::{Measure, measures};
 
-/// The JSON object with the score of one session.
+/// A JSON object with the score of one session.
 #[derive(Serialize)]
 pub struct ScoreJson<'a> {
     before: Option<&'a str>,
@@ -20,7 +20,7 @@ pub struct ScoreJson<'a> {
     evidence: Option<ExamJson<'a>>,
 }
 
-/// The JSON object with the score of all conversations of a batch.
+/// A JSON object with the score of all conversations in a batch.
 #[derive(Serialize)]
 pub struct BatchScoreJson<'a> {
     before: Option<&'a str>,
@@ -28,13 +28,13 @@ pub struct BatchScoreJson<'a> {
     conversations: u64,
     failed: u64,
     items_kept: f64,
-    /// The smallest share of items that any conversation kept; null if there are no conversations.
+    /// The smallest share of items kept in any conversation; null if there are no conversations.
     least_kept: Option<f64>,
     least_line: Option<u64>,
     classes: InOrder<'a, Figures>,
 }
 
-/// A JSON object whose members are written in the order of the list.
+/// A JSON object whose members are written in list order.
 struct InOrder<'a, T>(Vec<(&'a str, T)>);
 
 #[derive(Serialize)]
@@ -74,7 +74,7 @@ impl<'a> ScoreJson<'a> {
         }
     }
 
-    /// Sets the line that the conversation has in its batch.
+    /// Sets the line number of the conversation in its batch.
     #[must_use]
     pub fn in_line(mut self, line: u64) -> Self {
         self.line = Some(line);

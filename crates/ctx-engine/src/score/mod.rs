@@ -24,12 +24,12 @@ pub use exam::{Exam, Mark, Question, Recall, recall};
 pub use json::{BatchScoreJson, ScoreJson};
 
 /// The maximum length, in bytes, of sessions that are scored by default. Longer sessions are scored
-/// only on request. Longer results of a compaction are never scored, because their text is searched
-/// in memory.
+/// only on request. A compacted session that is longer is never scored, because its text is
+/// searched in memory.
 pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 
 /// Scores how much of the old session survives in `after`. `ledger` is the ledger of the old
-/// session, which is opened again only if `after` refers to its texts.
+/// session. That session is opened again only if `after` refers to its texts.
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
@@ -45,7 +45,7 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the new session, and passes its messages to the measures in `further` as well.
+/// Reads the new session. Also passes its messages to the measures in `further`.
 pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {
@@ -58,8 +58,8 @@ pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> R
     Ok(after)
 }
 
-/// Reads the old session, and returns its ledger. The messages are also passed to the scorer, which
-/// looks for texts that the new session refers to, and to the measures in `further`.
+/// Reads the old session, and returns its ledger. The messages are also passed to the measures in
+/// `further`, and to the scorer, which looks for texts that the new session refers to.
 pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,
@@ -102,7 +102,7 @@ fn each_message(
     })
 }
 
-/// Additional measures, which are given each message of both sessions.
+/// Additional measures. They receive every message in both sessions.
 #[derive(Default)]
 pub struct Further {
     /// Measures which of the values needed later were kept.
@@ -132,7 +132,7 @@ impl Further {
     }
 }
 
-/// Returns a sentence for each figure of the score that is below its minimum.
+/// Returns a sentence for each figure in the score that is below its minimum.
 pub fn shortfalls(
     score: &Score,
     marks: Option<&[Mark<'_>]>,
@@ -169,7 +169,8 @@ pub enum Listed {
 }
 
 impl Listed {
-    /// Returns the items with this status; none for questions, because they are not items.
+    /// Returns the items with this status. For questions, there are none, because they are not
+    /// items.
     pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
         score.items.iter().filter(move |item| self.has(item.standing))
     }
@@ -183,8 +184,7 @@ impl Listed {
     }
 }
 
-/// Measures how many of the values that are needed in the continuation of the old session were
-/// kept.
+/// Measures how many of the values needed in the continuation of the old session were kept.
 #[derive(Default)]
 pub struct Later {
     future: Future,
@@ -210,8 +210,8 @@ impl Later {
         Ok(())
     }
 
-    /// Returns how many of the needed values were kept. `budget` is the size, in tokens, of a
-    /// window of the latest messages with which the new session is compared.
+    /// Returns how many of the needed values were kept. The new session is compared with a window
+    /// of the latest messages, whose size in tokens is `budget`.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         self.future.finish(budget)
     }
@@ -248,7 +248,7 @@ pub fn measures(needed: Needed) -> [Measure; 3] {
     ]
 }
 
-/// Returns a digest of a message's text, which does not depend on how its JSON is written.
+/// Returns a digest of a message's text. It does not depend on how the JSON is written.
 fn digest(message: &Message<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.role.hash(&mut hasher);
@@ -275,7 +275,7 @@ mod least_tests {
 
     #[test]
     fn only_what_is_asked_for_can_fall_short() {
-        // The score of an empty session has no losses, so its share is 1.
+        // An empty session loses nothing, so its share is 1.
         let score = Score::default();
         assert_eq!(shortfalls(&score, None, None, None), [""; 0]);
         assert_eq!(shortfalls(&score, None, Some(1.0), None), [""; 0]);

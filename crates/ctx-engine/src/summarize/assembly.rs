@@ -1,6 +1,6 @@
-//! The part that all summarizing passes have in common. Records that stay are held in a spool, and
-//! the other records are gathered for the summary. Nothing is written until the whole session has
-//! been checked.
+//! What all summarizing passes have in common. Records that stay are held in a spool, and all other
+//! records are gathered for the summary. Nothing is written until the whole session has been
+//! checked.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,14 +38,14 @@ pub(super) struct Kept {
     pub(super) behind: usize,
 }
 
-/// The dialect, role and line end that the summary has at its position in the session.
+/// The dialect, role and line ending of the summary at its position in the session.
 pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,
     line_end: Vec<u8>,
 }
 
-/// A session that has been read and checked completely: the part that stays, and the material for a
+/// A session that has been completely read and checked: the part that stays, and the material for a
 /// summary of the old records.
 pub struct Material<'p> {
     pub(super) plan: &'p Plan,
@@ -57,9 +57,9 @@ pub struct Material<'p> {
 
 /// A summary that may be used for the session.
 pub struct Draft {
-    /// The text of the summary, and the size of what it replaces.
+    /// The text of the summary, and the size of the text that it replaces.
     pub summary: Summary,
-    /// The record that contains the summary, including the line end.
+    /// The record that contains the summary, including the line ending.
     pub record: Vec<u8>,
 }
 
@@ -85,8 +85,8 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// Registers a record of the input. Returns true if the record is to be left out because it is
-    /// a bad line.
+    /// Registers a record from the input. Returns true if the record is a bad line that must be
+    /// left out.
     pub(super) fn input(
         &mut self,
         record: &Record<'_>,
@@ -133,7 +133,8 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// Keeps a record. `bytes` may differ from the record's own bytes, but its outline is the same.
+    /// Keeps a record. `bytes` may differ from the record's own bytes, but the outline must be the
+    /// same.
     pub(super) fn stay(
         &mut self,
         record: &Record<'_>,
@@ -149,7 +150,7 @@ impl<'p> Assembly<'p> {
         self.kept.push(bytes, self.place.is_some())
     }
 
-    /// Ends the input. Reports bad lines, and checks the whole output.
+    /// Called at the end of the input. Reports bad lines, and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
         self.bad.report(notes);
         if let Some(checks) = self.checks {
@@ -386,7 +387,8 @@ mod tests {
         let plan = plan();
         let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
         let place = material.place.expect("the first record is old");
-        // The token count includes eight letters, the message's name, and the overhead of both.
+        // The token count is that of eight letters and the message's name, plus the overhead for
+        // both.
         let name = plan.counter.text("ctx_summary") + 1;
         assert_eq!(place.tokens("12345678", &plan.counter), 2 + name + 4);
         let draft = place.draft(material.old.summary("12345678".to_owned()));

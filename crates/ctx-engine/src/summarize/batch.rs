@@ -1,4 +1,4 @@
-//! Summarizes a batch, in which each line is a conversation that gets its own summary.
+//! Summarizes a batch. Each line is a conversation and gets its own summary.
 
 use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader};
 
@@ -47,8 +47,7 @@ impl<'p> Batch<'p> {
         self.kept.push(new.as_deref().unwrap_or(&untagged), false)
     }
 
-    /// Returns the line with its old messages summarized, or `None` if there are no old messages in
-    /// it.
+    /// Returns the line with its old messages summarized, or `None` if it has none.
     fn new_line(
         &self,
         record: &Record<'_>,
@@ -59,8 +58,8 @@ impl<'p> Batch<'p> {
         if !zones.contains(&Zone::Old) {
             return Ok(None);
         }
-        // The record is parsed again without its tag, so that positions in it refer to the bytes
-        // that are written.
+        // The record is parsed again without its tag, so that positions refer to the bytes that are
+        // written.
         let plain = record.origin().record(untagged);
         let Some((object, conversation)) = plain
             .whole_object()

@@ -1,4 +1,4 @@
-//! Sessions, plans and models for the tests of this folder.
+//! Sessions, plans and models for the tests in this folder.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(super) fn tagged(tag: &str, line: &str) -> String {
     format!("{{\"_ctx\":{{{tag}}},{}", &line[1..])
 }
 
-/// Creates an old zone that consists of these messages.
+/// Creates an old zone with these messages.
 pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
     let mut old = OldZone::new(plan, needs, None);
     for (line, text) in (1..).zip(lines) {

@@ -36,17 +36,17 @@ pub use zone_pass::{ChangedRecord, ZonePass, check_end};
 
 /// The summarization options that do not depend on the writer.
 pub struct Plan {
-    /// Adds the header to summaries, and recognizes the summaries of earlier compactions.
+    /// Adds the header to summaries, and recognizes summaries from earlier compactions.
     pub recognizer: Recognizer,
-    /// The role for the message with the summary, if the dialect allows this role.
+    /// The role of the message with the summary, if the dialect allows this role.
     pub role: Role,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether an input that violates a rule of its dialect is an error.
+    /// Whether input that violates a rule of its dialect is an error.
     pub strict: bool,
     /// Whether to leave out bad lines among the records that stay.
     pub drop_bad: bool,
-    /// When to report the length of the summary and of the text that it replaces.
+    /// When to report the lengths of the summary and of the text that it replaces.
     pub tell_sizes: TellSizes,
     /// Whether the handles of shortened results may say that the original is saved.
     pub saved: Saved,
@@ -54,13 +54,13 @@ pub struct Plan {
     pub temp: PathBuf,
 }
 
-/// Returns a recognizer of summaries that begin with `header` or with the header of any preset.
+/// Returns a recognizer for summaries that begin with `header` or with the header of any preset.
 pub fn recognizer(header: Option<&str>) -> Recognizer {
     Recognizer::new(header, ctx_policy::headers())
 }
 
-/// When to compare the length of a summary with that of the text it replaces. The comparison is
-/// optional, because counting takes time.
+/// When to compare the length of a summary with that of the text it replaces. Counting takes time,
+/// so the comparison is optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {
     /// The lengths are never compared.
@@ -80,13 +80,14 @@ pub struct Summary {
     pub earlier: u64,
     /// The text of the summary.
     pub text: String,
-    /// Whether the text was written by code because a model's answer had failed its check twice.
+    /// Whether the text was written without a model because the model's answers had failed two
+    /// checks.
     pub failed_check: bool,
     /// The method that wrote the text.
     pub method: Method,
-    /// The number of repairs made to the model's answer.
+    /// How many repairs the model's answer needed.
     pub repairs: usize,
-    /// The model's answer, before anything was added to it.
+    /// The model's answer before anything was added.
     answer: Option<String>,
     /// The number of secrets removed from the source of the text.
     redacted: usize,
@@ -101,13 +102,12 @@ impl Summary {
     }
 }
 
-/// Adds the header to a summary, and removes any remaining secrets. Each method already removes
-/// secrets from its input. This function makes the final check, no matter which method wrote the
-/// text.
+/// Adds the header to a summary, and removes any remaining secrets. Each method removes secrets
+/// from its input. This function makes the final check, whichever method wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    // Quotes are marked at the start of a line, so nothing else may look like a line break. Control
-    // characters in the names of tools or files must not reach a terminal.
+    // Quotes are marked at the start of a line, so nothing in them may look like a line break.
+    // Control characters in the names of tools or files must not reach a terminal.
     let is_control = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
     };

@@ -20,7 +20,7 @@ pub struct Model {
     pub template: Template,
     /// Whether `template` is the default prompt, which is available in several languages.
     pub is_default: bool,
-    /// The user's instructions about what the summary should emphasize.
+    /// What the user wants the summary to emphasize.
     pub instructions: String,
     /// The requested length of the summary, in tokens.
     pub target: Option<u64>,
@@ -28,20 +28,19 @@ pub struct Model {
     pub most_percent: u64,
     /// The context window of the model.
     pub window: Window,
-    /// Whether the pass fails if there is no usable answer, instead of using a summary written by
-    /// code.
+    /// Whether the pass fails if there is no usable answer, instead of writing a summary without a
+    /// model.
     pub must_answer: bool,
     /// The headings that the summary must have, if the policy requires this check.
     pub headings: Option<Vec<String>>,
-    /// Returns the current time, which is needed because a server may name a time at which to
-    /// retry.
+    /// Returns the current time. It is needed because a server may say at what time to retry.
     pub now: fn() -> DateTime<Utc>,
 }
 
-/// What the model is asked, and the limits for its answer.
+/// The request to the model, and the limits for its answer.
 pub(super) struct Question<'q> {
     pub(super) input: &'q ModelInput,
-    /// The names and values that code has found and that the summary must contain.
+    /// The names and values found in the session that the summary must contain.
     pub(super) reminder: &'q str,
     /// The requested length, in tokens.
     pub(super) target: u64,
@@ -120,8 +119,7 @@ impl Model {
         Ok(Answer { summary, checked, flaw })
     }
 
-    /// Returns the prompt for a summary of `target` tokens, in the user's language if there is such
-    /// a prompt.
+    /// Returns the prompt for a summary with `target` tokens, in the user's language if possible.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
         let small = Template::small_in(language, target);
@@ -169,7 +167,7 @@ fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> S
     }
 }
 
-/// Translates headings of the template `from` into those of the template `to`. Omits headings
+/// Translates headings from the template `from` into those from the template `to`. Omits headings
 /// without a counterpart.
 fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String> {
     let (from, to) = (from.headings(), to.headings());
@@ -216,7 +214,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
 }
 
-/// Adds a note about what was repaired or is missing in the model's answer.
+/// Adds a note about what was repaired in the model's answer, or what is missing from it.
 pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let repairs = repaired.repairs.to_string();
     let missing = repaired.missing.join(", ");

@@ -1,4 +1,4 @@
-//! Gathers what is needed for a summary of the old records while a session is read.
+//! While a session is read, gathers what is needed for a summary of its old records.
 
 use ctx_format::{Message, Zone};
 use ctx_redact::redact;
@@ -11,13 +11,12 @@ use super::{Plan, Summary};
 use crate::ledger::LedgerReader;
 use crate::message_counter::PER_MESSAGE;
 
-/// What a writer needs to know about the old records to summarize them.
+/// What a writer needs to know about the old records in order to summarize them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Whether the ledger is needed instead of the counts for a rule summary.
+    /// Whether the ledger is needed. If not, the counts for a rule summary are.
     pub ledger: bool,
-    /// Whether the input for a model is needed, together with the source for checking the model's
-    /// answer.
+    /// Whether the input for a model is needed, and the source for checking the model's answer.
     pub model: bool,
 }
 
@@ -33,21 +32,21 @@ pub(super) struct OldZone {
     needs: Needs,
     /// Builds the ledger, if one is needed and the caller does not provide it.
     reader: Option<LedgerReader>,
-    /// The ledger; empty unless a ledger is needed.
+    /// The ledger. It is empty unless a ledger is needed.
     pub(super) ledger: Ledger,
-    /// The counts for a rule summary, which are gathered only if no ledger is needed.
+    /// The counts for a rule summary. They are gathered only if no ledger is needed.
     pub(super) rule: RuleSummary,
-    /// The input for the model, which is gathered only if a model is to be asked.
+    /// The input for the model. It is gathered only if a model will be asked.
     pub(super) input: Option<ModelInput>,
     /// The number of messages in the zone.
     pub(super) messages: u64,
-    /// The number of messages in the zone that are summaries of earlier compactions.
+    /// The number of messages in the zone that are summaries from earlier compactions.
     earlier_messages: u64,
     /// The number of lines in the zone that are not messages.
     pub(super) other_lines: u64,
-    /// The texts of the messages, one after another, up to a total of [`COMPARED`] bytes.
+    /// The texts of the messages, concatenated, up to a total of [`COMPARED`] bytes.
     texts: String,
-    /// The index at which each text ends in `texts`.
+    /// The index in `texts` at which each text ends.
     ends: Vec<usize>,
     /// The total length of the texts, in bytes.
     bytes: usize,
@@ -61,28 +60,28 @@ pub(super) struct OldZone {
 pub(super) struct ModelInput {
     pub(super) transcript: Transcript,
     pub(super) source: Source,
-    /// Summaries of earlier compactions.
+    /// Summaries from earlier compactions.
     pub(super) earlier: Vec<String>,
     redacted: usize,
 }
 
-/// The size of a message. Nothing else about old messages is needed if the ledger is known and
-/// there are too many of them to compare sizes.
+/// A message's size. Nothing else about old messages is needed if the ledger is known and there are
+/// too many messages to compare lengths.
 #[derive(Clone, Copy)]
 pub(super) struct MessageSize {
     /// The total length of the message's texts, in bytes.
     pub(super) bytes: u32,
     /// Whether the message continues the message before it.
     pub(super) continues: bool,
-    /// Whether the message is a summary of an earlier compaction.
+    /// Whether the message is a summary from an earlier compaction.
     pub(super) is_earlier: bool,
 }
 
-/// The number of bytes above which the tokens of the old records are not counted.
+/// The number of bytes above which the tokens in the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
-/// If the old records have more than this many times the bytes of the summary, they certainly have
-/// more tokens than the summary, so their tokens need not be counted. Counting the tokens of long
-/// records would take longer than everything else.
+/// If the old records have more than this many times as many bytes as the summary, they certainly
+/// have more tokens, so their tokens need not be counted. Counting the tokens in long records would
+/// take longer than everything else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.
@@ -93,7 +92,7 @@ const BYTES_A_TOKEN: u64 = 4;
 const DEFAULT_SHARE: u64 = 5;
 
 impl OldZone {
-    /// Creates an empty zone. `read` is the ledger, if the caller provides it.
+    /// Creates an empty zone. `read` is the ledger, if the caller provides one.
     pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
         Self {
             needs,
@@ -112,7 +111,7 @@ impl OldZone {
         }
     }
 
-    /// Returns true if messages that stay must also be added.
+    /// Returns true if the messages that stay must be added as well.
     pub(super) fn reads_kept(&self) -> bool {
         self.reader.is_some() || self.input.is_some()
     }
@@ -142,7 +141,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of the zone. `line` and `bytes` are the line and the length of the message's
+    /// Adds a message in the zone. `line` and `bytes` are the line and length of the message's
     /// record. `earlier` is the text of the earlier summary that the message contains, if any.
     pub(super) fn push(
         &mut self,
@@ -174,7 +173,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of which only the size is known.
+    /// Adds a message if only its size is known.
     pub(super) fn push_size(&mut self, size: MessageSize) {
         self.messages += u64::from(!size.continues);
         self.earlier_messages += u64::from(size.is_earlier);
@@ -195,7 +194,7 @@ impl OldZone {
         }
     }
 
-    /// Ends the input, and completes the ledger.
+    /// Called at the end of the input. Completes the ledger.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.ledger = reader.finish();
@@ -240,8 +239,8 @@ impl OldZone {
         self.bytes > FAR_LONGER * summary.len()
     }
 
-    /// Returns the token counts of the zone and of its summary, or `None` if the zone is too long
-    /// to count.
+    /// Returns the token counts of the zone and its summary, or `None` if the zone is too long to
+    /// count.
     pub(super) fn sizes(&self, summary: &str) -> Option<(u64, u64)> {
         let before = self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages;
         Some((before, self.counter.count(summary) + PER_MESSAGE))
@@ -362,7 +361,7 @@ mod tests {
         zone.shortened = 7;
         assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));
         assert!(zone.is_far_longer_than("12345678") && !zone.is_far_longer_than(&line));
-        // The labels that are sent to a model are counted as well.
+        // Labels that are sent to a model are counted as well.
         assert_eq!(zone.most_tokens(), Some(102 + 4));
         let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
         let zone = old(&plan, LEDGER, &[&long]);

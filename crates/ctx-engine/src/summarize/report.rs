@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::Summary;
 
-/// How a summary was made, and what the model cost.
+/// How a summary was made, and what the model requests cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// The method with which the summary was written, or `none` if there is no summary.
+    /// The method that wrote the summary, or `none` if there is no summary.
     pub method: Method,
-    /// Whether the summary was written by code although a model was requested.
+    /// Whether the summary was written without a model although a model was requested.
     pub fell_back: bool,
-    /// What asking models has cost.
+    /// What the model requests cost.
     #[serde(flatten)]
     pub usage: Usage,
 }
@@ -30,7 +30,7 @@ impl Summing {
         Self { method, fell_back: wanted == Method::Llm && by_code, usage }
     }
 
-    /// Adds the figures of another summary in the same batch.
+    /// Adds the figures for another summary in the same batch.
     pub(crate) fn add(&mut self, next: &Self) {
         if next.method != Method::None {
             self.method = next.method;
@@ -40,7 +40,7 @@ impl Summing {
     }
 }
 
-/// The JSON report of `ctx-summarize`. The keys are stable: keys may be added but never removed.
+/// The JSON report from `ctx-summarize`. The keys are stable: keys may be added but never removed.
 #[derive(Default, Serialize)]
 pub struct Report<'a> {
     /// The session as the user named it, or `None` for stdin.
@@ -76,7 +76,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Adds the output file and, from the store, the session's id and the file with its summaries.
+    /// Adds the output file, and the session's id and summary file in the store.
     #[must_use]
     pub fn written(mut self, output: Option<&Path>, stored: Option<(&'a str, &Path)>) -> Self {
         let path = |path: &Path| path.display().to_string();

@@ -10,10 +10,10 @@ use ctx_summary::ledger::{is_observation, without_reminders};
 
 /// The number of tokens in the `[…]` that marks a cut.
 const MARK: u64 = 4;
-/// The minimum number of tokens to keep of a text that is cut.
+/// The minimum number of tokens to keep from a text that is cut.
 const LEAST_TEXT: u64 = 8;
 /// The percentage of the kept text that comes from the beginning of the original. The most
-/// important part of files and lists is at the top, but that of a command's output is at the end.
+/// important part of a file or list is at the top, but that of a command's output is at the end.
 const HEAD: usize = 60;
 /// The maximum length of a string in call arguments, in characters.
 const ARGUMENT_CHARS: usize = 120;
@@ -37,9 +37,9 @@ pub(super) struct Limits {
 }
 
 impl Shortener<'_> {
-    /// Shortens the parts of a record that exceed `limits`, which are met approximately. `calls`
-    /// contains the names of the calls that the results answer. Returns `None` if nothing becomes
-    /// smaller.
+    /// Shortens the parts of a record that exceed `limits`. The limits are met approximately.
+    /// `calls` contains the names of the calls that the results answer. Returns `None` if nothing
+    /// becomes smaller.
     pub(super) fn shorten(
         &self,
         record: &Record<'_>,
@@ -104,7 +104,7 @@ impl Shortener<'_> {
                 }
             } else {
                 high = bytes;
-                // Even a shortened text above the limit is better than the whole text.
+                // Even if it exceeds the limit, a shortened text is better than the whole text.
                 if best.as_ref().is_none_or(|(_, than)| *than > now) {
                     best = Some((short, now));
                 }
@@ -119,8 +119,8 @@ impl Shortener<'_> {
     }
 }
 
-/// If the record is a user message with the output of a command, which some agents send instead of
-/// a tool result, returns the output and its position.
+/// Some agents send the output of a command in a user message instead of a tool result. If this is
+/// such a message, returns the output and its position.
 pub(super) fn observation<'m>(
     record: &Record<'_>,
     message: &'m Message<'_>,
@@ -153,8 +153,8 @@ fn share(bytes: usize, part: u64, whole: u64) -> usize {
     usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }
 
-/// The maximum length in bytes of names, numbers and paths that are not cut. Names are not cut
-/// because half of a name would be a different name.
+/// The maximum length, in bytes, of names, numbers and paths that are not cut. Half a name would be
+/// a different name.
 const FARTHEST: usize = 80;
 
 /// Returns the last position, no later than `at`, that is not inside a name.

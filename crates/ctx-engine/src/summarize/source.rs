@@ -10,16 +10,16 @@ use crate::Notes;
 
 /// The source of a model's answers.
 pub enum ModelSource {
-    /// A server, which is asked for each answer.
+    /// A server that is asked for each answer.
     Server(Client),
-    /// A server, whose answers are also recorded on a tape.
+    /// A server whose answers are also recorded on a tape.
     Recorded(Client, Tape),
     /// A tape of answers that were recorded earlier. No server is asked.
     Replayed(Tape),
 }
 
 impl ModelSource {
-    /// Asks the model, and adds what it cost to `usage`.
+    /// Asks the model, and adds the cost to `usage`.
     pub fn ask(
         &self,
         question: &ctx_llm::Question<'_>,
@@ -36,8 +36,8 @@ impl ModelSource {
         }
     }
 
-    /// Returns the context window as reported by the server. For recorded answers, the server's
-    /// report was recorded as well.
+    /// Returns the context window as reported by the server. With recorded answers, the window is
+    /// the one reported at the time of recording.
     fn window(&self) -> Result<Option<u64>, LlmError> {
         match self {
             Self::Server(client) => Ok(client.window()),
@@ -59,24 +59,24 @@ impl fmt::Display for ModelSource {
 /// A model's context window: the limit for its input and output together, in tokens.
 #[derive(Debug)]
 pub struct Window {
-    /// The window that the user gave or, failing that, the window in our list of models.
+    /// The window given by the user or, failing that, by our list of models.
     listed: Option<u64>,
-    /// Whether the server may use a window other than `listed`.
+    /// Whether the server may use a window that differs from `listed`.
     may_differ: bool,
-    /// The window reported by the server, which is asked only once.
+    /// The window reported by the server. The server is asked only once.
     told: OnceCell<Option<u64>>,
 }
 
-/// Hardly any model has a window smaller than this, so the server is not asked for its window if a
-/// request fits into this size.
+/// Hardly any model has a smaller window, so a request that fits is sent without asking the server
+/// for the model's window.
 const SHORTEST: u64 = 4_096;
-/// The window that is assumed for unknown models.
+/// The window assumed for unknown models.
 const GUESS: u64 = 32_000;
 
 impl Window {
-    /// Creates the window from `said`, which the user gave, or from our entry for the named model.
-    /// The server may have to be asked as well, because it can run a model with public weights in a
-    /// smaller window, and because only the server knows the window of an unlisted model.
+    /// Creates the window from `said`, if the user gave it, or from our entry for the named model.
+    /// The server may have to be asked as well: it can run a model with public weights in a smaller
+    /// window, and only the server knows the window of an unlisted model.
     pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
         let model = name.and_then(ctx_tokens::model);
         Self {
@@ -131,8 +131,8 @@ mod tests {
     use super::Window;
     use crate::Notes;
 
-    /// Returns the window for a request of this size, how many times the server was asked, and the
-    /// notes.
+    /// Returns the window for a request of this size, the number of times the server was asked, and
+    /// the notes.
     fn tokens(window: &Window, needed: u64, acts: Vec<Act>) -> (u64, usize, Vec<String>) {
         let (model, server) = acting_model(acts);
         let mut notes = Notes::new();

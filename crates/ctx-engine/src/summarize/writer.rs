@@ -1,4 +1,4 @@
-//! Writes summaries, either with code alone or with a model and code as the fallback.
+//! Writes summaries, either without a model or with a model and a fallback.
 
 use ctx_llm::LlmError;
 use ctx_policy::Method;
@@ -17,7 +17,7 @@ use crate::{ErrorKind, Notes, Result};
 pub struct Writer {
     /// The method to use if there is no model or its answer is not usable: extractive or rule.
     pub offline: Method,
-    /// The maximum length of summaries written by code, in tokens.
+    /// The maximum length, in tokens, of summaries written without a model.
     pub limit: Option<u64>,
     /// The model to ask first.
     pub model: Option<Model>,
@@ -25,13 +25,13 @@ pub struct Writer {
     pub completes: bool,
 }
 
-/// The percentage of the tokens left by the system messages that a model is asked to use for its
-/// summary if the whole context has a budget. The other tokens left by the system messages are for
-/// the latest messages.
+/// If the whole context has a budget, the percentage of the tokens remaining after the system
+/// messages that a model is asked to use for its summary. The other remaining tokens are for the
+/// latest messages.
 const MODEL_SHARE: u64 = 60;
-/// How much to reserve for a model's answer, as a percentage of its maximum length. The percentage
-/// is more than 100, because the model's tokenizer may count differently. What the answer does not
-/// use goes to the latest messages.
+/// How much to reserve for a model's answer, as a percentage of its maximum length. It is more than
+/// 100 because the model's tokenizer may count differently. Whatever the answer does not use goes
+/// to the latest messages.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// The number of tokens in the fixed text around a summary.
@@ -42,13 +42,13 @@ const LEAST_TARGET: u64 = 64;
 /// number, within the limits `USUAL`.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
-/// The minimum percentage of a model's answer that must remain if lines at its end are removed
-/// because it is too long.
+/// The minimum percentage of a model's answer that must remain when it is too long and lines are
+/// removed from its end.
 const LEAST_LEFT: u64 = 50;
 /// The maximum number of tokens in the list of items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-/// The minimum space, in tokens, for adding a list of missing values. A smaller space is more
-/// useful for the latest messages.
+/// The minimum space, in tokens, for a list of missing values. A smaller space is more useful for
+/// the latest messages.
 const LITTLE_ROOM: u64 = 330;
 /// The maximum length of a list of missing values is the length of the model's answer divided by
 /// this number, within the limits `LIST`.
@@ -59,8 +59,8 @@ const LIST: (u64, u64) = (120, 400);
 const LIST_LINES: usize = 12;
 const LINE_TOKENS: u64 = 8;
 
-/// A summary that was written for one output of a session and is reused in another output that
-/// keeps more messages. The model is not asked again for a reused summary.
+/// A summary that was written for one output and is reused in another that keeps more messages. The
+/// model is not asked again for a reused summary.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
     /// The input from which the model wrote the summary.
@@ -105,8 +105,8 @@ impl Writer {
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
-        // Code does not replace a missing recorded answer, because a replay must always have the
-        // same result.
+        // Nothing takes the place of a missing recorded answer, because a replay must always have
+        // the same result.
         if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
             return Err(error.into());
         }
@@ -168,8 +168,8 @@ impl Writer {
         }
         if let Some(room) = room {
             let over = none("the answer is too long for the budget");
-            // Lines at the end can be removed only if the most important parts come first, as they
-            // do with the default template.
+            // Lines can be removed from the end only if the most important parts come first, as
+            // they do with the default template.
             let ordered = model.is_default && model.headings.is_none();
             let least = if ordered { LEAST_LEFT } else { 100 };
             let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
@@ -214,9 +214,9 @@ impl Writer {
         fits.then(|| self.completed(summary, old, given.input.as_ref(), list))
     }
 
-    /// Completes a model's answer with a short list of the values that it lacks, within `room`
-    /// tokens. If `has_list` is set, the list of missing values may have its usual length. `more`
-    /// is the number of tokens that the list may have in addition.
+    /// Completes a model's answer with a short list of missing values, within `room` tokens. If
+    /// `has_list` is set, the list may have its usual length. `more` is the number of additional
+    /// tokens that it may have.
     fn completed(
         &self,
         mut summary: Summary,
@@ -250,19 +250,19 @@ impl Writer {
         summary
     }
 
-    /// Returns the names and values that code has found and that a summary must contain.
+    /// Returns the names and values found in the session that a summary must contain.
     fn reminder(&self, old: &OldZone) -> String {
         let ledger = self.ledger_to_complete(old);
         ledger.map_or_else(String::new, |ledger| must_keep(ledger, MUST_KEEP, old.counter))
     }
 
-    /// Returns the ledger from which to complete a model's answer, if this is requested.
+    /// Returns the ledger from which to complete a model's answer, if requested.
     fn ledger_to_complete<'o>(&self, old: &'o OldZone) -> Option<&'o Ledger> {
         (self.completes && self.needs().ledger).then_some(&old.ledger)
     }
 }
 
-/// Subtracts the line that marks a summary as a record from the available space. The text of an
+/// Subtracts from the available space the line that marks a summary as a record. The text of an
 /// extractive summary already contains the line that marks it as a record.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");
@@ -301,9 +301,9 @@ fn ends_in_heading(text: &str) -> bool {
     text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
-/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. The
-/// result is the maximum length of the model's answer, but no more than half of `largest`, the
-/// length of the replaced text.
+/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. It
+/// is the maximum length of the model's answer, but no more than half of `largest`, the length of
+/// the replaced text.
 fn longest(asked: u64, largest: Option<u64>) -> u64 {
     largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }
@@ -394,7 +394,7 @@ mod tests {
         let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
         let error = error.expect_err("nothing is on file");
         assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
-        // If there is no text, the model is not asked.
+        // Without any text, the model is not asked.
         let empty = r#"{"role":"user","content":""}"#;
         let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
         assert_eq!(summary.expect("by code").messages, 1);

@@ -1,4 +1,4 @@
-//! Summarizes those records of a session that have been put into the old zone.
+//! Summarizes those records of a session that are in the old zone.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::error::rewritable;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, Result};
 
-/// Takes the records of a session together with their zones.
+/// Takes the records of a session and their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
     /// What the tags read so far say about zones.
@@ -40,7 +40,7 @@ impl<'p> ZonePass<'p> {
         }
     }
 
-    /// Adds the next record, whose zone is taken from its tag.
+    /// Adds the next record. Its zone is taken from its tag.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_to(zone, record)
@@ -93,7 +93,7 @@ impl<'p> ZonePass<'p> {
         self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
     }
 
-    /// Ends the input, and checks the output.
+    /// Called at the end of the input. Checks the output.
     pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>> {
         if self.has_old {
             self.unread.refuse("summarized")?;
@@ -110,8 +110,8 @@ impl<'p> ZonePass<'p> {
 }
 
 /// Checks that the stream is complete and that its records have zones. If the records have no zones
-/// and the lines of the session depend on each other, returns the error that such a session cannot
-/// be summarized.
+/// and the session's lines depend on each other, the error says that such a session cannot be
+/// summarized.
 pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
     if zones.records() > 0 && !zones.zoned() {
         if dialect.is_some() {
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(lines(&mut new), [THANKS]);
     }
 
-    /// A record that is not understood may depend on removed records, no matter where it is.
+    /// A record that is not understood may depend on removed records, wherever it is.
     #[test]
     fn what_is_not_understood_is_not_summed_up() {
         let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);

@@ -15,14 +15,13 @@ use ctx_format::{Outline, Role};
 pub(super) struct Exchange {
     /// The number of the first record in the exchange.
     pub(super) first: u64,
-    /// The number of the last record that the exchange contains so far.
+    /// The number of the last record in the exchange so far.
     pub(super) last: u64,
-    /// The number of the last user message in the exchange that begins a turn, if there is one.
+    /// The number of the last user message in the exchange that begins a turn, if any.
     pub(super) last_user: Option<u64>,
-    /// Whether any record of the exchange is pinned.
+    /// Whether any record in the exchange is pinned.
     pub(super) pinned: bool,
-    /// The number of calls that may still be answered, plus the number of messages that are still
-    /// incomplete.
+    /// The number of calls that may still be answered, plus the number of incomplete messages.
     open: u64,
     /// The number of records in the exchange that have no verdict yet.
     undecided: u64,
@@ -35,15 +34,15 @@ impl Exchange {
     }
 }
 
-/// The exchanges that records without a verdict or later records may still need.
+/// The exchanges that may still be needed, by records without a verdict or by later records.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// Maps the unused id of each exchange that turned out to be part of an earlier exchange to the
-    /// id of the earlier exchange.
+    /// Each exchange that turned out to be part of an earlier exchange gives up its id. Maps that
+    /// id to the id of the earlier exchange.
     joined: HashMap<u64, u64>,
-    /// The calls without a result. Maps the id of a call to the latest exchange with such a call
-    /// and the number of such calls in that exchange.
+    /// The calls without a result. Maps the id of a call to the latest exchange with such a call,
+    /// and the number of such calls in it.
     calls: HashMap<String, (u64, u64)>,
     /// Maps each message whose last record has not arrived yet to its exchange.
     messages: HashMap<u64, u64>,
@@ -51,7 +50,7 @@ pub(super) struct Exchanges {
     /// reply waits for results, this field is the reply's exchange; otherwise, it is the exchange
     /// of the preceding message.
     before: Option<u64>,
-    /// Whether to keep entries in `joined` that are no longer needed for any record.
+    /// Whether to keep entries in `joined` that no record needs anymore.
     lasting: bool,
 }
 
@@ -67,8 +66,8 @@ impl Exchanges {
         let mut joined = self.joined;
         let mut gone: Vec<u64> = joined.keys().copied().collect();
         gone.sort_unstable();
-        // Exchanges are updated in ascending order, so that the target of each exchange is final
-        // before a later exchange refers to it.
+        // Exchanges are updated in ascending order, so each exchange's target is final before a
+        // later exchange refers to it.
         for id in gone {
             if let Some(last) = joined.get(&joined[&id]).copied() {
                 joined.insert(id, last);
@@ -99,8 +98,8 @@ impl Exchanges {
         if let Some(fragment) = outline.fragment {
             self.await_rest(fragment, id);
         }
-        // If a result after the latest reply answers an earlier reply, later messages can still
-        // join the exchange of the latest reply.
+        // Even if the result after the latest reply answers an earlier reply, later messages can
+        // still join the latest reply's exchange.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
     }
@@ -170,7 +169,7 @@ impl Exchanges {
         }
     }
 
-    /// Records a result with the id `id`, and returns the exchange with the call that it answers.
+    /// Records a result with the id `id`, and returns the exchange that contains the answered call.
     fn answer(&mut self, id: &str) -> Option<u64> {
         let (exchange, waiting) = self.calls.get_mut(id)?;
         let exchange = *exchange;
@@ -190,7 +189,7 @@ impl Exchanges {
         self.forget_if_done(id);
     }
 
-    /// Joins two exchanges into one, which has the id of the earlier exchange.
+    /// Joins two exchanges into one, under the id of the earlier exchange.
     fn join(&mut self, one: u64, other: u64) -> u64 {
         let (one, other) = (self.resolve(one), self.resolve(other));
         let (id, gone) = (one.min(other), one.max(other));

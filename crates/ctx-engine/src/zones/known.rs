@@ -1,6 +1,6 @@
-//! Finds the zones of a session that has been read before. Because the exchanges of the session are
-//! already known, no verdict depends on later records. Only the beginning of the tail is stored,
-//! together with the few exchanges that are partly in it.
+//! Finds the zones of a session that has been read before. The session's exchanges are already
+//! known, so no verdict depends on later records. Only the beginning of the tail and the few
+//! exchanges that are partly in it are stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::exchanges::Exchanges;
 use super::window::{MessageFacts, Window};
 use super::{KnownFacts, Reason, Verdict};
 
-/// Finds the exchanges of a session while it is first read, before any zones are decided.
+/// Finds the exchanges in a session while it is first read, before any zones are decided.
 #[derive(Debug)]
 pub struct ExchangeFinder {
     exchanges: Exchanges,
@@ -24,7 +24,7 @@ pub struct Joined(HashMap<u64, u64>);
 /// Determines which records stay, and then returns the zone of each record, in order.
 #[derive(Debug)]
 pub struct KnownZones {
-    /// The number of the first record of the tail.
+    /// The number of the first record in the tail.
     first: u64,
     latest_user: Option<u64>,
     /// The exchange of the latest user message.
@@ -43,8 +43,8 @@ impl Default for ExchangeFinder {
 }
 
 impl ExchangeFinder {
-    /// Adds a message, and returns its exchange, if it is in one. `number` is the number of the
-    /// record, from 1. The exchange may later turn out to be [`Joined`] with an earlier exchange.
+    /// Adds a message, and returns its exchange, if it is in one. `number` is the 1-based number of
+    /// the record. The exchange may later turn out to be [`Joined`] with an earlier exchange.
     pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
         if outline.role.is_system() && !outline.is_summary {
             return None;
@@ -69,7 +69,7 @@ impl Joined {
 
 impl KnownZones {
     /// Determines which records stay. `each` must pass on every record that is not dropped, with
-    /// its number in the session, from 1. The function is called twice: first to find the beginning
+    /// its 1-based number in the session. The function is called twice: first to find the beginning
     /// of the tail, and then to find the exchanges that are only partly in the tail.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
         let mut window = Window::new(keep);
@@ -103,7 +103,7 @@ impl KnownZones {
         zones
     }
 
-    /// Stores the exchange of a message if the message is a reason for keeping the exchange.
+    /// Stores a message's exchange if the message is a reason to keep it.
     fn keep_exchange(&mut self, number: u64, known: &MessageFacts, exchange: u64) {
         if known.pinned {
             self.pinned.insert(exchange);

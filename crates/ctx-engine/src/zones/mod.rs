@@ -1,9 +1,9 @@
 //! Splits a session: decides which records are `system`, `old` or `keep`.
 //!
-//! Zones are decided as records arrive, and only from facts about the records. [`Splitter::push`]
+//! Zones are decided as records arrive, based only on facts about the records. [`Splitter::push`]
 //! takes the facts about the next record. The splitter is an iterator over the final verdicts, in
-//! order. A record has no verdict as long as later records may change it. Records wait for their
-//! verdict in the kept tail, in an incomplete exchange, and after the latest user message.
+//! order. A record has no verdict as long as later records may change it. The records that wait are
+//! those in the kept tail, in an incomplete exchange, and after the latest user message.
 
 mod exchanges;
 mod known;
@@ -31,7 +31,7 @@ pub enum Reason {
     Window,
     /// The record, or another record in its exchange, is pinned by a selector.
     Pinned,
-    /// The record is the latest user message, or it is in the same exchange.
+    /// The record is the latest user message, or it is in the same exchange as that message.
     LatestUser,
     /// The record is before the kept tail, but its exchange ends in the tail.
     Exchange,
@@ -43,14 +43,14 @@ pub enum Reason {
     Tail,
 }
 
-/// The zone of one record, and the reason why it is in this zone.
+/// One record's zone, and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The zone of the record.
     pub zone: Zone,
     /// Why the record is in this zone.
     pub reason: Reason,
-    /// The record's exchange, identified by the number of the exchange's first record, from 1.
+    /// The record's exchange, identified by the 1-based number of its first record.
     pub exchange: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ pub struct Verdict {
 #[derive(Debug)]
 pub struct Splitter {
     waiting: VecDeque<Waiting>,
-    /// The number of the next record, from 1.
+    /// The 1-based number of the next record.
     next: u64,
     window: Window,
     exchanges: Exchanges,
@@ -71,7 +71,7 @@ pub struct Splitter {
 struct Waiting {
     /// The reason, if it does not depend on later records.
     reason: Option<Reason>,
-    /// The record's exchange, whose number is at least 1. The type is small because every record of
+    /// The record's exchange, whose number is at least 1. The type is small because every record in
     /// a session may be waiting for its verdict.
     exchange: Option<NonZeroU64>,
 }
@@ -112,12 +112,12 @@ impl Splitter {
         self.wait(pinned.then_some(Reason::Pinned), exchange);
     }
 
-    /// Adds a line without a message, which is treated like the record before it.
+    /// Adds a line without a message. It is treated like the record before it.
     pub fn push_line(&mut self) {
         self.wait(Some(Reason::Follows), None);
     }
 
-    /// Adds an incomplete last line, which is always kept.
+    /// Adds an incomplete last line. It is always kept.
     pub fn push_tail(&mut self) {
         self.wait(Some(Reason::Tail), None);
     }
@@ -127,7 +127,7 @@ impl Splitter {
         self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
     }
 
-    /// Ends the input, so that all remaining verdicts become final.
+    /// Called at the end of the input. All remaining verdicts become final.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -199,8 +199,8 @@ impl Iterator for Splitter {
 pub enum KnownFacts {
     /// A record with a message.
     Message(MessageFacts),
-    /// A line without a message, which is treated like the record before it.
+    /// A line without a message. It is treated like the record before it.
     Line,
-    /// An incomplete last line, which is always kept.
+    /// An incomplete last line. It is always kept.
     Tail,
 }

@@ -1,4 +1,4 @@
-//! The messages that are kept at the end of a session, and where they begin.
+//! Finds where the messages that are kept at the end of a session begin.
 
 use std::collections::VecDeque;
 
@@ -18,8 +18,7 @@ pub struct MessageFacts {
     pub tokens: u64,
     /// Whether the message is pinned by a selector.
     pub pinned: bool,
-    /// The exchange that the message is in, identified by the number of the exchange's first
-    /// record.
+    /// The exchange that contains the message, identified by the number of its first record.
     pub exchange: Option<u64>,
 }
 
@@ -38,7 +37,7 @@ impl Window {
         Self { keep, ..Self::default() }
     }
 
-    /// Adds a record of a message that is not a system message.
+    /// Adds a record whose message is not a system message.
     pub(super) fn push(&mut self, number: u64, known: &MessageFacts) {
         if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
             push_bounded(&mut self.messages, number, keep);
@@ -60,7 +59,7 @@ impl Window {
     }
 
     /// Returns the number of the first message in the tail. If the tail is empty, returns `next`,
-    /// which is the number of the next record.
+    /// the number of the next record.
     pub(super) fn first_kept(&self, next: u64) -> u64 {
         let of_turns = |turns: u64| {
             // If there are fewer turns than requested, everything is kept, including what precedes
@@ -91,8 +90,8 @@ fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
 mod tests {
     use super::{Keep, MessageFacts, Window};
 
-    /// Returns where the tail begins after four messages of 10 tokens, of which the first and the
-    /// third begin a turn.
+    /// Returns where the tail begins after four messages of 10 tokens. The first and third begin a
+    /// turn.
     fn first_kept(keep: Keep) -> u64 {
         let mut window = Window::new(keep);
         for number in 1..=4 {

@@ -1,4 +1,4 @@
-//! Measures what the last compaction kept and lost, using the score of `ctx-score`.
+//! Measures what the last compaction kept and lost, using the same score as `ctx-score`.
 
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
@@ -33,7 +33,7 @@ pub struct CompactionScore {
 }
 
 impl CompactionScore {
-    /// Returns the figures of a score, or `None` if the session has no items.
+    /// Returns the figures for a score, or `None` if the session has no items.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
         let classes: Vec<(Class, ClassCounts)> = rows
@@ -57,7 +57,7 @@ impl CompactionScore {
         })
     }
 
-    /// Returns the figures in the audit log, for a session whose earlier state no longer exists.
+    /// Returns the figures from the audit log, for a session whose earlier state no longer exists.
     pub fn of_log(survived: &Value) -> Option<Self> {
         Some(Self {
             classes: counts_of(survived).collect(),
@@ -66,7 +66,7 @@ impl CompactionScore {
         })
     }
 
-    /// Returns the item counts of all classes together.
+    /// Returns the total item counts for all classes.
     pub fn total(&self) -> ClassCounts {
         let mut total = ClassCounts::default();
         for (_, counts) in &self.classes {
@@ -78,8 +78,7 @@ impl CompactionScore {
     }
 }
 
-/// Scores the last compaction recorded in a session. The records of the session are added one by
-/// one.
+/// Scores the last compaction recorded in a session. The session's records are added one by one.
 #[derive(Default)]
 pub(super) struct RecordedCompaction {
     before: LedgerReader,
@@ -122,8 +121,7 @@ impl RecordedCompaction {
         }
     }
 
-    /// Returns the score, or `None` if no compaction is recorded in the session or the session was
-    /// too long to be scored.
+    /// Returns the score, or `None` if the session records no compaction or was too long to score.
     pub(super) fn finish(self) -> Option<CompactionScore> {
         let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
         CompactionScore::of_score(&Scorer::new(self.after).finish(&ledger))
@@ -163,7 +161,7 @@ mod tests {
         assert_eq!(CompactionScore::of_score(&Score::default()), None);
     }
 
-    /// If only the audit log is left, its counts are used, and no lost items are listed.
+    /// If only the audit log is left, its counts are used and no lost items are listed.
     #[test]
     fn the_log_has_numbers_and_no_words() {
         let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});

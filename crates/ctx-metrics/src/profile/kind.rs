@@ -23,7 +23,7 @@ pub enum ContentKind {
     User,
     /// The model's text.
     Assistant,
-    /// The reasoning of the model.
+    /// The model's reasoning.
     Reasoning,
     /// Tool calls: names and arguments.
     Calls,
@@ -35,7 +35,7 @@ impl ContentKind {
     /// All kinds, in the order in which the chart stacks them.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the name of the kind in reports.
+    /// Returns the kind's name in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -53,7 +53,7 @@ impl ContentKind {
         }
     }
 
-    /// Returns the kind of a part of a message whose text has the kind `text`.
+    /// Returns the kind of a part in a message whose text has the kind `text`.
     fn of_part(part: &Part<'_>, text: Self) -> Self {
         match part {
             _ if text == Self::System => text,
@@ -65,17 +65,17 @@ impl ContentKind {
     }
 }
 
-/// The tokens of each kind of content.
+/// The number of tokens in each kind of content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensByKind([u64; 7]);
 
 impl TokensByKind {
-    /// Returns the total tokens of all kinds.
+    /// Returns the total number of tokens in all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Returns the tokens of the given kind.
+    /// Returns the number of tokens in the given kind.
     pub fn of(&self, kind: ContentKind) -> u64 {
         self.0[kind as usize]
     }
@@ -98,11 +98,11 @@ impl AddAssign for TokensByKind {
     }
 }
 
-/// The token counts of a message.
+/// Token counts for a message.
 pub(super) struct Counted {
-    /// The tokens of the message by kind.
+    /// The message's tokens by kind.
     pub(super) kinds: TokensByKind,
-    /// The kind of each part of the message, and its tokens.
+    /// The kind and token count of each part of the message.
     pub(super) parts: Vec<(ContentKind, u64)>,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
         parts.push((kind, tokens.total()));
         tokens
     });
-    // Encrypted reasoning is not a part of its own, so its tokens are added here.
+    // Encrypted reasoning is not a separate part, so its tokens are added here.
     let sealed = tokens.reasoning.saturating_sub(said);
     if sealed > 0 {
         kinds.add(ContentKind::Reasoning, sealed);
@@ -158,7 +158,7 @@ mod tests {
         })
     }
 
-    /// Returns the tokens of each kind, without empty kinds.
+    /// Returns the number of tokens in each kind, without empty kinds.
     fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(ContentKind, u64)> {
         let chars = MessageCounter::new(Encoding::Chars4);
         let message = Message { sealed: 60, ..Message::new(role, parts) };
@@ -167,8 +167,7 @@ mod tests {
         counted.kinds.rows().filter(|(_, it)| *it > 0).collect()
     }
 
-    /// Each part of a message has one kind, and the tokens of the kinds add up to the tokens of the
-    /// message.
+    /// Each part of a message has one kind, and the kinds' tokens add up to the message's tokens.
     #[test]
     fn each_part_is_of_one_kind() {
         let call = Part::Call(Call {

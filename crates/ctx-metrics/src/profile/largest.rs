@@ -23,17 +23,17 @@ const SHOWN_CHARS: usize = 120;
 pub struct Item {
     /// The kind of the part.
     pub kind: ContentKind,
-    /// For a call or its result, the name of the call; empty for other parts.
+    /// The name of the call, for a call or its result. Empty for other parts.
     pub call: String,
     /// The line number of the message that contains the part.
     pub line: u64,
-    /// The tokens of the part.
+    /// The part's token count.
     pub tokens: u64,
     /// The beginning of the part's text, on one line and without secrets.
     pub text: String,
 }
 
-/// The largest parts so far, in decreasing order.
+/// The largest parts so far, in decreasing order of size.
 #[derive(Default)]
 pub(super) struct Largest(pub(super) Vec<Item>);
 
@@ -48,7 +48,7 @@ impl Largest {
     ) {
         for (part, (kind, tokens)) in message.parts.iter().zip(&counted.parts) {
             let least = self.0.get(MOST_ITEMS - 1).map_or(0, |item| item.tokens);
-            // Of several parts with equally many tokens, the first is kept.
+            // Among parts with the same number of tokens, the first is kept.
             if *tokens <= least {
                 continue;
             }
@@ -103,24 +103,24 @@ pub const MOST_GROUPS: usize = 30;
 /// The tokens that pruning a session would free.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Savings {
-    /// The savings of each rule, as `ctx-prune -n` reports them.
+    /// The savings from each rule, as reported by `ctx-prune -n`.
     pub rules: Vec<(Rule, Sum)>,
-    /// The savings of all rules together.
+    /// The total savings from all rules.
     pub total: Sum,
-    /// The savings for each rule and call name, the largest first.
+    /// The savings for each rule and call name, largest first.
     pub groups: Vec<Group>,
     /// The number of groups that are not listed.
     pub more: usize,
 }
 
-/// Results of calls with the same name that the same rule removes or shortens.
+/// Results that the same rule removes or shortens, from calls with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// The rule that removes or shortens these results.
     pub rule: Rule,
     /// The name of the calls that returned these results.
     pub call: String,
-    /// The number of results, and their tokens before and after pruning.
+    /// The number of results, and their token counts before and after pruning.
     pub sum: Sum,
     /// The line number of the first result.
     pub line: u64,
@@ -142,7 +142,7 @@ impl Calls {
         self.0.insert(line, called);
     }
 
-    /// Returns the tokens that carrying out the decision would free.
+    /// Returns the tokens that the decision would free if it were applied.
     pub(super) fn savings(&self, decision: &Decision<'_>) -> Savings {
         let mut groups: BTreeMap<(Rule, &str), (Sum, u64)> = BTreeMap::new();
         for (line, freed) in decision.freed() {
@@ -180,8 +180,8 @@ mod tests {
     use super::{Largest, MOST_ITEMS, shown};
     use ctx_engine::calls::CallNames;
 
-    /// The largest parts come first. Parts of equal size are in the order of the session. The list
-    /// has a limited length.
+    /// The largest parts come first. Parts of equal size are in session order. The list has a
+    /// limited length.
     #[test]
     fn the_largest_come_first() {
         let chars = MessageCounter::new(Encoding::Chars4);
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!((items[0].tokens, items[0].kind), (98, ContentKind::User));
     }
 
-    /// The displayed text is short, on one line, and without secrets.
+    /// The displayed text is short, fits on one line, and contains no secrets.
     #[test]
     fn a_text_is_shown_on_one_line_without_secrets() {
         assert_eq!(shown("a\n\t b  c"), "a b c");

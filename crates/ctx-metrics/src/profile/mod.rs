@@ -2,7 +2,8 @@
 //! reduced the context, its largest parts, the tokens that pruning would free, and what the last
 //! compaction kept and lost.
 //!
-//! The session is read once. Memory use is bounded, except that a name is stored for each result.
+//! The session is read once. Apart from a name that is stored for each result, memory use is
+//! bounded.
 
 mod compaction_score;
 mod kind;
@@ -31,13 +32,13 @@ pub use timeline::{Cut, MOST_POINTS, Mark, Point, Replaced};
 /// The profile of a session.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The tokens of the current context, by kind.
+    /// The tokens in the current context, by kind.
     pub context: TokensByKind,
-    /// For each tool, the tokens of its calls and their results, the largest first.
+    /// For each tool, the tokens in its calls and their results, largest first.
     pub tools: Vec<(String, Share)>,
     /// The size of the context after each record, thinned out to the resolution of the chart.
     pub points: Vec<Point>,
-    /// The reductions of the context, in order of time.
+    /// The reductions of the context, in chronological order.
     pub marks: Vec<Mark>,
     /// The largest parts of the context.
     pub largest: Vec<Item>,
@@ -45,7 +46,7 @@ pub struct Profile {
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
     pub score: Option<CompactionScore>,
-    /// The model of the last request, if the session contains its name.
+    /// The model that the last request was sent to, if the session names it.
     pub model: Option<String>,
 }
 
@@ -80,7 +81,8 @@ impl ProfilePass {
     }
 
     /// Reads the current state of the session, and returns the profile. `replaced` describes the
-    /// replacement of the file that led to this state, and `plan` is the pruning to preview.
+    /// replacement of the file that led to this state, and `plan` is the plan for the pruning to
+    /// preview.
     pub fn now(
         mut self,
         session: &mut Session,
@@ -107,7 +109,7 @@ impl ProfilePass {
     }
 }
 
-/// Adds the next record of a session to the curve.
+/// Adds the next record in a session to the curve.
 fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> Option<Step<'r>> {
     let step = walk.push(record);
     if let Some(step) = &step {
@@ -197,8 +199,8 @@ struct Walk {
     inside: TokensByKind,
 }
 
-/// Returns the tokens of a context without messages: only the tokens that prime the reply, which
-/// count as assistant text.
+/// Returns the tokens in a context without messages. These are only the tokens that prime the
+/// reply, which count as assistant text.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);
@@ -212,7 +214,7 @@ struct Step<'r> {
     /// Whether the record is still in the context at the end of the session.
     is_inside: bool,
     counted: Counted,
-    /// The context before this record, if this record is a summary with which the context starts
+    /// The context before this record, if the record is a summary with which the context starts
     /// over.
     before: Option<TokensByKind>,
 }
@@ -222,7 +224,7 @@ impl Walk {
         Self { counter, dialect, context: primed(), inside: primed() }
     }
 
-    /// Returns the tokens of the context at the end of the session, by kind.
+    /// Returns the tokens in the context at the end of the session, by kind.
     fn finish(self) -> TokensByKind {
         // A session without messages has no reply to prime.
         if self.inside == primed() {

@@ -1,9 +1,8 @@
-//! The size of the context over the life of a session, as a curve with the points at which it was
-//! reduced.
+//! The size of the context over the life of a session, as a curve on which reductions are marked.
 //!
 //! A session whose file was replaced has several states: the snapshots before each replacement, and
 //! the current file. One curve covers all states. Records that a state took over from the previous
-//! state do not appear on the curve again.
+//! state do not appear on the curve twice.
 
 use chrono::{DateTime, Utc};
 use ctx_engine::Time;
@@ -26,7 +25,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// Returns the name of the cause in reports.
+    /// Returns the cause's name in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -37,18 +36,18 @@ impl Cut {
 pub struct Mark {
     /// What reduced the context.
     pub cut: Cut,
-    /// The tool that reduced the context, or `None` if the session itself contains a record of the
-    /// reduction.
+    /// The tool that reduced the context, or `None` if the reduction is recorded in the session
+    /// itself.
     pub tool: Option<String>,
-    /// The position on the curve at which the context was reduced; see [`Point::at`].
+    /// Where on the curve the context was reduced; see [`Point::at`].
     pub at: u64,
-    /// The line of the summary, if the session itself contains a record of the reduction.
+    /// The line of the summary, if the reduction is recorded in the session itself.
     pub line: Option<u64>,
     /// The time of the reduction.
     pub time: Option<DateTime<Utc>>,
-    /// The tokens before the reduction, or `None` if unknown.
+    /// The context's tokens before the reduction, or `None` if unknown.
     pub before: Option<u64>,
-    /// The tokens after the reduction.
+    /// The context's tokens after the reduction.
     pub after: u64,
 }
 
@@ -64,8 +63,8 @@ pub struct Replaced {
     pub tool: String,
     /// The time of the replacement.
     pub time: DateTime<Utc>,
-    /// The number of bytes that the replacement wrote. `None` if the audit log does not contain the
-    /// number, in which case the replacement wrote the whole file.
+    /// The number of bytes written by the replacement. `None` if the audit log does not contain the
+    /// number; the replacement then wrote the whole file.
     pub bytes: Option<u64>,
 }
 
@@ -132,8 +131,8 @@ impl Timeline {
         }
     }
 
-    /// Adds the first point of a new state, which is the context taken over from the previous
-    /// state. If this point was already added, does nothing.
+    /// Adds the first point of a new state: the context taken over from the previous state. Does
+    /// nothing if the point has already been added.
     pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else { return };
         self.at += 1;
@@ -165,7 +164,7 @@ impl Timeline {
         self.marks.push(mark);
     }
 
-    /// Returns the points of the curve, and the reductions.
+    /// Returns the points on the curve, and the reductions.
     pub(super) fn finish(self) -> (Vec<Point>, Vec<Mark>) {
         (self.series.points, self.marks)
     }
@@ -181,21 +180,22 @@ const MOST_KEPT: usize = 100;
 /// The size of the context after a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The position of the record on the curve, from 1.
+    /// The record's 1-based position on the curve.
     pub at: u64,
     /// The line number of the record in the session.
     pub line: u64,
-    /// The time of the record, if it has one.
+    /// The record's time, if it has one.
     pub time: Option<DateTime<Utc>>,
-    /// The tokens of the context by kind.
+    /// The tokens in the context, by kind.
     pub kinds: TokensByKind,
-    /// The API's token count for the request to which this record is the response, if recorded.
+    /// If this record is the response to a request, the API's token count for the request, if
+    /// recorded.
     pub recorded: Option<u64>,
     /// Whether the context starts over with this record.
     pub anew: bool,
 }
 
-/// The points of a curve, in order. If there are too many points, neighbouring points are merged.
+/// The points on a curve, in order. If there are too many points, neighbouring points are merged.
 #[derive(Debug, Default)]
 struct Series {
     points: Vec<Point>,
@@ -213,7 +213,7 @@ impl Series {
             let may_lose = kept > MOST_KEPT;
             let mut thinned: Vec<Point> = Vec::with_capacity(MOST_POINTS + 1);
             for (number, &point) in self.points.iter().enumerate() {
-                // The point before a restart of the context shows how large the context was.
+                // The point before a restart shows how large the context was.
                 let is_before = self.points.get(number + 1).is_some_and(|next| next.anew);
                 add(&mut thinned, point, self.stride, |last| {
                     may_lose || !(last.anew || point.anew || is_before)
@@ -293,7 +293,7 @@ mod tests {
             assert!(points.iter().any(|point| point.at == at && point.anew));
             assert!(points.iter().any(|point| point.at == at - 1), "{at}");
         }
-        // If the context starts over too often, not all of these points can be kept.
+        // If the context starts over too often, these points cannot all be kept.
         assert!(series(5_000, |_| true).len() <= MOST_POINTS);
     }
 }

@@ -29,12 +29,12 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The latest messages' share of the tokens left by the system messages. The share is low because,
-/// with the same number of tokens, a summary of older messages is more informative than additional
-/// recent messages.
+/// The latest messages' share of the tokens that remain after the system messages. The share is low
+/// because a summary of older messages is more informative than as many tokens of additional recent
+/// messages.
 const TAIL: Share = Share::of_percent(35);
-/// The percentage for the latest messages in a dialogue, where important facts can be anywhere. The
-/// latest messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
+/// The latest messages' percentage in a dialogue, where important facts can be anywhere. They get
+/// at least `LATEST_WORDS` tokens, so that the current topic stays.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
 
@@ -43,16 +43,17 @@ const LATEST_WORDS: u64 = 80;
 pub struct BudgetRequest {
     /// The maximum size of the whole output, in tokens.
     pub tokens: u64,
-    /// How much of the session must be kept at least.
+    /// The minimum amount of the session to keep.
     pub keep: Keep,
     /// The records that always stay.
     pub pins: Vec<Pin>,
 }
 
-/// Takes the records of a session, and holds all of them until the decision.
+/// Takes the records of a session, and holds all of them until the decision is made.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
-    /// Writes the summary. May be replaced with another writer that does not need more input.
+    /// Writes the summary. May be replaced with another writer, provided that it does not need more
+    /// input.
     pub(crate) writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
@@ -68,7 +69,7 @@ pub struct BudgetPass<'p> {
     checks: Option<Validator>,
     problems: Vec<Problem>,
     unread: FirstUnread,
-    /// Observes the progress of the pass, including that of a model.
+    /// Receives progress updates from the pass, including those of model requests.
     watch: Watch,
 }
 
@@ -108,8 +109,7 @@ impl<'p> BudgetPass<'p> {
         self.records.push(record, &record.untagged())
     }
 
-    /// Returns what the allocation needs to know about a record, and the size of the record's
-    /// message.
+    /// Returns what the allocation needs to know about a record, and the size of its message.
     fn entry(&mut self, record: &Record<'_>) -> Result<(Entry, Option<MessageSize>)> {
         if record.class == Class::Tail {
             return Ok((Entry { kind: RecordKind::Tail, ..Entry::default() }, None));
@@ -178,8 +178,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the latest messages' share of the tokens left by the system messages. The share is
-    /// larger than usual if a summary does not need all the remaining tokens.
+    /// Returns the latest messages' share of the tokens that remain after the system messages. The
+    /// share is larger than usual if a summary does not need all the other tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
@@ -197,9 +197,9 @@ impl<'p> BudgetPass<'p> {
         if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
     }
 
-    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens.
-    /// Stores both values in the request if the records fit. Must be called after all records have
-    /// been pushed.
+    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens. If
+    /// they fit, stores both values in the request. Must be called after all records have been
+    /// pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
         decide(&self.entries, &Self::budget_of(tokens))?;
@@ -226,8 +226,8 @@ impl<'p> BudgetPass<'p> {
         let ledger = self.reader.take().map(LedgerReader::finish);
         self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
-        // If all records fit, no summary is needed. If some records do not fit, the length that a
-        // summary needs determines how many of the latest messages stay.
+        // If all records fit, no summary is needed. Otherwise, the length that a summary needs
+        // determines how many of the latest messages stay.
         if !budget.holds(&self.entries) {
             self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());
@@ -243,8 +243,8 @@ impl<'p> BudgetPass<'p> {
         Ok((made.finish(&mut self.records, notes)?, zones))
     }
 
-    /// Uses the space that the summary leaves for additional recent messages. Because a model is
-    /// asked only once, its summary may cover messages that end up being kept.
+    /// Uses the space that the summary leaves for additional recent messages. A model is asked only
+    /// once, so its summary may cover messages that end up being kept.
     fn filled(&mut self, mut made: SummedUp<'p>, budget: &mut Budget) -> Result<SummedUp<'p>> {
         let mut given = None;
         for _ in 0..ROUNDS {
@@ -254,7 +254,7 @@ impl<'p> BudgetPass<'p> {
             }
             if self.writer.needs().model {
                 given = given.or_else(|| made.given());
-                // The latest messages may use all the space that is left by a summary of this size.
+                // The latest messages may use all the space that a summary of this size leaves.
                 let system = self.entries.tokens_of(RecordKind::System);
                 let room = budget.tokens.saturating_sub(budget.frame + system);
                 budget.tail = LEAST_TAIL;
@@ -282,14 +282,14 @@ impl<'p> BudgetPass<'p> {
         Ok(made)
     }
 
-    /// Builds the output again from another decision. Returns false if the records do not fit.
+    /// Rebuilds the output from another decision. Returns false if the records do not fit.
     fn again(
         &mut self,
         made: &mut SummedUp<'p>,
         decision: Decision,
         given: Option<&ReusedSummary>,
     ) -> Result<bool> {
-        // The ledger was built from all messages, so it can be used again.
+        // The ledger was built from all messages, so it can be reused.
         let ledger = std::mem::take(&mut made.material.old.ledger);
         let mut more = match self.made(decision, ledger, given) {
             Ok(more) => more,
@@ -348,21 +348,21 @@ fn rest(tokens: u64, room: u64) -> u8 {
     u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
 }
 
-/// Returns the share of the tokens for the latest messages of a dialogue.
+/// Returns the latest messages' share of the tokens in a dialogue.
 fn talk_tail(room: u64) -> Share {
     let percent = (LATEST_WORDS * 100).div_ceil(room.max(1)).max(TALK_TAIL);
     u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
-/// A share for the latest messages that is too small to matter.
+/// Any share up to this is too small to matter to the latest messages.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
 /// How many times to try to keep more messages.
 const ROUNDS: usize = 3;
-/// No further attempt is made to use the budget if less than this share of it is unused.
+/// If less than this share of the budget is unused, no further attempt is made to use it.
 const SPARE: Share = Share::of_percent(2);
 
-/// Returns true if no message is removed but at least one message is shortened.
+/// Returns true if no message is removed but at least one is shortened.
 fn cut_only(entries: &Entries, decision: &Decision) -> bool {
     let is_cut = |(at, verdict): (usize, &Verdict)| match verdict {
         Verdict::Shorten { tokens, .. } => {

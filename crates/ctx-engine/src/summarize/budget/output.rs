@@ -1,5 +1,5 @@
-//! Builds the output within a budget from the records that stay and a summary in the space that
-//! they leave.
+//! Builds the output within a budget: the records that stay, and a summary in the space that they
+//! leave.
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_format::{Dialect, Record};
@@ -16,7 +16,7 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 
 /// The minimum space, in tokens, for a summary that covers only text cut from tool results. With
-/// less space, text cut from results is described only by the handles.
+/// less space, only the handles describe the text cut from results.
 const LEAST_OF_CUT: u64 = 60;
 
 /// An output that is being built from records and the verdicts on them.
@@ -25,21 +25,21 @@ pub(super) struct Output<'p> {
     pub(super) writer: &'p Writer,
     /// The budget for the whole output, in tokens.
     pub(super) budget: u64,
-    /// Whether all messages stay and only their tool results are shortened. If only results are
-    /// shortened, a summary of the text cut from them is put before the first message, provided
-    /// that there is space.
+    /// Whether all messages stay and only their tool results are shortened. If so, a summary of the
+    /// text cut from them is put before the first message, provided that there is space.
     pub(super) cut_only: bool,
     /// The number of tokens in the records that stay.
     pub(super) used: u64,
     /// The records that stay in shortened form.
     pub(super) cuts: Vec<Cut>,
-    /// The names of calls, which are needed for the handles of their results.
+    /// The names of calls. They are needed for the handles of the results.
     pub(super) calls: CallNames,
 }
 
 impl<'p> Output<'p> {
-    /// Removes a message given only by its size. Returns false, and does nothing, if the record is
-    /// needed because it is the first to be removed, which determines the position of the summary.
+    /// Removes a message of which only the size is given. Returns false, and does nothing, if this
+    /// would be the first removed record, because the record itself is then needed to position the
+    /// summary.
     pub(super) fn leave(&mut self, size: MessageSize) -> bool {
         let has_place = self.assembly.place.is_some();
         if has_place {
@@ -101,7 +101,7 @@ impl<'p> Output<'p> {
         self.assembly.stay(record, outline, &short)
     }
 
-    /// Counts the tokens of a record that stays, and marks its message as kept in the ledger.
+    /// Counts the tokens in a record that stays, and marks its message as kept in the ledger.
     fn count(&mut self, record: &Record<'_>) {
         if let Some(message) = record.message(self.assembly.dialect) {
             self.used += self.assembly.plan.counter.message(&message).total();
@@ -136,8 +136,7 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary, before the tokens left in the budget are given back to shortened
-/// records.
+/// An output with its summary, before shortened records are given the tokens left in the budget.
 pub(super) struct SummedUp<'p> {
     pub(super) decision: Decision,
     pub(super) notes: Notes,
@@ -167,8 +166,8 @@ impl SummedUp<'_> {
         self.free.saturating_sub(self.cuts.iter().map(Cut::lost).sum())
     }
 
-    /// Uses up the budget by making shortened records longer again, and returns the session.
-    /// `records` are the original records.
+    /// Uses up the budget by making shortened records longer again. Returns the session. `records`
+    /// are the original records.
     pub(super) fn finish(
         self,
         records: &mut WaitingRecords,
@@ -198,7 +197,7 @@ struct SummaryBudget<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
-    /// A summary from another output of the same session, to be reused.
+    /// A summary from another output for the same session, to be reused.
     given: Option<&'p ReusedSummary>,
 }
 
@@ -251,8 +250,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // A text that is slightly too long, or that cannot be made short enough, is no reason
-            // to ask the model again.
+            // If a text is slightly too long or cannot be made short enough, the model is not asked
+            // again.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,

@@ -1,6 +1,6 @@
-//! Makes shortened records longer again, the latest first, with the tokens that the summary leaves
-//! in the budget. Records are made longer last, because the length of a summary is known only after
-//! it has been written.
+//! Makes shortened records longer again, latest first, with the tokens that the summary leaves in
+//! the budget. This is the last step, because the length of a summary is known only once it has
+//! been written.
 
 use ctx_format::Record;
 
@@ -9,7 +9,7 @@ use super::super::shorten::{Limits, Shortener};
 use crate::Result;
 use crate::waiting::WaitingRecords;
 
-/// The minimum number of tokens to give back. With fewer tokens, a text becomes hardly more
+/// The minimum number of tokens to give back. Fewer tokens would hardly make a text more
 /// informative.
 const LEAST_GAIN: u64 = 32;
 /// How many times to try a lower limit if a record is still too long.
@@ -19,17 +19,17 @@ const TRIES: usize = 3;
 pub(super) struct Cut {
     /// The index of the record among the original records.
     pub(super) index: usize,
-    /// The position and the length of the shortened record in the bytes that are kept.
+    /// The position and length of the shortened record in the kept bytes.
     pub(super) place: (usize, usize),
-    /// The limits with which the record was shortened.
+    /// The limits to which the record was shortened.
     pub(super) limits: Limits,
-    /// The names of the calls that are answered by the record's results.
+    /// The names of the calls that the record's results answer.
     pub(super) calls: Vec<String>,
-    /// The token count of the record, first in its original and then in its shortened form.
+    /// The token counts of the original record and of the shortened one, in this order.
     pub(super) tokens: (u64, u64),
 }
 
-/// Gives at most `free` tokens back to shortened records, and returns how many tokens this took.
+/// Gives back at most `free` tokens to shortened records, and returns how many were given back.
 pub(super) fn refill(
     cuts: &[Cut],
     records: &mut WaitingRecords,
@@ -75,8 +75,9 @@ impl Cut {
         })
     }
 
-    /// Shortens the original record less than before, so that it gains at most `more` tokens.
-    /// Returns the new record and its token count, or `None` if the record does not become longer.
+    /// Shortens the original record again, but less than before, so that it gains at most `more`
+    /// tokens. Returns the new record and its token count, or `None` if the record does not become
+    /// longer.
     fn longer(
         &self,
         record: &Record<'_>,
@@ -105,8 +106,8 @@ impl Cut {
     }
 }
 
-/// Returns the highest limit at which the results have at most `more` tokens in addition to those
-/// that they have with `limit`.
+/// Returns the highest limit at which the results have at most `more` tokens more than with
+/// `limit`.
 fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
     let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
     let most = under(limit) + more;
@@ -130,7 +131,7 @@ mod tests {
     fn a_limit_is_raised_for_all_results_together() {
         assert_eq!(raised(&[500], 100, 50), 150);
         assert_eq!(raised(&[500, 500], 100, 50), 125);
-        // A result that is already complete takes no tokens.
+        // A result that is already complete takes no additional tokens.
         assert_eq!(raised(&[500, 80, 110], 100, 50), 140);
         assert_eq!(raised(&[500], 100, 0), 100);
     }
