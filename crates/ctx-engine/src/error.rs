@@ -56,7 +56,7 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// A message of the session is not understood.
+    /// A message in the session is not understood.
     #[error("{unread}, so nothing can be {done}{}", seems(*foreign))]
     Unread {
         /// The part that is not understood.
@@ -87,7 +87,7 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// From the result, the agent would not read the intended context.
+    /// The agent would not read the intended context from the result.
     #[error(
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
@@ -124,7 +124,7 @@ pub enum ErrorKind {
     /// copy.
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
-    /// The output would have a problem that the input does not have.
+    /// The output would have a problem that is not in the input.
     #[error("the output would break a rule that the input keeps: {}", .0.why())]
     NewProblem(Problem),
     /// A changed record would no longer be the same message.
@@ -234,7 +234,7 @@ impl ErrorKind {
         PassError::from(self).at(line)
     }
 
-    /// Returns true if the error is that a model did not return a usable answer.
+    /// Returns true if the error is that a model returned no usable answer.
     pub(crate) fn is_of_the_model(&self) -> bool {
         matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
     }
@@ -273,7 +273,7 @@ impl PassError {
         ErrorKind::Temporary(error).into()
     }
 
-    /// Creates an error from a failed step that the caller performs.
+    /// Creates an error from the failure of a step that the caller performs.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }

@@ -10,7 +10,7 @@ use crate::parallel::{InTurn, Work};
 /// Builds a ledger from messages, which are added in order.
 #[derive(Default)]
 pub struct LedgerReader {
-    /// The ledger. It is used only until threads have been started.
+    /// The ledger, used only until threads have been started.
     ledger: Ledger,
     /// The total length, in bytes, of the records that have been added to `ledger`.
     bytes: usize,

@@ -45,10 +45,10 @@ pub const PER_MESSAGE: u64 = 4;
 /// The overhead of a name, in tokens, not including the name itself.
 pub const PER_NAME: u64 = 1;
 
-/// The number of tokens that prime the model's reply, which are counted once per conversation.
+/// The number of tokens that prime the model's reply, counted once per conversation.
 pub const PRIMING: u64 = 3;
 
-/// The estimated number of tokens in an image of unknown size, audio, or a document.
+/// The estimated number of tokens in audio, in a document, or in an image of unknown size.
 const PER_MEDIA: u64 = 1_000;
 
 /// The number of characters per token in signatures and encrypted text. Claude charges one token
@@ -217,7 +217,7 @@ impl MessageCounter {
     }
 }
 
-/// Returns by how many tokens the signatures of a message's reasoning exceed its visible text,
+/// Returns by how many tokens the signatures of a message's reasoning exceed the visible text,
 /// which has `said` tokens.
 pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)

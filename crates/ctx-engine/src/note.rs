@@ -8,7 +8,7 @@ use ctx_llm::Usage;
 /// How important a note is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// A problem that does not stop the operation but that the user should know about.
+    /// A problem that the user should know about, although it does not stop the operation.
     Warning,
     /// A remark about the result.
     Info,
@@ -42,7 +42,7 @@ impl Notes {
         Self::default()
     }
 
-    /// Creates an empty list of notes. `watch` observes the operation's progress.
+    /// Creates an empty list of notes, with `watch` as the observer of the operation's progress.
     pub fn watched(watch: Watch) -> Self {
         Self { watch, ..Self::default() }
     }

@@ -24,7 +24,7 @@ pub struct ChangePass<C> {
     /// The output, or `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
-    /// The number of assistant messages in `waiting`. It is compared with `protect_last`.
+    /// The number of assistant messages in `waiting`, for comparison with `protect_last`.
     replies: u64,
 }
 

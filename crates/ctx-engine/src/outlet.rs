@@ -34,7 +34,7 @@ impl Announced {
 
 impl<W: Write> Outlet<W> {
     /// Creates an outlet that writes to `output`, with temporary files in the folder `temp`.
-    /// `announced` is the announcement in the tags that have been read so far.
+    /// `announced` holds what the tags that have been read so far announce.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }

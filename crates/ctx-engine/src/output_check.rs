@@ -17,7 +17,7 @@ pub(crate) struct OutputCheck {
 }
 
 impl OutputCheck {
-    /// Creates the checks for the input and output in a dialect.
+    /// Creates checks for input and output in this dialect.
     pub(crate) fn new(dialect: &dyn Dialect) -> Self {
         let rules = dialect.output_rules();
         Self {
@@ -40,8 +40,8 @@ impl OutputCheck {
         self.output.push(line, outline);
     }
 
-    /// Adds the summary to the output, and returns the role that it must have there. This is
-    /// `wanted` if that role is allowed.
+    /// Adds the summary to the output, and returns the role that it must have there: `wanted`, if
+    /// that role is allowed.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
@@ -53,8 +53,8 @@ impl OutputCheck {
     }
 
     /// Returns an error if the output has a problem that is not in the input. A problem in the
-    /// input causes a warning or, if `strict` is set, an error. `known` contains the problems in
-    /// the input if the caller has already found them.
+    /// input causes a warning or, if `strict` is set, an error. `known` holds the input's problems,
+    /// if the caller has already found them.
     pub(crate) fn finish(
         self,
         known: Option<Vec<Problem>>,

@@ -122,7 +122,7 @@ struct Window<I, O> {
     taken: usize,
     bytes: usize,
     room: usize,
-    /// Whether `take` returned an error, so that later results are not needed.
+    /// Whether `take` returned an error, which means that later results are not needed.
     refused: bool,
 }
 
@@ -185,9 +185,9 @@ impl<I, O> Window<I, O> {
 pub(crate) trait Work: Send + Sync + 'static {
     /// The type of the items in the stream.
     type Item: Send + 'static;
-    /// The result of the work on one portion. It does not depend on other portions.
+    /// The result of the work on one portion, independent of other portions.
     type Done: Send + 'static;
-    /// The results from all portions so far, merged.
+    /// The merged results from all portions so far.
     type State: Default + Send + 'static;
 
     /// Does the work on one portion.
@@ -326,8 +326,8 @@ impl<I: Send + 'static> Threads<I> {
 
     fn finish(self) {
         drop(self.portions);
-        // Joins the workers before the collector. If a worker has panicked, the collector has
-        // nothing to wait for.
+        // Joins the workers before the collector, because the collector has nothing to wait for
+        // once a worker has panicked.
         self.handles.into_iter().rev().for_each(join);
     }
 }
@@ -341,7 +341,7 @@ fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// The body of one thread. It takes items until none are left or `handle` returns false.
+/// The body of one thread: takes items until none are left or `handle` returns false.
 fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> bool) {
     let next = || lock(waiting).recv().ok();
     while let Some((number, item)) = next() {

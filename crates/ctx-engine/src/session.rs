@@ -1,6 +1,6 @@
 //! Reads a session record by record, and keeps track of bad lines and parts that are not
-//! understood. Nothing is removed from a session with such parts, because they may depend on what
-//! would be removed.
+//! understood. Nothing is removed from a session with parts that are not understood, because they
+//! may depend on what would be removed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -30,8 +30,7 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether an exchange in another dialect is an error. It is if the user did not name a
-    /// dialect.
+    /// Whether an exchange in another dialect is an error. True if the user did not name a dialect.
     pub(crate) refuses_strangers: bool,
     /// If the session was made from another session, the line in that session from which each
     /// record comes.
@@ -128,7 +127,7 @@ impl Session {
     }
 
     /// Returns an error if the session is an agent's log in a JSON document. The log's records
-    /// would be written as lines, which the agent cannot load.
+    /// would be written as lines, and the agent cannot load lines.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
@@ -199,7 +198,7 @@ impl BadLines {
         }
     }
 
-    /// Adds the counts of another session, but not its first bad line.
+    /// Adds the counts from another session, but not the first bad line.
     pub fn count_in(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;
@@ -277,8 +276,8 @@ impl FirstUnread {
 /// around it.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    // Few records contain the word "compaction". Searching for it is cheaper than reading each
-    // record again.
+    // Few records contain the word "compaction". Searching for this word is cheaper than reading
+    // each record again.
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary
     })

@@ -77,8 +77,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write_decided()
     }
 
-    /// Adds the next record of a batch. The record is a whole conversation, and it is tagged with
-    /// the zones of its messages. A record that is not a conversation is tagged without zones.
+    /// Adds the next record of a batch, a whole conversation, and tags the record with the zones of
+    /// its messages. A record that is not a conversation is tagged without zones.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else { return Ok(()) };
         waiting.tag.end = None;
@@ -97,8 +97,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         Ok((self.writer.finish(Some(system + old + keep))?, self.counts))
     }
 
-    /// Adds the bytes of a record to the spool. Returns `None` if more pieces of the same line
-    /// follow.
+    /// Adds a record's bytes to the spool. Returns `None` if more pieces of the same line follow.
     fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>> {
         let untagged = record.untagged();
         self.spool.push(&untagged).map_err(PassError::temporary)?;
@@ -238,7 +237,7 @@ pub struct ZoneCounts {
     pub old: u64,
     /// The number of records to keep.
     pub keep: u64,
-    /// The index of the first kept record, from 0.
+    /// The 0-based index of the first kept record.
     #[serde(skip)]
     pub first_keep: Option<u64>,
 }

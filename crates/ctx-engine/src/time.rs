@@ -5,7 +5,7 @@ use std::str::FromStr;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use ctx_format::Object;
 
-/// A point in time. It can be parsed from any format that occurs in records or that users may type.
+/// A point in time, parsed from any format that occurs in records or that users may type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub DateTime<Utc>);
 

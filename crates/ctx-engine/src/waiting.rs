@@ -1,5 +1,5 @@
-//! Holds records back until all decisions have been made. Their bytes are in a spool, so only their
-//! positions need to be in memory.
+//! Holds records back until all decisions have been made. The records' bytes are in a spool, so
+//! only the positions need to be in memory.
 
 use std::path::Path;
 

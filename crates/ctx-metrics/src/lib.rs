@@ -1,4 +1,5 @@
-//! Reads the events of the audit log, and computes sums and rates over all operations of the tools.
+//! Reads the events in the audit log, and computes sums and rates over all of the tools'
+//! operations.
 //!
 //! Memory use does not grow with the number of events, only with the number of sessions and
 //! unfinished operations. A value that was not measured is `None` and is never guessed.
@@ -17,7 +18,7 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures for a period. JSON keys are never removed.
+/// The figures for a period. The JSON keys of the figures are never removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// The number of records read from the audit log.
@@ -41,7 +42,7 @@ pub struct Stats {
     pub duration_ms: u64,
     /// The number of sessions that were compacted or whose compaction was attempted.
     pub sessions: u64,
-    /// The number of sessions that were still too large after the latest compaction.
+    /// The number of sessions that were still too large after their latest compaction.
     pub overflow_sessions: u64,
     /// `overflow_sessions` divided by `sessions`.
     pub overflow_rate: Option<f64>,
@@ -179,10 +180,10 @@ pub fn share(part: u64, whole: u64) -> Option<f64> {
 
 /// Returns the fidelity of a compaction: the fraction of items that it kept, from 0 to 1.
 /// `survived` is the `survived` member of the compaction's audit record. As in ctx-score, fidelity
-/// is the weighted mean over all classes that have items; a retained item counts as one, a
+/// is the weighted mean over all classes that have items. A retained item counts as one, a
 /// recoverable item as a half, and a lost item as zero. The audit record contains only counts, so
-/// all identifiers have the same weight here. In contrast, ctx-score weighs each by the probability
-/// that it is needed. Returns `None` if the compaction was not scored.
+/// all identifiers have the same weight here. In contrast, ctx-score weighs each identifier by the
+/// probability that it is needed. Returns `None` if the compaction was not scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);
     for (class, counts) in counts_of(survived) {
@@ -255,8 +256,7 @@ impl Stats {
     }
 }
 
-/// A histogram of values from 0 to 1, in tenths. Its size in memory does not depend on the number
-/// of values.
+/// A histogram, in tenths, of any number of values from 0 to 1, stored in constant space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
     /// The number of values that were added.

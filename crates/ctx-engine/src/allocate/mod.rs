@@ -1,10 +1,10 @@
 //! Decides which records stay when the whole context must fit into a token budget. The budget is
 //! shared by the system messages, the summary and the latest messages.
 //!
-//! The decision uses only facts about the records. The latest messages stay for as long as they fit
-//! into their share of the tokens that remain after the system messages. Long tool results are
-//! counted at their shortened length. The last exchange stays whenever possible, even if its tool
-//! results have to be shortened. The summary gets the remaining tokens.
+//! The decision uses only facts about the records. The latest messages stay as long as they fit
+//! into their share of what the system messages leave. Long tool results are counted at their
+//! shortened length. The last exchange stays whenever possible, even if its tool results have to be
+//! shortened. The summary gets the remaining tokens.
 
 mod tail;
 #[cfg(test)]
@@ -38,18 +38,18 @@ pub(crate) struct Entry {
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RecordKind {
-    /// An instruction from the operator. It is never changed or moved.
+    /// An instruction from the operator, never changed or moved.
     System,
     /// A user message that begins a turn.
     User,
-    /// An earlier summary. It is summarized again whenever any other message is summarized.
+    /// An earlier summary, summarized again whenever any other message is summarized.
     Summary,
-    /// A message that is not a system message, a summary or the beginning of a turn.
+    /// A message that is neither a system message nor a summary and does not begin a turn.
     Other,
-    /// A line without a message. It is treated like the record before it.
+    /// A line without a message, treated like the record before it.
     #[default]
     Line,
-    /// An incomplete last line. It always stays.
+    /// An incomplete last line, which always stays.
     Tail,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Budget {
     pub(crate) tokens: u64,
     /// The tokens charged per conversation on top of its messages.
     pub(crate) frame: u64,
-    /// The latest messages' share of the tokens that remain after the system messages.
+    /// The latest messages' share of the tokens that the system messages leave.
     pub(crate) tail: Share,
     /// Unused tokens that the latest messages may take on top of their share, `tail`.
     pub(crate) spare: u64,
@@ -108,7 +108,7 @@ pub struct TooSmall {
 pub(crate) const LEAST_SUMMARY: u64 = 24;
 
 impl Budget {
-    /// Returns true if all records fit into the budget unchanged.
+    /// Returns true if all records fit into the budget without changes.
     pub(crate) fn holds(&self, entries: &Entries) -> bool {
         let all: u64 = entries.list.iter().map(Packed::tokens).sum();
         // If there are no messages, there is nothing to summarize.
@@ -197,7 +197,7 @@ impl Entries {
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// Gives exchanges that turned out to be a single exchange the same number.
+    /// Assigns one number to exchanges that turned out to be the same exchange.
     pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));

@@ -7,16 +7,15 @@ use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSma
 use crate::message_counter::saturating_u32;
 use ctx_policy::share::Share;
 
-/// The largest share of the available tokens that one tool result in the tail may take.
+/// The largest share of the available tokens for one tool result in the tail.
 const RESULT_SHARE: Share = Share::of_percent(12);
 /// The smallest and largest limit for one tool result in the tail, in tokens. In the last two
 /// exchanges, the limit is doubled if there is room.
 const RESULT_TOKENS: (u16, u16) = (60, 800);
 /// The smallest limit for tool results in records that must stay, in tokens.
 const LEAST_RESULT: u16 = 36;
-/// The largest share of the available tokens that messages that must stay may take. If the messages
-/// that must stay need more than this share, some of them are summarized after all, or the
-/// allocation fails.
+/// The largest share of the available tokens for messages that must stay. If the messages that must
+/// stay need more than this share, some of them are summarized after all, or the allocation fails.
 const MUST_SHARE: Share = Share::of_percent(75);
 /// The latest user message is summarized if it takes more than this share of the available tokens.
 const REQUEST_SHARE: Share = Share::of_percent(45);
@@ -27,7 +26,7 @@ pub(super) const SHORT_ARGUMENTS: u64 = 70;
 pub(super) struct Choice<'e> {
     entries: &'e Entries,
     budget: &'e Budget,
-    /// The tokens that are left after the system messages.
+    /// The tokens that the system messages leave.
     room: u64,
     /// The indices at which the tail can begin without splitting an exchange, from last to first.
     /// The list is empty if not even the last exchange can be kept.
@@ -80,8 +79,8 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// Returns one of the indices at which the tail can begin. They are numbered from last to
-    /// first, starting at 0.
+    /// Returns an index at which the tail can begin: the last such index for number 0, the one
+    /// before it for number 1, and so on.
     fn begin(&self, number: usize) -> Option<usize> {
         self.begins.get(number).map(|begin| *begin as usize)
     }
@@ -158,9 +157,9 @@ impl<'e> Choice<'e> {
         Some((range, verdict))
     }
 
-    /// Called if the records that must stay do not fit. Lets the latest user message or, failing
-    /// that, the last exchange be summarized, unless it is pinned. Returns false if neither can be
-    /// given up.
+    /// Called if the records that must stay do not fit. Gives up the latest user message or,
+    /// failing that, the last exchange, unless it is pinned. Returns false if neither can be given
+    /// up.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();
@@ -183,7 +182,7 @@ impl<'e> Choice<'e> {
         true
     }
 
-    /// Returns a limit per tool result with which the required records fit, and whether call
+    /// Returns a limit per tool result at which the required records fit, and whether call
     /// arguments must be shortened as well.
     fn limits(&self, whole: u16) -> Result<(u16, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;

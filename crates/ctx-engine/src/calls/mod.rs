@@ -108,7 +108,7 @@ fn command(text: &str) -> String {
     beginning(&shown.collect::<Vec<_>>().join(" "), WHAT_CHARS)
 }
 
-/// Describes a call by its first strings and numbers, for calls without any known argument.
+/// Describes a call without known arguments by its first strings and numbers.
 fn plain_values(object: &Object<'_>) -> String {
     let mut line = String::new();
     for member in object.members() {
@@ -147,7 +147,7 @@ pub struct Latest<T> {
     forgotten: bool,
 }
 
-/// The minimum number of calls to remember. The maximum is twice this number.
+/// The minimum number of calls to remember. At most twice this number are remembered.
 const REMEMBERED: usize = 1 << 12;
 
 /// The result of looking up a call.
@@ -231,7 +231,8 @@ fn end_of_path(path: &str, most: usize) -> String {
     if let Some(folder) = end.find(['/', '\\']) {
         return format!("…{}", &end[folder..]);
     }
-    // If there is no room for the folder, only the file name is kept, which is more informative.
+    // If there is no room for the folder as well, only the file name is kept, because it is more
+    // informative.
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.chars().count() < most {
         return format!("…{name}");
@@ -245,7 +246,7 @@ fn end_of_path(path: &str, most: usize) -> String {
 pub struct CallNames(Latest<String>);
 
 impl CallNames {
-    /// Adds the next call of the session.
+    /// Adds the next call in the session.
     pub fn push(&mut self, call: &Call<'_>) {
         self.0.insert(call.id.as_deref(), called(call));
     }

@@ -20,7 +20,7 @@ use crate::parallel::{InTurn, Work};
 pub use repair::{RepairJson, RepairPass, RepairedSession};
 pub use report::{CheckJson, DueJson, Fault, Finding, Remark, Report};
 
-/// Options of a check.
+/// Options for a check.
 #[derive(Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // Each is a question of its own.
 pub struct Plan {
@@ -34,7 +34,7 @@ pub struct Plan {
     pub all: bool,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
-    /// The number of threads that check the conversations of a batch.
+    /// The number of threads that check the conversations in a batch.
     pub threads: usize,
     /// Counts tokens and the bytes of tool results, if any check needs these counts.
     pub counter: Option<MessageCounter>,
@@ -46,9 +46,9 @@ pub struct Plan {
 pub struct CheckPass<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The check of the session, or `None` for a batch or an unknown dialect.
+    /// The check for the session, or `None` for a batch or an unknown dialect.
     conversation: Option<ConversationCheck>,
-    /// The checks of the conversations in a batch, which run on several threads.
+    /// Checks the conversations in a batch on several threads.
     batch: Option<InTurn<Checking>>,
     /// Estimates the size from recorded usage, if the plan requests this.
     calibration: Option<CalibrationPass>,
@@ -56,7 +56,7 @@ pub struct CheckPass<'p> {
     report: Report,
 }
 
-/// The state of the check of one conversation.
+/// The state while one conversation is checked.
 struct ConversationCheck {
     validator: Validator,
     size: Size,
@@ -178,7 +178,7 @@ impl<'p> CheckPass<'p> {
     }
 }
 
-/// Checks the conversations of a batch on several threads.
+/// Checks the conversations in a batch on several threads.
 struct Checking {
     plan: Plan,
     dialect: &'static dyn Dialect,
@@ -206,7 +206,7 @@ impl Work for Checking {
 }
 
 impl Checking {
-    /// Checks one conversation of a batch.
+    /// Checks one conversation in a batch.
     fn conversation(&self, line: u64, object: &Object<'_>) -> Report {
         let mut report = Report::default();
         let no_message = |what: &str| Finding::problem(Some(line), "no-message", what.to_owned());

@@ -1,4 +1,4 @@
-//! The report of a check.
+//! The report from a check.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ pub struct Report {
     pub unknown: Option<u64>,
     /// Whether there are more bad lines than allowed.
     pub(super) has_bad_lines: bool,
-    /// For each rule, the number of problems omitted from `findings`, which lists only the first
-    /// problem of each rule unless all problems are requested.
+    /// For each rule, the number of problems omitted from `findings`. Unless all problems are
+    /// requested, `findings` lists only the first problem for each rule.
     pub(super) unlisted: BTreeMap<&'static str, usize>,
 }
 
@@ -209,7 +209,7 @@ pub enum Fault {
     Limit,
 }
 
-/// A single problem or exceeded limit that a check has found.
+/// A problem or exceeded limit found by a check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
     /// Whether the finding is a problem or an exceeded limit.

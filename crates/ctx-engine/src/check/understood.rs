@@ -7,11 +7,11 @@ use ctx_format::{Class, Dialect, Effect, Flaw, Foreign, Object, Record, Unread};
 use super::{Finding, Plan, Remark, Report};
 use crate::Session;
 
-/// Checks whether each record of a session is understood.
+/// Checks whether each record in a session is understood.
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The bad lines so far. They are no longer stored once there are more than the limit allows.
+    /// The bad lines so far, stored only while there are no more than the limit allows.
     bad: Vec<Remark>,
     bad_lines: u64,
     /// The line number of the first JSON object.
@@ -115,7 +115,7 @@ pub(super) fn unread(
         Some(number) => format!("message {}: {found}", number + 1),
         None => found.why,
     };
-    // Explaining the foreign format once per session is enough.
+    // It is enough to explain the foreign format once per session.
     if !report.has(rule)
         && let Some(foreign) = Foreign::of(object, dialect)
     {

@@ -26,7 +26,7 @@ pub(super) struct Candidate {
     pub(super) summary: Option<Summary>,
 }
 
-/// The result of a compaction step, or the outcome of the compaction if there is none.
+/// The result of a compaction step or, if there is no result, the outcome of the compaction.
 pub(super) type Ended<T> = Result<T, Outcome>;
 
 /// The session to shrink, and the attempts made so far.
@@ -40,7 +40,7 @@ pub(super) struct Attempts<'a> {
     pub(super) made: Vec<Attempt>,
 }
 
-/// The session, read for one choice of zones. Attempts that keep the same amount share it.
+/// The session as read for one choice of zones, shared by all attempts that keep the same amount.
 pub(super) struct Read<'l> {
     keep: Keep,
     needs: Needs,
@@ -177,13 +177,13 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns how much of the session an attempt of this kind keeps.
+    /// Returns how much of the session this kind of attempt keeps.
     pub(super) fn keep(&self, kind: AttemptKind) -> Keep {
         let keep = self.session.plan.keep(self.before);
         if kind == AttemptKind::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
     }
 
-    /// Returns the summary writer for an attempt of this kind. A preview asks no model.
+    /// Returns the summary writer for this kind of attempt. A preview asks no model.
     fn writer(&self, kind: AttemptKind, notes: &mut Notes) -> Result<Writer> {
         let tokens = self.session.plan.summary_length(self.before);
         let by_model = match kind {

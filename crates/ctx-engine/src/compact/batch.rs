@@ -16,7 +16,7 @@ use crate::error::rewritable;
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session};
 
-/// A function that takes the next line of the new batch and the notes about it.
+/// A function that takes the next line of the new batch and any notes about the line.
 pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
 /// The options for compacting a batch.
@@ -35,7 +35,7 @@ pub struct BatchPass<'p> {
     pub tag_failed: bool,
 }
 
-/// A line of the new batch.
+/// A line in the new batch.
 pub struct BatchLine {
     /// The bytes of the line.
     pub bytes: Vec<u8>,
@@ -53,7 +53,7 @@ struct Done {
 }
 
 impl BatchPass<'_> {
-    /// Compacts each conversation of a batch. The batch must have been opened in `raw` mode.
+    /// Compacts each conversation in a batch. The batch must have been opened in `raw` mode.
     pub fn compact(
         &self,
         batch: &mut Session,
@@ -153,7 +153,7 @@ impl BatchPass<'_> {
     }
 }
 
-/// Returns the line with a tag that says why it was not compacted.
+/// Returns the line with a tag that gives the reason why it was not compacted.
 fn tagged(record: &Record<'_>, why: &str) -> Option<Vec<u8>> {
     let why = serde_json::Value::from(why);
     let tag = Tag { others: vec![format!("\"failed\":{why}")], ..Tag::default() };

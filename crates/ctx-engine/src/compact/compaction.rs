@@ -21,7 +21,7 @@ use crate::{Notes, PassError, Result};
 /// The compaction of one session.
 pub struct Compaction<'c> {
     source: &'c Source<'c>,
-    /// The session to compact, without the tool results that were offloaded first.
+    /// The session to compact, after large tool results were offloaded from it.
     content: &'c Content,
     survey: Survey<'c>,
     before: SizeBefore,

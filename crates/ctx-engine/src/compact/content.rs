@@ -16,7 +16,7 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 /// A session in a file, with its detected format.
 pub struct Content {
     pub(super) file: FixedFile,
-    /// The dialect of the session, which is also the dialect of the new content.
+    /// The dialect of the session and its new content.
     pub dialect: &'static dyn Dialect,
     /// Whether the dialect was detected rather than named by the user.
     pub(super) is_detected: bool,
@@ -48,8 +48,8 @@ impl Content {
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
-            // Because the whole file can be read, the first exchange determines the dialect, no
-            // matter where in the file it is.
+            // The whole file can be read, so the first exchange determines the dialect, wherever it
+            // is in the file.
             known = file.reader().and_then(dialect_of_lines).map_err(ErrorKind::Read)?;
         }
         let is_empty = file.file.metadata().is_ok_and(|meta| meta.len() == 0);
@@ -103,7 +103,7 @@ impl Content {
     }
 
     /// Returns a copy of the session in which each record is replaced with the bytes that `change`
-    /// returns. Records for which it returns `None` are unchanged.
+    /// returns. Records for which `change` returns `None` stay unchanged.
     pub fn changed(
         &self,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
@@ -159,8 +159,8 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], but does not check for exchanges in another dialect. The session must
-    /// have been read once with that check.
+    /// Like [`Self::each`], but does not check for exchanges in another dialect. An earlier reading
+    /// of the session must have made this check.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;
@@ -213,7 +213,7 @@ impl Content {
     }
 }
 
-/// Returns the dialect, or an error if sessions in it cannot be compacted.
+/// Returns the dialect, or an error if sessions in that dialect cannot be compacted.
 fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect> {
     match dialect {
         Some(log) if log.is_linked() => Ok(log),

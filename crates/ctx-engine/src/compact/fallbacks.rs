@@ -21,7 +21,7 @@ impl Attempts<'_> {
         let is_hopeless = !plan.limits.fits(self.before.system_tokens + LEAST_SUMMARY);
         let first = self.made.len();
         let mut failed_check = false;
-        // The smallest of the results that are too large.
+        // The smallest result that is too large.
         let mut smallest: Option<Candidate> = None;
         let summary = plan.summary();
         let mut read: Option<Read<'_>> = None;
@@ -82,7 +82,7 @@ impl Attempts<'_> {
     }
 
     /// Returns false if the trigger for large tool results fired and the new content still exceeds
-    /// its limit.
+    /// the trigger's limit.
     fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.session.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);

@@ -150,7 +150,7 @@ impl<'a> Source<'a> {
 }
 
 /// Returns the compacted session. If nothing needs to be done or no attempt makes the session
-/// smaller, returns it unchanged.
+/// smaller, returns the session unchanged.
 pub fn compact_stream(
     options: &Options,
     environment: &Environment,
@@ -176,8 +176,8 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// Clears the report's request for attention. Failed attempts on streams are not remembered, so a
-/// periodic job would otherwise report the same session every time.
+/// Clears the report's request for attention. Otherwise, a periodic job would report the same
+/// session every time, because failed attempts on streams are not remembered.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {
         report.attention = Attention::None;

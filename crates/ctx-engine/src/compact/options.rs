@@ -50,7 +50,7 @@ pub struct Options {
     pub ignore_usage: bool,
 }
 
-/// The environment of a compaction. It comes from the calling tool rather than from its options.
+/// The environment of a compaction, as provided by the calling tool.
 #[derive(Clone)]
 pub struct Environment {
     /// Counts tokens.
@@ -59,7 +59,8 @@ pub struct Environment {
     pub model_window: Option<u64>,
     /// Creates a writer that asks a model. `None` if no model may be asked.
     pub model: Option<Arc<MakeWriter>>,
-    /// The headings that a model's summary must have. Empty if the template's headings are unknown.
+    /// The headings that a model's summary must have, or empty if the template's headings are
+    /// unknown.
     pub headings: Vec<String>,
     /// Whether handles may state that the original is in the store.
     pub saved: Saved,
@@ -119,8 +120,8 @@ impl Limits {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
     }
 
-    /// Adapts the limits to a log with recorded usage, so that they are measured by the API's
-    /// count. The target is converted to our own tokens, because the kept part is measured in them.
+    /// Adapts the limits to a log with recorded usage, so that they apply to the API's token count.
+    /// The target is converted to our own tokens, because the kept part is measured in them.
     #[must_use]
     pub(super) fn calibrated(
         mut self,
@@ -177,7 +178,7 @@ const LEAST_MESSAGES: u64 = 8_000;
 
 /// Converts `limit`, which is in the API's tokens, to a number of our tokens that is certain not to
 /// exceed it. Compaction shrinks only messages, so it cannot meet a limit that the system prompt
-/// and the tools exceed on their own. If the limit is that low and not strict, messages get
+/// and the tools exceed on their own. If the limit is that low but not strict, messages get
 /// [`LEAST_MESSAGES`] tokens.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
@@ -306,7 +307,7 @@ impl<'a> Plan<'a> {
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// Returns the writer of a summary within a budget. Unless a flag sets the length of the
+    /// Returns the writer for a summary within a budget. Unless a flag sets the length of the
     /// summary, it gets all tokens that are left in the budget.
     pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer> {
         let length = self.options.summary_tokens;

@@ -99,8 +99,8 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
     Some(verdicts.size())
 }
 
-/// Writes a copy of the session with the verdicts of a survey applied. Also returns the signed
-/// reasoning that is invalidated by the changes.
+/// Writes a copy of the session with the verdicts from a survey applied. Also returns the signed
+/// reasoning that the changes invalidate.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,

@@ -91,7 +91,7 @@ pub struct Attempt {
 /// The name of the attempt that prunes before anything is summarized.
 pub const PRUNED_FIRST: &str = "pruned-first";
 
-/// How many items of one class of the ledger survived.
+/// How many of the ledger's items in one class survived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Survivors {
     /// The number of items in the new session.
@@ -149,7 +149,7 @@ pub struct Report {
     pub messages_after: u64,
     /// The number of kept records, not counting system messages.
     pub kept_records: Option<u64>,
-    /// The index of the first kept record, from 0.
+    /// The 0-based index of the first kept record.
     pub first_kept_index: Option<u64>,
     /// How the summary was made, and what the model requests cost.
     #[serde(flatten)]
@@ -179,11 +179,11 @@ pub struct Report {
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as computed by `ctx-score`.
     pub items_kept: Option<f64>,
-    /// How many items of the ledger survived, by class.
+    /// How many of the ledger's items survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
-    /// The number of bytes that an agent appended during the compaction. They were carried over to
-    /// the new file.
+    /// The number of bytes that an agent appended during the compaction and that the new file
+    /// includes.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
     /// Why a model failed to write a summary.
@@ -247,7 +247,7 @@ impl Report {
         self.duration_ms = u64::try_from((now - self.begun).num_milliseconds()).unwrap_or_default();
     }
 
-    /// Records how many items of the ledger survived.
+    /// Records how many of the ledger's items survived.
     pub fn scored(&mut self, score: &Score) {
         self.items_kept = Some(rounded(score.items_kept()));
         let rows = score.rows().into_iter().filter(|row| row.total > 0);

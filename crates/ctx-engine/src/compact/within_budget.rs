@@ -19,16 +19,16 @@ use crate::{ErrorKind, Notes, PassError, Result};
 const RAISES: usize = 3;
 
 impl Attempts<'_> {
-    /// Uses the target as a budget. Keeps what the policy says, or less if it does not fit into the
-    /// budget. If the target is too small for the records that must stay, raises the budget until
-    /// they fit. Returns `None` if the session does not become smaller.
+    /// Uses the target as a budget. Keeps what the policy says, or less if that does not fit into
+    /// the budget. If the target is too small for the records that must stay, raises the budget
+    /// until they fit. Returns `None` if the session does not become smaller.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let pass = self.read_for_budget(&summary, &writer)?;
         self.share_of(pass, (&summary, &writer), notes)
     }
 
-    /// Like `share`, for a session that has already been read.
+    /// Like `share`, but for a session that has already been read.
     fn share_of<'s>(
         &mut self,
         mut pass: BudgetPass<'s>,
@@ -66,7 +66,7 @@ impl Attempts<'_> {
         Ok(None)
     }
 
-    /// Keeps what the policy says, or less if it does not fit into the target, and writes no
+    /// Keeps what the policy says, or less if that does not fit into the target, and writes no
     /// summary.
     pub(super) fn keep_fewer(
         &mut self,
@@ -195,7 +195,7 @@ impl Attempts<'_> {
         }))
     }
 
-    /// Expands `zones` to all records. It lacks the records that pruning drops.
+    /// Expands `zones`, which lacks the records dropped by pruning, so that it covers all records.
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();

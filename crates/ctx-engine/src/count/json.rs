@@ -18,7 +18,7 @@ pub struct CountJson<'a> {
     kind: &'static str,
     /// The name of the file as the user gave it; null for stdin and the total.
     name: Option<&'a str>,
-    /// The number of files. Present only in the total.
+    /// The number of files, given only in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<usize>,
     conversations: u64,
@@ -124,7 +124,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// Calibrates with the recorded usage of the whole `session`. `model` is the model that the
+    /// Calibrates against the usage recorded in the whole `session`. `model` is the model that the
     /// user named, and `counter` counts for that model.
     pub fn of(
         session: &mut Session,

@@ -52,7 +52,7 @@ impl Counts {
         counts
     }
 
-    /// Adds the counts of other conversations.
+    /// Adds the counts from other conversations.
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.bytes += other.bytes;
@@ -137,7 +137,7 @@ pub struct Plan {
     pub counter: MessageCounter,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
-    /// The number of threads that count the conversations of a batch.
+    /// The number of threads that count the conversations in a batch.
     pub threads: usize,
     /// Whether to count how many bytes of the file are sent, and why the other bytes are not sent.
     pub reach: bool,
@@ -155,8 +155,8 @@ pub struct CountPass {
 }
 
 impl CountPass {
-    /// Creates a pass over a session in this dialect. If there is no dialect, records are counted
-    /// as text.
+    /// Creates a pass over a session in this dialect. Without a dialect, records are counted as
+    /// text.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
         let start = |dialect| {
@@ -278,7 +278,7 @@ impl<W: Write> AnnotatePass<W> {
     }
 }
 
-/// Counts the conversations of a batch on several threads.
+/// Counts the conversations in a batch on several threads.
 struct Counting {
     dialect: &'static dyn Dialect,
     counter: MessageCounter,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record};
 
-/// The number and total size of a file's parts with one label.
+/// The number and total size of those parts of a file that share a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// The number of lines, or of values inside lines.
@@ -15,7 +15,7 @@ pub struct Volume {
     pub bytes: u64,
 }
 
-/// A file's bytes by label. The label is `sent` or the reason why the bytes are not sent.
+/// A file's bytes by label: `sent`, or the reason why the bytes are not sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 

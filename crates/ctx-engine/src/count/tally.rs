@@ -23,14 +23,14 @@ impl Share {
     }
 }
 
-/// The counts of the messages with one role.
+/// The counts for the messages with one role.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OfRole {
     messages: u64,
     pub(super) tokens: ByKind,
 }
 
-/// The counts of the messages in one or more conversations.
+/// The counts for the messages in one or more conversations.
 ///
 /// Grouped by role, by kind or by tool, the counts always add up to [`Tally::tokens`].
 #[derive(Clone, Debug, Default)]
@@ -124,7 +124,7 @@ impl Tally {
         called.unwrap_or_else(named)
     }
 
-    /// Adds the tally of other conversations.
+    /// Adds the tally from other conversations.
     pub fn merge(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.messages += other.messages;

@@ -2,8 +2,8 @@
 //!
 //! We count the messages of a request. The API counts the whole request, including the system
 //! prompt and the tools, in the model's own encoding. The system prompt and the tools do not change
-//! from one reply to the next, so the factor between the two counts follows from how much each of
-//! them grows:
+//! from one reply to the next, so the factor between the two counts follows from how much each
+//! count grows:
 //!
 //! `prompt = earlier prompt + factor × (counted - counted then) + extra`
 //!
@@ -36,7 +36,7 @@ pub struct Estimate {
     pub high: u64,
 }
 
-/// The figures of a request that the calibrator compares.
+/// The figures that the calibrator compares for a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The number of tokens in the request's messages, as we count them.
@@ -58,8 +58,8 @@ pub struct Calibrator {
     fit: Fit,
     /// The last request, unless a compaction followed it.
     last: Option<Point>,
-    /// The possible error in the size of the last request. The size may be a tool's correction
-    /// rather than the API's count.
+    /// The possible error in the size of the last request, given that this size may be a tool's
+    /// correction rather than the API's count.
     doubt: f64,
     /// The smallest plausible number of tokens besides the messages in any initial request. Initial
     /// requests are the first request in the file and the first after each compaction.
@@ -78,7 +78,7 @@ struct Point {
 
 /// The likely and the largest factor between the API's token count and ours, for models whose
 /// encoding is not published. In Claude sessions, the factor ranges from 1.08 to 1.27
-/// (docs/tokens.md). For the newest models, it reaches 1.53.
+/// (docs/tokens.md), and up to 1.53 for the newest models.
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
@@ -87,12 +87,11 @@ const MOST: f64 = 1.6;
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
-/// The largest plausible number of tokens that an agent sends besides the messages. A request that
-/// seems to have more means that the file begins in the middle of a session. The usual number is
-/// then assumed.
+/// The largest plausible number of tokens that an agent sends besides the messages. If a request
+/// seems to have more, the file begins in the middle of a session, and the usual number is assumed.
 const MOST_BESIDE: u64 = 100_000;
-/// The usual number of tokens besides the messages. In recorded sessions, it is between 20,000 and
-/// 45,000 (docs/tokens.md).
+/// The usual number of tokens besides the messages: 20,000 to 45,000 in recorded sessions
+/// (docs/tokens.md).
 const USUAL_BESIDE: u64 = 30_000;
 
 /// If a request is smaller than the previous request by more than this share, something was removed
@@ -164,7 +163,7 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// Records a compaction. The next request will not extend the last one.
+    /// Records a compaction, which means that the next request will not extend the last one.
     pub fn compacted(&mut self) {
         self.last = None;
     }

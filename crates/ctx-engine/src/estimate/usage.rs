@@ -5,9 +5,9 @@
 //! Our count of a request is the sum of the tokens on its path. After a compaction, the sum
 //! restarts with the records that the compaction kept.
 //!
-//! If a result was pruned or offloaded, the file does not contain the text that was sent. So
-//! nothing is learned from the difference between the replies before and after such a result, and
-//! no size is predicted for the reply after it.
+//! If a result was pruned or offloaded, the file does not contain the text that was sent. Nothing
+//! is learned from the difference between the replies before and after a pruned or offloaded
+//! result, and no size is predicted for the later reply.
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +23,7 @@ use crate::placeholder::ReplacedResults;
 /// What the recorded usage of a session reveals.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// The context's token count, as we count it.
+    /// The number of tokens in the context, as we count them.
     pub counted: u64,
     /// The estimated size of the context, or `None` if no usage is recorded.
     pub estimate: Option<Estimate>,
@@ -146,8 +146,8 @@ struct Open {
     pruned: u64,
 }
 
-/// The model's messages since the last message from any other role. They become a reply as soon as
-/// their usage is recorded.
+/// The model's messages since the last message from any other role. The messages become a reply as
+/// soon as their usage is recorded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     number: u64,

@@ -66,8 +66,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Reports and checks the decisions. Decisions that free too little are reported as such and
-    /// not applied.
+    /// Reports and checks the decisions. Decisions that free too little are reported but not
+    /// applied.
     pub(super) fn report_and_check(
         &mut self,
         checks: Option<OutputCheck>,
@@ -136,8 +136,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. If they belong to a log, the agent must read the same context
-    /// as before, except for the intended changes.
+    /// Checks the records that stay. From a pruned log, the agent must read the same context as
+    /// before, except for the intended changes.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,
@@ -280,8 +280,8 @@ impl<'p> Decision<'p> {
         applied.or(new)
     }
 
-    /// Warns about signed reasoning after a change. Must be called after the session has been
-    /// written.
+    /// Warns about signed reasoning that follows a change. Must be called after the session has
+    /// been written.
     pub fn warn_of_reasoning(&self, notes: &mut Notes) {
         self.bound.warn(notes);
     }

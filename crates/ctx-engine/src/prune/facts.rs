@@ -131,7 +131,8 @@ impl Reason {
         }
     }
 
-    /// Returns the text of the note. It does not name the call, because the handle after it does.
+    /// Returns the text of the note. The note does not name the call, because the handle after it
+    /// does.
     pub(super) fn note(self, options: &Options) -> &str {
         match self {
             Self::Old => options.clear.as_deref().unwrap_or_default(),
@@ -278,8 +279,8 @@ impl TextSize {
 }
 
 /// The corrected usage of the last reply in an agent's log. Agents rely on the recorded usage
-/// rather than on the messages. Without the correction, they would compact a pruned session as soon
-/// as it is opened.
+/// rather than on the messages. Without the correction, agents would compact a pruned session as
+/// soon as it is opened.
 ///
 /// Claude Code adds up the figures recorded for the last reply, Codex uses the total in its last
 /// token count event, and pi uses the total of the last reply that was not aborted

@@ -143,9 +143,9 @@ impl LogLines {
         dropped
     }
 
-    /// Keeps lines if the format refers to lines by their position. In such a format, some lines
-    /// replace everything before them, and only lines before such a line may be removed. Returns
-    /// how many lines are kept because of their position, and why.
+    /// Keeps lines if the format refers to lines by their position. If a line in such a format
+    /// replaces everything before it, lines before it may still be removed. Returns how many lines
+    /// are kept because of their position, and why.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -234,7 +234,7 @@ impl LogLines {
                 parents.insert(id, line.parent);
             }
         }
-        // An id remains in use as long as any line has it.
+        // An id remains in use as long as any line has that id.
         for (line, rule) in lines() {
             if let (Some(id), None) = (line.id, rule) {
                 parents.remove(&id);

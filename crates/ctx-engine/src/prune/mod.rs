@@ -47,7 +47,7 @@ pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;
 pub(crate) use verdicts::{changes_context, record_edits};
 
-/// The rules to apply. By default, there are none.
+/// The rules to apply; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Shorten long results.
@@ -60,10 +60,11 @@ pub struct Options {
     pub argument_chars: Option<usize>,
     /// Drop all but this many of the last messages. System messages stay and are not counted.
     pub window_messages: Option<u64>,
-    /// How many of the last assistant messages stay unchanged. Everything after the first of these
-    /// messages stays unchanged as well.
+    /// How many of the last assistant messages stay unchanged, along with everything after the
+    /// first of them.
     pub protect_last: usize,
-    /// Patterns for references to files with offloaded results. Such references are not changed.
+    /// Patterns for references to files with offloaded results. References that match are not
+    /// changed.
     pub references: Vec<ReferencePattern>,
     /// The tools whose results may be changed.
     pub tools: ToolFilter,
@@ -119,7 +120,7 @@ impl Options {
         }
     }
 
-    /// Returns true if there is any rule.
+    /// Returns true if there are any rules.
     pub fn has_rules(&self) -> bool {
         self.trim.is_some()
             || self.clear.is_some()
@@ -158,11 +159,10 @@ pub struct Trim {
     pub head_share: Share,
     /// How much of the end of a text to keep, as a share of `max_chars`.
     pub tail_share: Share,
-    /// The maximum number of lines between head and tail that are kept because they look like
-    /// errors.
+    /// The maximum number of lines to keep between head and tail because they look like errors.
     pub rescue_lines: usize,
-    /// The text to insert between head and tail. In it, `{chars}` is replaced with the number of
-    /// missing characters.
+    /// The text to insert between head and tail, with `{chars}` for the number of missing
+    /// characters.
     pub cut: Cow<'static, str>,
 }
 
@@ -194,13 +194,13 @@ pub struct Plan {
     pub report_changes: bool,
     /// Whether to treat problems in the input as errors.
     pub strict: bool,
-    /// The provider's prompt cache. It must have expired before anything is changed.
+    /// The provider's prompt cache, which must have expired before anything is changed.
     pub cache: Option<Cache>,
     /// The folder for temporary files.
     pub temp: PathBuf,
 }
 
-/// A provider's prompt cache. It becomes useless when the beginning of a session changes.
+/// A provider's prompt cache, which becomes useless when the beginning of a session changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
     /// How long the provider keeps the cache after a call.
@@ -221,7 +221,7 @@ pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool
     Some(age.is_ok_and(|age| age > cache.ttl))
 }
 
-/// Finds the time of the last call to the model in the records of a session.
+/// Finds the time of the last model call in the records of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastCall {
     reply: Option<Time>,
@@ -229,7 +229,7 @@ pub struct LastCall {
 }
 
 impl LastCall {
-    /// Adds the next message, which `object` contains.
+    /// Adds the next message, which was read from `object`.
     pub fn message(&mut self, role: Role, object: &Object<'_>) {
         let time = Time::of(object);
         self.any = time.or(self.any);
@@ -245,7 +245,7 @@ impl LastCall {
 }
 
 /// Converts a number of characters or messages. A number that is too large becomes the largest
-/// possible number, which works the same way.
+/// possible number, which has the same effect.
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Prunes one session. Its records are held back until all facts about them are known.
+//! Prunes one session. The session's records are held back until all facts about them are known.
 
 use std::path::Path;
 
@@ -100,7 +100,7 @@ impl<'p> PrunePass<'p> {
     }
 
     /// Returns an error if the rules cannot be applied to the session. An agent's log cannot be cut
-    /// to a window, because this would remove messages that the agent sends.
+    /// to a window, because that would remove messages that the agent sends.
     fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();

@@ -29,7 +29,7 @@ pub(super) enum Verdict {
 pub(super) struct Decisions {
     pub(super) records: Vec<Verdict>,
     pub(super) results: Vec<Option<Replacement>>,
-    /// The index from which all records are protected.
+    /// The index from which on all records are protected.
     pub(super) protected_from: usize,
 }
 
@@ -184,7 +184,7 @@ impl Decider<'_> {
 /// The reasons why a result is not needed, best first.
 type Reasons = [Option<Reason>; 3];
 
-/// What is known about the results after the result being examined.
+/// What is known about the results that come after the one being examined.
 struct LaterResults<'f> {
     facts: &'f Facts,
     options: &'f Options,

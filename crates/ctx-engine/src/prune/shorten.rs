@@ -16,8 +16,8 @@ use super::{Freed, Options, Trim};
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
-/// The maximum combined length of two things in a trimmed text: the note about rescued lines, and
-/// the numbers.
+/// The maximum number of characters in a trimmed text for numbers and for the note about rescued
+/// lines.
 const NOTES_CHARS: usize = 127;
 
 /// The shortened arguments of a call.
@@ -175,11 +175,11 @@ const BASE64_LINE: usize = 60;
 /// The minimum length of a base64 run to remove. Shorter runs may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
-/// How many characters of a line to search for an error. There is a limit because a line may be
+/// How many characters of each line to search for an error. A limit is needed because a line may be
 /// megabytes long.
 const SEARCHED_CHARS: usize = 1_000;
 
-/// How many characters of a line with an error to keep.
+/// How many characters to keep from a line with an error.
 const ERROR_CHARS: usize = 200;
 
 /// Removes terminal escapes, and replaces each run of base64 with a note.
@@ -222,8 +222,8 @@ fn has_base64_run(text: &[u8]) -> bool {
     false
 }
 
-/// Returns true if a run is long and mixes all kinds of characters. Encoded bytes do; hexadecimal
-/// numbers, separator lines and paths do not.
+/// Returns true if a run is long and mixes all kinds of characters, as encoded bytes do but
+/// hexadecimal numbers, separator lines and paths do not.
 fn is_base64(run: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
     run.len() >= MIN_BASE64
@@ -239,8 +239,8 @@ pub(super) fn begins_with_error(text: &str) -> bool {
     line.is_some_and(|line| ERROR.is_match(first_chars(line, ERROR_CHARS)))
 }
 
-/// Returns those distinct lines that look like errors, in order. Returns at most `max_lines` lines
-/// with at most `max_chars` characters in total, including line endings.
+/// Returns the lines that look like errors, in order and without duplicates. Returns at most
+/// `max_lines` lines with at most `max_chars` characters in total, including line endings.
 pub(super) fn error_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec<&str> {
     let mut errors: Vec<&str> = Vec::new();
     let mut chars_left = max_chars;

@@ -34,8 +34,8 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// Decides again with other options. No further facts are gathered, so these options may only
-    /// have rules that the old options had.
+    /// Decides again with other options. No further facts are gathered, so the new options may have
+    /// only rules that the old options had.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
         // The old decisions are dropped first, so the two lists are never in memory at the same
@@ -130,7 +130,7 @@ impl<'p> Verdicts<'p> {
         Some(tokens.total())
     }
 
-    /// Returns the token count of a record after pruning. Requires that all messages have been
+    /// Returns the token count of a record after pruning. Requires all messages to have been
     /// counted.
     pub fn tokens(&self, record: usize) -> u64 {
         if self.is_dropped(record) {
@@ -150,7 +150,7 @@ impl<'p> Verdicts<'p> {
         after - before
     }
 
-    /// Returns the size of the session after pruning. Requires that all messages have been counted.
+    /// Returns the size of the session after pruning. Requires all messages to have been counted.
     pub fn size(&self) -> Size {
         let mut size = Size::default();
         for (index, record) in self.facts.records.iter().enumerate() {

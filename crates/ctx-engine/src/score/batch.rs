@@ -11,7 +11,7 @@ use super::{read_after, read_before};
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, PassError, Result, Session};
 
-/// One of the two batches that are compared.
+/// One of the two batches to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The batch with the old sessions.
@@ -127,7 +127,7 @@ pub struct BatchScore {
     pub scored: u64,
     /// The number of conversations that could not be scored.
     pub failed: u64,
-    /// The conversation that kept the smallest share of its items: its line, and the share.
+    /// The line of the conversation that kept the smallest share of its items, and that share.
     pub least: Option<(u64, f64)>,
     kept: f64,
     rows: Option<[Row; 8]>,
@@ -151,7 +151,7 @@ impl BatchScore {
         }
     }
 
-    /// Returns the mean share of kept items, or 1 if there are no conversations.
+    /// Returns the mean share of items kept, or 1 if there are no conversations.
     pub fn items_kept(&self) -> f64 {
         match self.scored {
             0 => 1.0,
@@ -217,8 +217,8 @@ mod tests {
         (told, all)
     }
 
-    /// With any number of jobs, the lines are scored in the same order. For a line that cannot be
-    /// scored, the error takes its place.
+    /// With any number of jobs, the lines are scored in the same order. The error for a line that
+    /// cannot be scored takes the place of the score.
     #[test]
     fn each_line_is_scored_against_the_same_line() {
         let before = [LONG, "", "no JSON", "{}", LONG];

@@ -28,7 +28,7 @@ pub struct Question {
     evidence: Vec<Vec<String>>,
 }
 
-/// The structure of a file of questions. Other members are allowed.
+/// The structure of a file of questions, in which additional members are allowed.
 #[derive(Deserialize)]
 struct Questions {
     questions: Vec<Question>,
@@ -88,7 +88,8 @@ pub struct Recall<'e> {
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// How many of the questions can be answered from the old session. The others are not scored.
+    /// How many of the questions can be answered from the old session. Only these questions are
+    /// scored.
     pub answerable: u64,
     /// How many of the answerable questions the new session can still answer.
     pub kept: u64,
@@ -130,8 +131,8 @@ impl Exam {
     pub fn marks(&mut self) -> Vec<Mark<'_>> {
         self.before.end(&self.quotes);
         self.after.end(&self.quotes);
-        // A compaction gets no credit for system messages that were already in the old session. But
-        // some tools put their summary into a system message, so new system messages are
+        // A compaction gets no credit for system messages that were already in the old session.
+        // However, some tools put their summary into a system message, so new system messages are
         // considered.
         let old: HashSet<u64> = self.before.system.iter().map(|(digest, _)| *digest).collect();
         for (digest, found) in take(&mut self.after.system) {

@@ -24,12 +24,12 @@ pub use exam::{Exam, Mark, Question, Recall, recall};
 pub use json::{BatchScoreJson, ScoreJson};
 
 /// The maximum length, in bytes, of sessions that are scored by default. Longer sessions are scored
-/// only on request. A compacted session that is longer is never scored, because its text is
-/// searched in memory.
+/// only on request. A longer compacted session is never scored, because its text is searched in
+/// memory.
 pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 
 /// Scores how much of the old session survives in `after`. `ledger` is the ledger of the old
-/// session. That session is opened again only if `after` refers to its texts.
+/// session. The old session is opened again only if `after` refers to its texts.
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
@@ -102,7 +102,7 @@ fn each_message(
     })
 }
 
-/// Additional measures. They receive every message in both sessions.
+/// Additional measures, which receive every message in both sessions.
 #[derive(Default)]
 pub struct Further {
     /// Measures which of the values needed later were kept.
@@ -169,8 +169,7 @@ pub enum Listed {
 }
 
 impl Listed {
-    /// Returns the items with this status. For questions, there are none, because they are not
-    /// items.
+    /// Returns the items with this status. Questions are not items, so for them the list is empty.
     pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
         score.items.iter().filter(move |item| self.has(item.standing))
     }
@@ -211,7 +210,7 @@ impl Later {
     }
 
     /// Returns how many of the needed values were kept. The new session is compared with a window
-    /// of the latest messages, whose size in tokens is `budget`.
+    /// that holds the latest `budget` tokens of messages.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         self.future.finish(budget)
     }
@@ -248,7 +247,7 @@ pub fn measures(needed: Needed) -> [Measure; 3] {
     ]
 }
 
-/// Returns a digest of a message's text. It does not depend on how the JSON is written.
+/// Returns a digest of a message's text, regardless of how the JSON is written.
 fn digest(message: &Message<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.role.hash(&mut hasher);

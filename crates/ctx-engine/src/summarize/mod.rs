@@ -48,7 +48,7 @@ pub struct Plan {
     pub drop_bad: bool,
     /// When to report the lengths of the summary and of the text that it replaces.
     pub tell_sizes: TellSizes,
-    /// Whether the handles of shortened results may say that the original is saved.
+    /// Whether the handles of shortened results may state that the original is saved.
     pub saved: Saved,
     /// The folder for temporary files.
     pub temp: PathBuf,
@@ -80,14 +80,14 @@ pub struct Summary {
     pub earlier: u64,
     /// The text of the summary.
     pub text: String,
-    /// Whether the text was written without a model because the model's answers had failed two
-    /// checks.
+    /// Whether the text was written without a model because both of the model's answers failed the
+    /// check.
     pub failed_check: bool,
     /// The method that wrote the text.
     pub method: Method,
     /// How many repairs the model's answer needed.
     pub repairs: usize,
-    /// The model's answer before anything was added.
+    /// The model's answer before anything was added to it.
     answer: Option<String>,
     /// The number of secrets removed from the source of the text.
     redacted: usize,
@@ -103,10 +103,10 @@ impl Summary {
 }
 
 /// Adds the header to a summary, and removes any remaining secrets. Each method removes secrets
-/// from its input. This function makes the final check, whichever method wrote the text.
+/// from its input. The final check here does not depend on the method that wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    // Quotes are marked at the start of a line, so nothing in them may look like a line break.
+    // Quotes are marked at the start of a line, so no other character may look like a line break.
     // Control characters in the names of tools or files must not reach a terminal.
     let is_control = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')

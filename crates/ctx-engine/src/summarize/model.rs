@@ -16,7 +16,7 @@ use crate::Notes;
 pub struct Model {
     /// The source of the model's answers.
     pub source: ModelSource,
-    /// The template of the prompt.
+    /// The template for the prompt.
     pub template: Template,
     /// Whether `template` is the default prompt, which is available in several languages.
     pub is_default: bool,
@@ -33,7 +33,7 @@ pub struct Model {
     pub must_answer: bool,
     /// The headings that the summary must have, if the policy requires this check.
     pub headings: Option<Vec<String>>,
-    /// Returns the current time. It is needed because a server may say at what time to retry.
+    /// Returns the current time, for servers that say at what time to retry.
     pub now: fn() -> DateTime<Utc>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Answer {
     pub(super) summary: ModelSummary,
     /// The checked and repaired answer, or the reason why the answer is not usable.
     pub(super) checked: Result<Repaired, Reason>,
-    /// Why the answer failed the check required by the policy, if it did.
+    /// If the answer failed the check required by the policy, the reason.
     pub(super) flaw: Option<String>,
 }
 
@@ -119,7 +119,8 @@ impl Model {
         Ok(Answer { summary, checked, flaw })
     }
 
-    /// Returns the prompt for a summary with `target` tokens, in the user's language if possible.
+    /// Returns the prompt for a summary with `target` tokens, in the user's language if there is
+    /// one.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
         let small = Template::small_in(language, target);

@@ -14,9 +14,9 @@ use crate::message_counter::PER_MESSAGE;
 /// What a writer needs to know about the old records in order to summarize them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Whether the ledger is needed. If not, the counts for a rule summary are.
+    /// Whether the ledger is needed, rather than the counts for a rule summary.
     pub ledger: bool,
-    /// Whether the input for a model is needed, and the source for checking the model's answer.
+    /// Whether the model's input is needed, along with the source for checking its answer.
     pub model: bool,
 }
 
@@ -32,11 +32,11 @@ pub(super) struct OldZone {
     needs: Needs,
     /// Builds the ledger, if one is needed and the caller does not provide it.
     reader: Option<LedgerReader>,
-    /// The ledger. It is empty unless a ledger is needed.
+    /// The ledger, or an empty one if no ledger is needed.
     pub(super) ledger: Ledger,
-    /// The counts for a rule summary. They are gathered only if no ledger is needed.
+    /// The counts for a rule summary, gathered only if no ledger is needed.
     pub(super) rule: RuleSummary,
-    /// The input for the model. It is gathered only if a model will be asked.
+    /// The input for the model, gathered only if a model will be asked.
     pub(super) input: Option<ModelInput>,
     /// The number of messages in the zone.
     pub(super) messages: u64,
@@ -79,9 +79,9 @@ pub(super) struct MessageSize {
 
 /// The number of bytes above which the tokens in the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
-/// If the old records have more than this many times as many bytes as the summary, they certainly
-/// have more tokens, so their tokens need not be counted. Counting the tokens in long records would
-/// take longer than everything else.
+/// If the old records are more than this many times longer than the summary in bytes, they
+/// certainly have more tokens than the summary, so their tokens need not be counted. Counting the
+/// tokens in long records would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.
@@ -111,13 +111,13 @@ impl OldZone {
         }
     }
 
-    /// Returns true if the messages that stay must be added as well.
+    /// Returns true if messages that stay must be added as well.
     pub(super) fn reads_kept(&self) -> bool {
         self.reader.is_some() || self.input.is_some()
     }
 
-    /// Adds a message that stays. The summary need not repeat its content, but a model's answer may
-    /// refer to it.
+    /// Adds a message that stays. The summary need not repeat the message's content, but a model's
+    /// answer may refer to it.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
         self.support(message);
         if let Some(reader) = &mut self.reader {
@@ -173,7 +173,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message if only its size is known.
+    /// Adds a message, given only its size.
     pub(super) fn push_size(&mut self, size: MessageSize) {
         self.messages += u64::from(!size.continues);
         self.earlier_messages += u64::from(size.is_earlier);

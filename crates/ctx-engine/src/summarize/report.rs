@@ -14,7 +14,7 @@ use super::Summary;
 pub struct Summing {
     /// The method that wrote the summary, or `none` if there is no summary.
     pub method: Method,
-    /// Whether the summary was written without a model although a model was requested.
+    /// Whether the summary was written without a model even though a model was requested.
     pub fell_back: bool,
     /// What the model requests cost.
     #[serde(flatten)]

@@ -23,7 +23,7 @@ const ARGUMENT_CHARS: usize = 120;
 pub(super) struct Shortener<'p> {
     pub(super) dialect: &'p dyn Dialect,
     pub(super) counter: &'p MessageCounter,
-    /// Whether handles may say that the original is saved.
+    /// Whether handles may state that the original is saved.
     pub(super) saved: Saved,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Limits {
 }
 
 impl Shortener<'_> {
-    /// Shortens the parts of a record that exceed `limits`. The limits are met approximately.
+    /// Shortens the parts of a record that exceed `limits`. The limits are met only approximately.
     /// `calls` contains the names of the calls that the results answer. Returns `None` if nothing
     /// becomes smaller.
     pub(super) fn shorten(
@@ -119,8 +119,8 @@ impl Shortener<'_> {
     }
 }
 
-/// Some agents send the output of a command in a user message instead of a tool result. If this is
-/// such a message, returns the output and its position.
+/// Some agents send the output of a command in a user message instead of a tool result. If the
+/// record is such a message, returns the output and its position.
 pub(super) fn observation<'m>(
     record: &Record<'_>,
     message: &'m Message<'_>,
@@ -153,8 +153,8 @@ fn share(bytes: usize, part: u64, whole: u64) -> usize {
     usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }
 
-/// The maximum length, in bytes, of names, numbers and paths that are not cut. Half a name would be
-/// a different name.
+/// The maximum length, in bytes, of names, numbers and paths that are not cut, because half a name
+/// would be a different name.
 const FARTHEST: usize = 80;
 
 /// Returns the last position, no later than `at`, that is not inside a name.

@@ -59,11 +59,11 @@ impl fmt::Display for ModelSource {
 /// A model's context window: the limit for its input and output together, in tokens.
 #[derive(Debug)]
 pub struct Window {
-    /// The window given by the user or, failing that, by our list of models.
+    /// The window given by the user or, failing that, the one in our list of models.
     listed: Option<u64>,
     /// Whether the server may use a window that differs from `listed`.
     may_differ: bool,
-    /// The window reported by the server. The server is asked only once.
+    /// The window reported by the server, which is asked at most once.
     told: OnceCell<Option<u64>>,
 }
 

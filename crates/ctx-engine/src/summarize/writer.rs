@@ -1,4 +1,4 @@
-//! Writes summaries, either without a model or with a model and a fallback.
+//! Writes summaries without a model, or with a model and a fallback for unusable answers.
 
 use ctx_llm::LlmError;
 use ctx_policy::Method;
@@ -25,13 +25,12 @@ pub struct Writer {
     pub completes: bool,
 }
 
-/// If the whole context has a budget, the percentage of the tokens remaining after the system
-/// messages that a model is asked to use for its summary. The other remaining tokens are for the
-/// latest messages.
+/// The percentage of the tokens left by the system messages that a model's summary should use, if
+/// the whole context has a budget. The other tokens are for the latest messages.
 const MODEL_SHARE: u64 = 60;
-/// How much to reserve for a model's answer, as a percentage of its maximum length. It is more than
-/// 100 because the model's tokenizer may count differently. Whatever the answer does not use goes
-/// to the latest messages.
+/// How much to reserve for a model's answer, as a percentage of its maximum length. The percentage
+/// is more than 100 because the model's tokenizer may count differently. Whatever the answer does
+/// not use goes to the latest messages.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// The number of tokens in the fixed text around a summary.
@@ -59,13 +58,13 @@ const LIST: (u64, u64) = (120, 400);
 const LIST_LINES: usize = 12;
 const LINE_TOKENS: u64 = 8;
 
-/// A summary that was written for one output and is reused in another that keeps more messages. The
-/// model is not asked again for a reused summary.
+/// A summary that was written for one output and is reused in another output with more kept
+/// messages. The model is not asked again for a reused summary.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
     /// The input from which the model wrote the summary.
     pub(super) input: Option<ModelInput>,
-    /// The number of tokens by which a list of missing values may exceed its usual length.
+    /// How many tokens longer than usual a list of missing values may be.
     pub(super) list: u64,
 }
 
@@ -215,8 +214,8 @@ impl Writer {
     }
 
     /// Completes a model's answer with a short list of missing values, within `room` tokens. If
-    /// `has_list` is set, the list may have its usual length. `more` is the number of additional
-    /// tokens that it may have.
+    /// `has_list` is set, the list of values may have its usual length. `more` is the number of
+    /// additional tokens that the list may have.
     fn completed(
         &self,
         mut summary: Summary,
@@ -281,8 +280,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
-/// Returns as many lines from the beginning of an answer as fit, not ending with a heading. Returns
-/// `None` if less than `least` percent of the answer would remain.
+/// Returns as many lines from the beginning of an answer as fit. The last of them is never a
+/// heading. Returns `None` if less than `least` percent of the answer would remain.
 fn up_to<'a>(
     answer: &'a str,
     room: u64,
@@ -301,9 +300,9 @@ fn ends_in_heading(text: &str) -> bool {
     text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
-/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. It
-/// is the maximum length of the model's answer, but no more than half of `largest`, the length of
-/// the replaced text.
+/// Returns the maximum length, in tokens, of a completed summary if the context has no budget. The
+/// result is the maximum length of the model's answer, but no more than half of `largest`, the
+/// length of the replaced text.
 fn longest(asked: u64, largest: Option<u64>) -> u64 {
     largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }
@@ -394,7 +393,7 @@ mod tests {
         let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
         let error = error.expect_err("nothing is on file");
         assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
-        // Without any text, the model is not asked.
+        // If there is no text, the model is not asked.
         let empty = r#"{"role":"user","content":""}"#;
         let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
         assert_eq!(summary.expect("by code").messages, 1);

@@ -40,13 +40,13 @@ impl<'p> ZonePass<'p> {
         }
     }
 
-    /// Adds the next record. Its zone is taken from its tag.
+    /// Adds the next record, with the zone in its tag.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_to(zone, record)
     }
 
-    /// Adds the next record, which is in the given zone.
+    /// Adds the next record, with the given zone.
     pub(super) fn push_to(&mut self, zone: Zone, record: &Record<'_>) -> Result<()> {
         self.unread.look_at(record, self.assembly.dialect.map(|it| it as &dyn Dialect));
         self.push_in(zone, record, None)

@@ -1,8 +1,8 @@
 //! Finds exchanges as records arrive. An exchange consists of replies with calls and the results
 //! that answer them. A result answers the nearest earlier call with the same id. The ids of calls
 //! may repeat, and a result may be far from its call. Some APIs treat adjacent replies as one
-//! message. Therefore, if a reply has unanswered calls and is directly followed by another reply or
-//! by a result that answers no call, that message joins the same exchange. All records of a message
+//! message. Therefore, if a reply with unanswered calls is directly followed by another reply or by
+//! a result that answers no call, that message joins the reply's exchange. All records of a message
 //! are in the same exchange, together with everything between them.
 
 use std::collections::HashMap;
@@ -34,12 +34,12 @@ impl Exchange {
     }
 }
 
-/// The exchanges that may still be needed, by records without a verdict or by later records.
+/// The exchanges that may still be needed by records without a verdict or by later records.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// Each exchange that turned out to be part of an earlier exchange gives up its id. Maps that
-    /// id to the id of the earlier exchange.
+    /// For exchanges that turned out to be part of an earlier exchange, maps their ids, which are
+    /// no longer used, to the id of the earlier exchange.
     joined: HashMap<u64, u64>,
     /// The calls without a result. Maps the id of a call to the latest exchange with such a call,
     /// and the number of such calls in it.
@@ -76,7 +76,7 @@ impl Exchanges {
         joined
     }
 
-    /// Adds the next message. Returns the id of its exchange, if it is in one.
+    /// Adds the next message. Returns the id of the message's exchange, if any.
     pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
         let before = self.joinable(outline);
         let Some(id) = self.find(number, outline, before) else {
@@ -104,7 +104,7 @@ impl Exchanges {
         Some(id)
     }
 
-    /// Returns the exchange that the message may join even if it answers no call, if there is one.
+    /// Returns the exchange that the message may join even if it answers no call, if any.
     fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
         self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))

@@ -71,8 +71,8 @@ pub struct Splitter {
 struct Waiting {
     /// The reason, if it does not depend on later records.
     reason: Option<Reason>,
-    /// The record's exchange, whose number is at least 1. The type is small because every record in
-    /// a session may be waiting for its verdict.
+    /// The number of the record's exchange, at least 1. The type is small because every record in a
+    /// session may be waiting for its verdict.
     exchange: Option<NonZeroU64>,
 }
 
@@ -112,12 +112,12 @@ impl Splitter {
         self.wait(pinned.then_some(Reason::Pinned), exchange);
     }
 
-    /// Adds a line without a message. It is treated like the record before it.
+    /// Adds a line without a message, treated like the record before it.
     pub fn push_line(&mut self) {
         self.wait(Some(Reason::Follows), None);
     }
 
-    /// Adds an incomplete last line. It is always kept.
+    /// Adds an incomplete last line, which is always kept.
     pub fn push_tail(&mut self) {
         self.wait(Some(Reason::Tail), None);
     }
@@ -199,8 +199,8 @@ impl Iterator for Splitter {
 pub enum KnownFacts {
     /// A record with a message.
     Message(MessageFacts),
-    /// A line without a message. It is treated like the record before it.
+    /// A line without a message, treated like the record before it.
     Line,
-    /// An incomplete last line. It is always kept.
+    /// An incomplete last line, which is always kept.
     Tail,
 }

@@ -1,4 +1,4 @@
-//! Finds where the messages that are kept at the end of a session begin.
+//! Finds the first of the messages to keep at the end of a session.
 
 use std::collections::VecDeque;
 
@@ -90,8 +90,8 @@ fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
 mod tests {
     use super::{Keep, MessageFacts, Window};
 
-    /// Returns where the tail begins after four messages of 10 tokens. The first and third begin a
-    /// turn.
+    /// Returns where the tail begins after four messages of 10 tokens. The first and third messages
+    /// begin turns.
     fn first_kept(keep: Keep) -> u64 {
         let mut window = Window::new(keep);
         for number in 1..=4 {

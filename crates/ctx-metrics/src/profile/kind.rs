@@ -53,7 +53,7 @@ impl ContentKind {
         }
     }
 
-    /// Returns the kind of a part in a message whose text has the kind `text`.
+    /// Returns the kind of a part in a message whose text is of the kind `text`.
     fn of_part(part: &Part<'_>, text: Self) -> Self {
         match part {
             _ if text == Self::System => text,
@@ -65,17 +65,17 @@ impl ContentKind {
     }
 }
 
-/// The number of tokens in each kind of content.
+/// The number of tokens for each kind of content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensByKind([u64; 7]);
 
 impl TokensByKind {
-    /// Returns the total number of tokens in all kinds.
+    /// Returns the total number of tokens of all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Returns the number of tokens in the given kind.
+    /// Returns the number of tokens of the given kind.
     pub fn of(&self, kind: ContentKind) -> u64 {
         self.0[kind as usize]
     }
@@ -106,7 +106,7 @@ pub(super) struct Counted {
     pub(super) parts: Vec<(ContentKind, u64)>,
 }
 
-/// Counts a message whose text has the kind `text`.
+/// Counts a message whose text is of the kind `text`.
 pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: ContentKind) -> Counted {
     let mut parts = Vec::with_capacity(message.parts.len());
     let (mut kinds, mut said) = (TokensByKind::default(), 0);
@@ -158,7 +158,7 @@ mod tests {
         })
     }
 
-    /// Returns the number of tokens in each kind, without empty kinds.
+    /// Returns the number of tokens of each kind, without empty kinds.
     fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(ContentKind, u64)> {
         let chars = MessageCounter::new(Encoding::Chars4);
         let message = Message { sealed: 60, ..Message::new(role, parts) };

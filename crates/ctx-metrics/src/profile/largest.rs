@@ -15,7 +15,7 @@ use super::kind::{ContentKind, Counted};
 /// The maximum number of parts to list.
 pub const MOST_ITEMS: usize = 20;
 
-/// The maximum number of characters of a part's text to show.
+/// How many characters of a part's text to show.
 const SHOWN_CHARS: usize = 120;
 
 /// One of the largest parts of a context.
@@ -23,7 +23,7 @@ const SHOWN_CHARS: usize = 120;
 pub struct Item {
     /// The kind of the part.
     pub kind: ContentKind,
-    /// The name of the call, for a call or its result. Empty for other parts.
+    /// The name of the call if the part is a call or its result; otherwise empty.
     pub call: String,
     /// The line number of the message that contains the part.
     pub line: u64,

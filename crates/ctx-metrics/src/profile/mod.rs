@@ -42,7 +42,7 @@ pub struct Profile {
     pub marks: Vec<Mark>,
     /// The largest parts of the context.
     pub largest: Vec<Item>,
-    /// The tokens that pruning would free, or the reason why the session cannot be pruned.
+    /// The tokens that pruning would free, or why the session cannot be pruned.
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
     pub score: Option<CompactionScore>,
@@ -81,8 +81,7 @@ impl ProfilePass {
     }
 
     /// Reads the current state of the session, and returns the profile. `replaced` describes the
-    /// replacement of the file that led to this state, and `plan` is the plan for the pruning to
-    /// preview.
+    /// replacement of the file that led to this state, and `plan` is the pruning plan to preview.
     pub fn now(
         mut self,
         session: &mut Session,
@@ -199,8 +198,8 @@ struct Walk {
     inside: TokensByKind,
 }
 
-/// Returns the tokens in a context without messages. These are only the tokens that prime the
-/// reply, which count as assistant text.
+/// Returns the tokens in a context without messages. Only the tokens that prime the reply remain,
+/// and they count as assistant text.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);
@@ -214,8 +213,7 @@ struct Step<'r> {
     /// Whether the record is still in the context at the end of the session.
     is_inside: bool,
     counted: Counted,
-    /// The context before this record, if the record is a summary with which the context starts
-    /// over.
+    /// The context before this record, if the context starts over with this record, a summary.
     before: Option<TokensByKind>,
 }
 

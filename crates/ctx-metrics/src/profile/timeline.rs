@@ -170,11 +170,11 @@ impl Timeline {
     }
 }
 
-/// The maximum number of points on a curve. A screen cannot show more.
+/// The maximum number of points on a curve. A screen cannot show more points.
 pub const MOST_POINTS: usize = 600;
 
-/// The maximum number of restarts of the context whose points are never merged. With more restarts,
-/// any points may be merged.
+/// The points at up to this many restarts of the context are never merged. With more restarts, any
+/// points may be merged.
 const MOST_KEPT: usize = 100;
 
 /// The size of the context after a record.
@@ -188,8 +188,7 @@ pub struct Point {
     pub time: Option<DateTime<Utc>>,
     /// The tokens in the context, by kind.
     pub kinds: TokensByKind,
-    /// If this record is the response to a request, the API's token count for the request, if
-    /// recorded.
+    /// The API's token count for the request that this record answers, if recorded.
     pub recorded: Option<u64>,
     /// Whether the context starts over with this record.
     pub anew: bool,

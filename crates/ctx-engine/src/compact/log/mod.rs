@@ -102,7 +102,7 @@ fn lower_session(
     Ok(Content { dialect: &Lowered, is_detected: false, lines, unread, ..log.with(file) })
 }
 
-/// Returns how the file of a log changes after its context, `lowered`, has been compacted to `new`.
+/// Returns how a log's file changes once the log's context, `lowered`, has been compacted to `new`.
 /// First checks that the agent would read the context `new` from the changed file.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),
@@ -308,7 +308,7 @@ type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
 #[derive(Clone, Debug)]
 struct Marked {
     sources: Vec<SourceId>,
-    /// The text of the record. It is empty if the caller of [`Self::all`] did not ask for it.
+    /// The text of the record, or empty if the caller of [`Self::all`] did not ask for the text.
     text: String,
     /// The text of the summary, if this record is the new summary.
     summary: Option<String>,

@@ -29,16 +29,16 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The latest messages' share of the tokens that remain after the system messages. The share is low
-/// because a summary of older messages is more informative than as many tokens of additional recent
+/// The latest messages' share of the tokens that the system messages leave. The share is low
+/// because, token for token, a summary of older messages is more informative than additional recent
 /// messages.
 const TAIL: Share = Share::of_percent(35);
-/// The latest messages' percentage in a dialogue, where important facts can be anywhere. They get
-/// at least `LATEST_WORDS` tokens, so that the current topic stays.
+/// The latest messages' percentage in a dialogue, where important facts can be anywhere. The latest
+/// messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
 
-/// The options for fitting a session into a budget.
+/// Options for fitting a session into a budget.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetRequest {
     /// The maximum size of the whole output, in tokens.
@@ -178,8 +178,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the latest messages' share of the tokens that remain after the system messages. The
-    /// share is larger than usual if a summary does not need all the other tokens.
+    /// Returns the latest messages' share of the tokens that the system messages leave. The share
+    /// is larger than usual if a summary does not need all the other tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
@@ -198,8 +198,7 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens. If
-    /// they fit, stores both values in the request. Must be called after all records have been
-    /// pushed.
+    /// so, stores both values in the request. Must be called after all records have been pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
         decide(&self.entries, &Self::budget_of(tokens))?;
@@ -226,8 +225,8 @@ impl<'p> BudgetPass<'p> {
         let ledger = self.reader.take().map(LedgerReader::finish);
         self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
-        // If all records fit, no summary is needed. Otherwise, the length that a summary needs
-        // determines how many of the latest messages stay.
+        // If all records fit, no summary is needed. If some records do not fit, the length that a
+        // summary needs determines how many of the latest messages stay.
         if !budget.holds(&self.entries) {
             self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());

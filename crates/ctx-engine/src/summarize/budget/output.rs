@@ -25,21 +25,20 @@ pub(super) struct Output<'p> {
     pub(super) writer: &'p Writer,
     /// The budget for the whole output, in tokens.
     pub(super) budget: u64,
-    /// Whether all messages stay and only their tool results are shortened. If so, a summary of the
-    /// text cut from them is put before the first message, provided that there is space.
+    /// Whether all messages stay and only their tool results are shortened. A summary of the text
+    /// cut from the results is then put before the first message, provided that there is space.
     pub(super) cut_only: bool,
     /// The number of tokens in the records that stay.
     pub(super) used: u64,
     /// The records that stay in shortened form.
     pub(super) cuts: Vec<Cut>,
-    /// The names of calls. They are needed for the handles of the results.
+    /// The names of calls, for the handles of their results.
     pub(super) calls: CallNames,
 }
 
 impl<'p> Output<'p> {
-    /// Removes a message of which only the size is given. Returns false, and does nothing, if this
-    /// would be the first removed record, because the record itself is then needed to position the
-    /// summary.
+    /// Removes a message, given only its size. Returns false, and does nothing, if no record has
+    /// been removed yet, because the first removed record itself is needed to position the summary.
     pub(super) fn leave(&mut self, size: MessageSize) -> bool {
         let has_place = self.assembly.place.is_some();
         if has_place {
@@ -197,7 +196,7 @@ struct SummaryBudget<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
-    /// A summary from another output for the same session, to be reused.
+    /// A summary to reuse, from another output for the same session.
     given: Option<&'p ReusedSummary>,
 }
 

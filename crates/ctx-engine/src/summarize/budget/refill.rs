@@ -1,6 +1,6 @@
 //! Makes shortened records longer again, latest first, with the tokens that the summary leaves in
-//! the budget. This is the last step, because the length of a summary is known only once it has
-//! been written.
+//! the budget. Refilling is the last step, because the length of a summary is known only once it
+//! has been written.
 
 use ctx_format::Record;
 
@@ -106,8 +106,7 @@ impl Cut {
     }
 }
 
-/// Returns the highest limit at which the results have at most `more` tokens more than with
-/// `limit`.
+/// Returns the highest limit that makes the results at most `more` tokens longer than `limit` does.
 fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
     let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
     let most = under(limit) + more;
