@@ -8,9 +8,10 @@ use ctx_format::{Dialect, Record, counted};
 
 use crate::Notes;
 
-/// For each model family, the first version that binds its reasoning. After a change, Claude
-/// rejects the block (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops
-/// the block (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
+/// For each model family, the first version that binds reasoning to the messages before it. After a
+/// change, Claude rejects the block
+/// (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops the block
+/// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
 const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
     ("fable-", [5, 1]),
     ("mythos-", [5, 1]),

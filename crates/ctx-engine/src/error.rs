@@ -187,7 +187,7 @@ pub enum ExamError {
     /// The file has no questions.
     #[error("no questions")]
     Empty,
-    /// A question has no evidence, or one of its groups of evidence is empty.
+    /// A question has no evidence, or it has an empty group of evidence.
     #[error("question {0}: no evidence, or an empty group of evidence")]
     NoEvidence(String),
     /// A quote contains no words, so it would match any text.

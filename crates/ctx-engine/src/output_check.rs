@@ -40,8 +40,8 @@ impl OutputCheck {
         self.output.push(line, outline);
     }
 
-    /// Adds the summary to the output, and returns the role that it must have there: `wanted`, if
-    /// that role is allowed.
+    /// Adds the summary to the output, and returns the role that it must have there, which is
+    /// `wanted` if that role is allowed.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {

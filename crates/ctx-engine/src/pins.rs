@@ -1,4 +1,4 @@
-//! Selectors for records: `role:NAME`, `line:N`, `line:N-M` and `re:REGEX`.
+//! Selectors for records, written as `role:NAME`, `line:N`, `line:N-M` or `re:REGEX`.
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -32,8 +32,7 @@ pub struct Session {
     bad: BadLines,
     /// Whether an exchange in another dialect is an error. True if the user did not name a dialect.
     pub(crate) refuses_strangers: bool,
-    /// If the session was made from another session, the line in that session from which each
-    /// record comes.
+    /// For a session made from another session, each record's line in the original.
     pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
 }

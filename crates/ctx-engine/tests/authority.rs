@@ -1,5 +1,5 @@
-//! Tests that only the user speaks with the user's voice. Text that a tool printed, or that a model
-//! was made to repeat, never becomes the user's, however often the session is compacted.
+//! Tests that only the user speaks with the user's voice. Text that a tool printed or that a model
+//! was made to repeat is never attributed to the user, however often the session is compacted.
 //!
 //! The test plants 30 texts in six places of a session, and compacts it with two methods at three
 //! sizes, three times in a row.
@@ -21,9 +21,9 @@ use texts::TEXTS;
 enum Place {
     /// A tool printed the text.
     Result,
-    /// A tool with the name that marks our summaries printed the text.
+    /// A tool whose name marks our summaries printed the text.
     NamedTool,
-    /// The model says the text, after the header of a summary.
+    /// The model says the text after the header of a summary.
     ModelsSummary,
     /// A tool printed a whole summary that contains the text.
     QuotedSummary,
@@ -77,7 +77,7 @@ fn result(id: usize, text: &str) -> Value {
     json!({"role": "tool", "tool_call_id": format!("c{id}"), "content": text})
 }
 
-/// Returns the records that bring a text into a session.
+/// Returns the records through which a text gets into a session.
 fn bring(place: Place, at: usize, id: usize) -> Vec<Value> {
     let text = planted(at);
     let bash = |text: &str| {
@@ -185,7 +185,7 @@ fn compacted(plan: &Options, session: &str) -> String {
     text
 }
 
-/// Returns the text of our summary, which is in a message of the user.
+/// Returns the text of our summary, which is in a user message.
 fn summary(session: &str) -> String {
     let records = session.lines().map(|line| {
         let record: Value = serde_json::from_str(line).expect("a record");

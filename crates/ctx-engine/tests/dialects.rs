@@ -11,8 +11,8 @@ use ctx_format::{Dialect, Options, Record, ToolResult};
 use ctx_tokens::Encoding;
 use tree::Tree;
 
-/// A session with an abandoned branch, and with a reply of three calls with results between its
-/// lines. The session is legal only if these lines are recognized as one message.
+/// A session with an abandoned branch, and a reply of three calls with results between its lines.
+/// The session is valid only if these lines are recognized as one message.
 const TREE: [&str; 12] = [
     r#"{"type":"header"}"#,
     r#"{"type":"user","id":"1","text":"TEXT"}"#,

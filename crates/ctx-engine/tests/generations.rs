@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(cases())]
 
     /// Even if the format is not named, and some texts are valid in several formats, the output of
-    /// up to three compactions is always legal.
+    /// up to three compactions is always valid.
     #[test]
     fn three_compactions_in_a_row_write_what_the_api_accepts(
         (api, parts) in legal_session(),

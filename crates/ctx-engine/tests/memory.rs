@@ -60,7 +60,7 @@ fn worked(number: usize) -> String {
     }
 }
 
-/// Returns a line of Claude Code.
+/// Returns a Claude Code line.
 fn logged(number: usize) -> String {
     let kind = ["user", "assistant"][number % 2];
     let parent = match number {
@@ -72,7 +72,7 @@ fn logged(number: usize) -> String {
     )
 }
 
-/// A compaction of ten million messages used to take 1.1 GB, or 110 bytes for each.
+/// A compaction of ten million messages used to take 1.1 GB, or 110 bytes per message.
 #[test]
 fn of_a_record_few_bytes_stay_in_memory() {
     let mut policy = preset("default").expect("a preset");
@@ -95,7 +95,7 @@ fn of_a_record_few_bytes_stay_in_memory() {
     of_a_log_no_line_stays_in_memory(&log);
 }
 
-/// A log of 400 MB used to be held in memory completely. The lines here have 8 kB.
+/// A log of 400 MB used to be held entirely in memory. The lines here are 8 kB long.
 fn of_a_log_no_line_stays_in_memory(plan: &Options) {
     let [few, many] = [1 << 12, 1 << 13];
     let [less, more] = [few, many].map(|count| peak(plan, 8_000, (0..count).map(logged)));

@@ -79,7 +79,7 @@ fn the_newest_compaction_of_a_session_decides_whether_it_overflows() {
     }
 }
 
-/// A rate of exactly 5 % is not below 5 %, and a fidelity of 80 % not above it.
+/// A rate of exactly 5 % is not below 5 %, and a fidelity of exactly 80 % is not above 80 %.
 #[test]
 fn limits_are_strict() {
     let at = |of: u64| {
@@ -101,7 +101,7 @@ fn limits_are_strict() {
     assert_eq!((scored(81).met, scored(81).samples), (Some(true), 1));
 }
 
-/// A rollback that began and did not end is not a success.
+/// A rollback that began but did not end is not a success.
 #[test]
 fn rollbacks_that_did_not_end_are_no_success() {
     let pair =
@@ -115,8 +115,8 @@ fn rollbacks_that_did_not_end_are_no_success() {
     assert_eq!(stats.rollback_success, Some(0.75));
 }
 
-/// Requests to models include those for summaries outside of compactions. No request counts twice,
-/// although both records of an operation may have its figures.
+/// Model requests include those for summaries outside of compactions. No request is counted twice,
+/// even if both records of an operation contain its figures.
 #[test]
 fn requests_to_models_are_summed_once() {
     let asked = json!({"model_calls": 2, "model_tokens_in": 900, "model_tokens_out": null, "model_ms": 1500, "fell_back": true});
@@ -130,7 +130,7 @@ fn requests_to_models_are_summed_once() {
     assert_eq!((model.model_tokens_out, model.model_ms, model.fell_back), (0, 3000, 2));
 }
 
-/// Events are left out if they are before the start time, even by a microsecond.
+/// Events before the start time are left out, even if they precede it by only a microsecond.
 #[test]
 fn what_was_before_is_left_out() {
     let events = [compacted(1, "a", "compacted", 9, 5), compacted(2, "b", "compacted", 7, 3)];

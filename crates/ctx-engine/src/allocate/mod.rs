@@ -191,7 +191,7 @@ impl Entries {
         results.iter().map(|tokens| u64::from(*tokens))
     }
 
-    /// Returns the total token count of all records of a kind.
+    /// Returns the total token count for one kind of record.
     pub(crate) fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()

@@ -15,8 +15,7 @@ impl FromIterator<Entry> for Entries {
     }
 }
 
-/// Decides after replacing the arbitrary exchange numbers of the entries with the number of the
-/// first record of each exchange.
+/// Numbers each exchange by its first record, and then decides.
 fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
     super::decide(&numbered(entries), budget)
 }

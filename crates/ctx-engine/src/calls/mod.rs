@@ -1,5 +1,5 @@
 //! Finds the call that a result answers, and gives calls short names such as `Read
-//! src/importer.py`. Handles contain these names to show which result was replaced. A result
+//! src/importer.py`. Handles contain the names of calls to show which result was replaced. A result
 //! usually follows its call closely, so only the latest calls are remembered.
 
 #[cfg(test)]

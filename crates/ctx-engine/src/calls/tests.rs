@@ -78,7 +78,8 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// For any call, the handle is short, on one line, can be parsed again and has no secret.
+    /// For any call, the handle is short, fits on one line, can be parsed again, and contains no
+    /// secret.
     #[test]
     fn any_call_has_a_short_name(tool in value(), text in value(), key in "command|path|url|x", free: bool) {
         let arguments = if free {

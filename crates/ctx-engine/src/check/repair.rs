@@ -16,7 +16,7 @@ pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
     planner: Option<Planner>,
     records: Vec<Vec<u8>>,
-    /// The line number of each element of `records`.
+    /// The line number of each element in `records`.
     lines: Vec<u64>,
 }
 

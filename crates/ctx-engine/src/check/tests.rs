@@ -64,7 +64,7 @@ fn open_calls_at_the_end_are_problems_only_when_strict() {
     assert_eq!((report.problems(), report.open), (1, 0));
 }
 
-/// More bad lines than allowed are a problem, and in strict mode an incomplete last line, too.
+/// More bad lines than allowed are a problem. In strict mode, so is an incomplete last line.
 #[test]
 fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     let input = lines(&[USER, "broken", "[1]"]) + "{\"role\":\"us";
@@ -88,7 +88,7 @@ fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     assert_eq!(warnings(&report).len(), 1);
 }
 
-/// Returns the first finding of each rule in a session of `dialect`.
+/// Returns the first finding for each rule in a session in `dialect`.
 fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static str)> {
     let options = Options { dialect: dialect.and_then(by_name), ..Options::default() };
     let reader = Box::new(std::io::Cursor::new(lines(records).into_bytes()));
@@ -103,7 +103,7 @@ fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static 
     rules(&pass.finish(&session))
 }
 
-/// Roles, records and parts of unknown kinds are reported with their lines.
+/// Unknown kinds of roles, records and parts are reported with their lines.
 #[test]
 fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     let none: [(Option<u64>, &str); 0] = [];
@@ -129,7 +129,7 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     assert_eq!(found(&[line, &other], None), [(Some(2), "unknown-role")]);
 }
 
-/// A file without a message is not a session, whatever else it has.
+/// A file without a message is not a session, whatever else it contains.
 #[test]
 fn without_a_message_there_is_no_session() {
     let no_message = |line| vec![(line, "no-message")];
@@ -142,7 +142,7 @@ fn without_a_message_there_is_no_session() {
     assert_eq!(found(&["[", "{", "\"what\":1}", "]"], None), no_message(None));
 }
 
-/// An allowed finding is not a problem, but is counted.
+/// An allowed finding is counted but is not a problem.
 #[test]
 fn what_is_allowed_is_no_problem() {
     let plan = Plan {
@@ -248,7 +248,7 @@ fn what_cannot_be_repaired_is_refused() {
     assert!(matches!(blank, ErrorKind::NoMessage { batch: false }));
 }
 
-/// The findings about a repaired copy name the lines of the input.
+/// The findings about a repaired copy name the lines in the input.
 #[test]
 fn what_is_left_in_a_copy_is_what_a_check_of_it_finds() {
     let copy = repair(&[USER, CALL, USER, "broken", USER], false).expect("repaired");

@@ -173,7 +173,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Continues the compaction with the session after tool results were offloaded from it.
+    /// Continues the compaction after tool results were offloaded from the session.
     pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<()> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {

@@ -25,9 +25,9 @@ pub struct Content {
     pub is_document: bool,
     /// The time at which the file was last changed, if it is known.
     pub last_change: Option<Time>,
-    /// If the session was lowered from a log, the line in the log from which each record comes.
+    /// For a session lowered from a log, each record's line in the log.
     pub(super) lines: Option<Arc<[u64]>>,
-    /// If the session was lowered from a log, the first message in the log that is not understood.
+    /// For a session lowered from a log, the first message in the log that is not understood.
     pub(super) unread: FirstUnread,
     /// Receives progress updates while the session is read.
     pub(super) watch: Watch,
@@ -167,7 +167,7 @@ impl Content {
         session.each(handle)
     }
 
-    /// Returns this document with its messages replaced by the records of `new`.
+    /// Returns this document with its messages replaced with the records in `new`.
     pub(super) fn document_with(&self, new: &Self) -> Result<Self> {
         let frame = Frame::of_document(self.bytes()?);
         let lines = new.bytes()?;
@@ -242,7 +242,7 @@ fn session(
     Session::open_twice(first, Some(reader()?), &options, invalid)
 }
 
-/// The size of the write buffer of a temporary file, in bytes.
+/// The size of the write buffer for a temporary file, in bytes.
 const BUFFER: usize = 256 << 10;
 
 /// Creates an unnamed temporary file with the bytes that `write` writes.

@@ -2,7 +2,7 @@
 //!
 //! A survey first reads the session and gathers the facts on which all decisions are based. Each
 //! attempt then reads the session again and applies its own decisions. If the result of an attempt
-//! is not small enough, the next attempt shortens more.
+//! is not small enough, the next attempt cuts more.
 
 mod attempts;
 mod batch;
@@ -60,8 +60,8 @@ pub trait Originals {
     /// Returns a record with its offloaded results restored, or `None` if the record has none.
     fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>>;
 
-    /// Returns the reasons why files could not be read, keyed by the line of the result and the
-    /// path of the file.
+    /// Returns the reasons why files could not be read, keyed by the result's line and the file's
+    /// path.
     fn unreadable(&self) -> BTreeMap<(u64, String), String>;
 }
 

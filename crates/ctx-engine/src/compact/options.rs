@@ -176,9 +176,9 @@ impl Limits {
 /// the tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Converts `limit`, which is in the API's tokens, to a number of our tokens that is certain not to
-/// exceed it. Compaction shrinks only messages, so it cannot meet a limit that the system prompt
-/// and the tools exceed on their own. If the limit is that low but not strict, messages get
+/// Converts `limit` from the API's tokens to a number of our tokens that is certain not to exceed
+/// it. Compaction shrinks only messages, so it cannot meet a limit that the system prompt and the
+/// tools exceed on their own. If the limit is that low but not strict, messages get
 /// [`LEAST_MESSAGES`] tokens.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
@@ -197,9 +197,9 @@ fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Note
     if is_strict { sure } else { least }
 }
 
-/// Converts `limit`, which is in the API's tokens, to the most likely number of our tokens, minus a
-/// small margin. Without the margin, the result could fill the budget, and the next message would
-/// exceed it.
+/// Converts `limit` from the API's tokens to the most likely number of our tokens, minus a small
+/// margin. Without the margin, the result could fill the budget, and the next message would exceed
+/// it.
 fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);

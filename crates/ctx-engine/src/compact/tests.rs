@@ -1,4 +1,4 @@
-//! Sessions and options for the tests of this module, and tests of whole compactions.
+//! Sessions and options for the tests in this module, and tests of whole compactions.
 
 use std::io::{Read, Write};
 use std::ops::{Deref, DerefMut};
@@ -268,7 +268,8 @@ fn a_flush_takes_all_of_the_session() {
     let text: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
     let text = text.concat();
     assert!(text.contains("file_1") && text.contains("file_4") && !text.contains("Answer in one"));
-    // The survey passes messages on once the session is due, even if that is at the last message.
+    // The survey passes messages on once the session is due, even if it becomes due with the last
+    // message.
     for trigger in [0, 7, 15] {
         assert_eq!(flushed(Some(trigger)), all);
     }
@@ -284,7 +285,7 @@ fn attempts_end_at_the_target_whatever_the_policy_keeps() {
     let (report, built, _) = compact(&plan, &session);
     assert_eq!(report.outcome, Outcome::Compacted);
     assert!(built.is_some() && report.tokens_after <= 700);
-    // The available space is used.
+    // The result uses most of the available space.
     assert!(report.tokens_after > 420, "{}", report.tokens_after);
     let tried: Vec<&str> = report.attempts.iter().map(|attempt| attempt.what).collect();
     assert_eq!(tried, ["policy", "budget"]);

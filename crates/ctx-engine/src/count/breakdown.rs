@@ -149,7 +149,7 @@ impl Breakdown {
         rows
     }
 
-    /// Returns the sum of the sizes of all rows.
+    /// Returns the total size of all rows.
     pub fn total(self, counts: &Counts) -> u64 {
         if self.is_of_bytes() { counts.bytes } else { counts.tally.tokens.total() }
     }

@@ -15,7 +15,7 @@ pub struct Volume {
     pub bytes: u64,
 }
 
-/// A file's bytes by label: `sent`, or the reason why the bytes are not sent.
+/// A file's bytes, labelled `sent` or with the reason why they are not sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
@@ -85,7 +85,7 @@ impl Reach {
     }
 }
 
-/// Returns the label of a record, or of a message in a list, that is outside the context.
+/// Returns the label for a record, or for a message in a list, that is outside the context.
 fn of_outside(why: Outside, object: &Object<'_>) -> Cow<'static, str> {
     match why {
         Outside::NeverSent => {

@@ -60,7 +60,8 @@ fn messages_records_and_bytes_are_counted() {
     assert_eq!((counts.records, counts.tally.messages), (3, 2));
     assert_eq!(counts.bytes, input.len() as u64);
     assert_eq!(counts.tally.conversations, 1);
-    // 3 tokens for the reply, 4 as the overhead of each message, and texts of 13 and 4 characters.
+    // There are 3 tokens for the reply, 4 for the overhead of each message, and texts of 13 and 4
+    // characters.
     assert_eq!(counts.tally.tokens.total(), 3 + 4 + 4 + 4 + 1);
     let [bad] = &warnings(&counts)[..] else {
         panic!("one warning");

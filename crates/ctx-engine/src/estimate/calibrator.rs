@@ -9,13 +9,13 @@
 //!
 //! Here, `extra` counts the tokens that the agent adds to each request without recording them.
 //! `factor` and `extra` are medians over the latest replies, so they are not affected by a single
-//! unusual reply. The width of an estimate's range follows from the errors of the formula for the
-//! latest replies. Each reply is compared with its estimate before the calibrator learns from the
-//! reply.
+//! unusual reply. The width of an estimate's range follows from the formula's errors for the latest
+//! replies. Each reply is compared with its estimate before the calibrator learns from the reply.
 //!
 //! If a tool has pruned the session, the file no longer contains what was sent, so the factor
 //! cannot be learned from it. The tool may also have corrected the recorded size of the last
-//! request ([`Calibrator::without`]). A drop in the recorded size reveals such a correction.
+//! request ([`Calibrator::without`]). A drop in the recorded size reveals that a tool has corrected
+//! it.
 
 #[cfg(test)]
 mod tests;
@@ -28,15 +28,15 @@ use serde::Serialize;
 /// An estimate of how many tokens the API counts for a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Estimate {
-    /// The lower bound of the number of tokens.
+    /// The lower bound on the number of tokens.
     pub low: u64,
     /// The likely number of tokens.
     pub tokens: u64,
-    /// The upper bound of the number of tokens.
+    /// The upper bound on the number of tokens.
     pub high: u64,
 }
 
-/// The figures that the calibrator compares for a request.
+/// What the calibrator compares for each request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The number of tokens in the request's messages, as we count them.
@@ -163,7 +163,7 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// Records a compaction, which means that the next request will not extend the last one.
+    /// Records a compaction: the next request will not extend the last one.
     pub fn compacted(&mut self) {
         self.last = None;
     }

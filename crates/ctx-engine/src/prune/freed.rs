@@ -69,8 +69,7 @@ impl Sums {
         self.0.is_empty()
     }
 
-    /// Returns the sum for each rule that changes something, in the order in which [`Rule`] lists
-    /// them.
+    /// Returns the sum for each rule that changes something, in the order of [`Rule`]'s variants.
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
         self.0.iter().map(|(rule, sum)| (*rule, *sum))
     }

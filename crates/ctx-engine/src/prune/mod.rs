@@ -155,9 +155,9 @@ impl Options {
 pub struct Trim {
     /// The length, in characters, up to which a text is not changed.
     pub max_chars: usize,
-    /// How much of the beginning of a text to keep, as a share of `max_chars`.
+    /// How much to keep from the beginning of a text, as a share of `max_chars`.
     pub head_share: Share,
-    /// How much of the end of a text to keep, as a share of `max_chars`.
+    /// How much to keep from the end of a text, as a share of `max_chars`.
     pub tail_share: Share,
     /// The maximum number of lines to keep between head and tail because they look like errors.
     pub rescue_lines: usize,
@@ -221,7 +221,7 @@ pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool
     Some(age.is_ok_and(|age| age > cache.ttl))
 }
 
-/// Finds the time of the last model call in the records of a session.
+/// Finds the time of the last model call in a session's records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastCall {
     reply: Option<Time>,

@@ -256,8 +256,8 @@ impl<'p> Pruner<'p> {
     }
 }
 
-/// The maximum length of an error message. A trimmed text is always longer, so trimming does not
-/// turn a long text into an error message.
+/// The maximum length of an error message. A trimmed text is always longer than that, so trimming
+/// cannot turn a long text into an error message.
 fn longest_error(options: &Options) -> u64 {
     const MAX_BYTES: usize = 1_000;
     let trim = options.trim.as_ref();

@@ -195,7 +195,8 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 fn without_base64(text: &str) -> Cow<'_, str> {
-    // Every match of `BASE64` contains a long run of base64 characters, but most texts do not.
+    // Every match of `BASE64` contains a long run of base64 characters, but most texts contain no
+    // such run.
     if !has_base64_run(text.as_bytes()) {
         return Cow::Borrowed(text);
     }

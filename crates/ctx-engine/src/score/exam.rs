@@ -23,7 +23,7 @@ pub struct Question {
     /// The text of the question.
     #[serde(skip_serializing)]
     pub question: String,
-    /// Groups of quotes. The question can be answered if one quote from each group is present.
+    /// Groups of quotes; the question can be answered if one quote from each group is present.
     #[serde(skip_serializing)]
     evidence: Vec<Vec<String>>,
 }
@@ -93,7 +93,8 @@ pub struct Recall<'e> {
     pub answerable: u64,
     /// How many of the answerable questions the new session can still answer.
     pub kept: u64,
-    /// The evidence recall: `kept` divided by `answerable`, or `None` if no question is answerable.
+    /// The evidence recall, that is, `kept` divided by `answerable`, or `None` if no question is
+    /// answerable.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
@@ -239,7 +240,7 @@ mod tests {
         Message::new(role, vec![Part::Text(text.into())])
     }
 
-    /// Returns the marks: `+` for kept, `-` for lost, and `?` for never there.
+    /// Returns a mark per question, namely `+` for kept, `-` for lost, and `?` for never there.
     fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
         let mut exam = Exam::parse(QUESTIONS).expect("questions");
         for message in after {

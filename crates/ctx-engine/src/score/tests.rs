@@ -85,7 +85,7 @@ fn an_earlier_summary_is_read_as_one() {
     let summary = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let score = ledger_first(&summary, "");
     let lines: Vec<u64> = score.items.iter().map(|item| item.line).collect();
-    // The items of a summary have no line.
+    // The items in a summary have no line.
     assert_eq!(lines, [0, 0], "{:?}", score.items);
 }
 
@@ -102,13 +102,13 @@ fn a_record_of_an_unknown_format_is_named() {
         let kind = error.kind;
         assert!(matches!(kind, ErrorKind::NoFormat), "{kind}");
     }
-    // Without any object, there is no format to refuse, and nothing is found.
+    // Without any objects, there is no format to refuse, and no items are found.
     let ledger = read_before(&mut session("\nnot JSON\n"), None, None).expect("a ledger");
     assert!(ledger.items().is_empty());
 }
 
-/// Returns the number of needed values and how many the session in `after` has, or the line where
-/// the full session differs.
+/// Returns the number of needed values and how many of them the session in `after` has, or the line
+/// where the full session differs.
 fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> {
     let mut further = Further { later: Some(Later::default()), exam: None };
     read_after(&mut session(after), Some(&mut further)).expect("read");

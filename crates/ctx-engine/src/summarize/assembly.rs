@@ -29,7 +29,7 @@ pub(super) struct Assembly<'p> {
     pub(super) old: OldZone,
 }
 
-/// The bytes of the records that stay, before and after the position of the summary.
+/// The bytes of the records that stay: those before the summary's position, and those after it.
 pub(super) struct Kept {
     spool: Spool,
     /// The folder for the spool's temporary file.
@@ -150,7 +150,7 @@ impl<'p> Assembly<'p> {
         self.kept.push(bytes, self.place.is_some())
     }
 
-    /// Called at the end of the input. Reports bad lines, and checks the whole output.
+    /// At the end of the input, reports bad lines and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
         self.bad.report(notes);
         if let Some(checks) = self.checks {

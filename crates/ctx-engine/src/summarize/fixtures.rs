@@ -103,7 +103,7 @@ pub(super) fn silent_model() -> Model {
     model(ModelSource::Replayed(tape))
 }
 
-/// Creates a model that gives these answers, and its server.
+/// Creates a model that gives these answers, along with its server.
 pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
     let answer = |text: &&str| {
         let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});

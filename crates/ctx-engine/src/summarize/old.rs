@@ -194,7 +194,7 @@ impl OldZone {
         }
     }
 
-    /// Called at the end of the input. Completes the ledger.
+    /// Completes the ledger at the end of the input.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.ledger = reader.finish();

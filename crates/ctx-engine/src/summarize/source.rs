@@ -36,8 +36,8 @@ impl ModelSource {
         }
     }
 
-    /// Returns the context window as reported by the server. With recorded answers, the window is
-    /// the one reported at the time of recording.
+    /// Returns the context window that the server reports. With recorded answers, the window is the
+    /// one reported at the time of recording.
     fn window(&self) -> Result<Option<u64>, LlmError> {
         match self {
             Self::Server(client) => Ok(client.window()),

@@ -93,7 +93,7 @@ impl<'p> ZonePass<'p> {
         self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
     }
 
-    /// Called at the end of the input. Checks the output.
+    /// Checks the output at the end of the input.
     pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>> {
         if self.has_old {
             self.unread.refuse("summarized")?;

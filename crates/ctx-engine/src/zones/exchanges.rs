@@ -38,8 +38,8 @@ impl Exchange {
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// For exchanges that turned out to be part of an earlier exchange, maps their ids, which are
-    /// no longer used, to the id of the earlier exchange.
+    /// Maps the former id of each exchange that was merged into an earlier exchange to the earlier
+    /// exchange's id.
     joined: HashMap<u64, u64>,
     /// The calls without a result. Maps the id of a call to the latest exchange with such a call,
     /// and the number of such calls in it.
@@ -134,7 +134,7 @@ impl Exchanges {
         &self.by_id[&self.resolve(id)]
     }
 
-    /// Records that one more record of the exchange has received its verdict.
+    /// Notes that one more record in the exchange has received its verdict.
     pub(super) fn decided(&mut self, id: u64) {
         let id = self.resolve(id);
         if let Some(exchange) = self.by_id.get_mut(&id) {

@@ -127,7 +127,7 @@ impl Splitter {
         self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
     }
 
-    /// Called at the end of the input. All remaining verdicts become final.
+    /// Makes all remaining verdicts final at the end of the input.
     pub fn finish(&mut self) {
         self.finished = true;
     }

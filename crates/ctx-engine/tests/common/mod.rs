@@ -7,7 +7,7 @@ use ctx_engine::{Notes, PassError};
 use ctx_policy::Policy;
 use ctx_tokens::Encoding;
 
-/// Returns the options of a compaction by this policy, whether the session is due or not.
+/// Returns the options for a compaction with this policy, whether or not the session is due.
 pub(crate) fn options(policy: Policy) -> Options {
     Options { policy, force: true, ..Options::default() }
 }

@@ -1,4 +1,4 @@
-//! Tests with sessions of Claude Code.
+//! Tests with Claude Code sessions.
 
 use std::fmt::Write;
 
@@ -111,7 +111,7 @@ impl Log {
         }
     }
 
-    /// Adds a reply that calls tools, and the results, each as a child of its own call.
+    /// Adds a reply that calls tools, and adds each result as a child of its own call.
     fn tools(&mut self, parent: Option<&str>, count: usize) {
         let number = self.lines;
         let mut calls: Vec<String> = Vec::new();

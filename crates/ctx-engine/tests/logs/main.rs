@@ -1,6 +1,6 @@
-//! Tests how lines leave an agent's own file. Whatever the tree in the file looks like, the agent
-//! reads the same context, and the remaining lines keep their bytes except for references to
-//! removed lines.
+//! Tests the removal of lines from an agent's own file. Whatever the tree in the file looks like,
+//! the agent reads the same context, and the remaining lines keep their bytes except for references
+//! to removed lines.
 
 mod claude_code;
 mod pi;
@@ -57,7 +57,7 @@ fn pruned(log: &str, dialect: &'static dyn Dialect, drop: &[Rule]) -> Result<Str
     Ok(String::from_utf8(written).expect("text"))
 }
 
-/// Returns what the agent would send: the texts of each message, in the order of the context.
+/// Returns what the agent would send: the texts of each message, in context order.
 fn context(log: &str, dialect: &'static dyn Dialect) -> Vec<(u64, Vec<String>)> {
     let mut sent: Vec<(u64, Vec<String>)> = Vec::new();
     let add = |record: &Record<'_>| {
@@ -89,7 +89,7 @@ fn holds(
         Err(error) => return Err(TestCaseError::fail(format!("{error}\n{log}"))),
     };
     prop_assert_eq!(context(&after, dialect), context(log, dialect), "{}", log);
-    // Pruning again may remove further lines that have become unnecessary, but none that are sent.
+    // Pruning again may remove more lines that have become unnecessary, but none that are sent.
     if let Ok(again) = pruned(&after, dialect, drop) {
         prop_assert_eq!(context(&again, dialect), context(log, dialect), "{}", after);
     }

@@ -1,4 +1,4 @@
-//! Tests with sessions of pi.
+//! Tests with pi sessions.
 
 use std::fmt::Write;
 
@@ -11,7 +11,8 @@ use super::{OF_LINES, holds, pruned};
 const HEADER: &str =
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
 
-/// Returns a log of these steps: the kind of each, and whether it goes back to an earlier entry.
+/// Returns a log made of these steps, each given as its kind and whether it goes back to an earlier
+/// entry.
 fn log(steps: &[(usize, usize)]) -> String {
     let mut text = HEADER.to_owned();
     for (number, (step, back)) in steps.iter().enumerate() {

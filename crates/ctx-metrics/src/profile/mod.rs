@@ -36,7 +36,7 @@ pub struct Profile {
     pub context: TokensByKind,
     /// For each tool, the tokens in its calls and their results, largest first.
     pub tools: Vec<(String, Share)>,
-    /// The size of the context after each record, thinned out to the resolution of the chart.
+    /// The size of the context after each record, thinned out to the chart's resolution.
     pub points: Vec<Point>,
     /// The reductions of the context, in chronological order.
     pub marks: Vec<Mark>,

@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// An empty file shows nothing, and a file that is not a session is refused.
+/// An empty file has an empty profile, and a file that is not a session is refused.
 #[test]
 fn of_nothing_there_is_nothing() {
     let nothing = alone("");
@@ -178,8 +178,8 @@ fn user(words: &str) -> String {
     format!("\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{words}\"}}")
 }
 
-/// A log records its own compactions. The context falls at each, the curve keeps what was before,
-/// and the items that the summary lost are listed.
+/// A log records its own compactions. At each compaction, the context shrinks, the curve keeps its
+/// earlier points, and the items that the summary lost are listed.
 #[test]
 fn a_log_tells_of_its_own_compaction() {
     let ask = "Never write to the table accounts_2031, please. ".repeat(8);

@@ -110,8 +110,8 @@ impl LogRecords {
     }
 
     /// Returns the new text of a log record, and whether the text has changed. `before` contains
-    /// the records to which it was lowered, and `after` contains those that remain after the
-    /// compaction. Returns `None` if nothing is left of the log record.
+    /// the records to which the log record was lowered, and `after` contains those that remain
+    /// after the compaction. Returns `None` if nothing is left of the log record.
     pub(super) fn text_of(
         &self,
         (log, lowered): (&Content, &Content),

@@ -1,11 +1,11 @@
 //! Compacts a session whose lines depend on each other: an agent's own log, or the items in a
 //! reply.
 //!
-//! The log's context is *lowered*, that is, converted to a plain session in which each message
-//! names the log records that it comes from. The plain session is compacted like any other session.
-//! The messages that stay in the plain session determine which log records stay. The summary
-//! replaces all other log records. If the agent's format has a compaction record, lines are
-//! appended to the log; otherwise, the log is rewritten.
+//! The log's context is *lowered*: it is converted to a plain session whose messages name the log
+//! records that they come from. The plain session is compacted like any other session. The messages
+//! that stay in the plain session determine which log records stay. The summary replaces all other
+//! log records. If the agent's format has a compaction record, lines are appended to the log;
+//! otherwise, the log is rewritten.
 
 mod kept;
 
@@ -247,7 +247,7 @@ fn seed(records: u64, last: &str, summary: &str) -> Vec<u8> {
     digest(&SHA256, format!("{records}\n{last}\n{summary}").as_bytes()).as_ref().to_vec()
 }
 
-/// The role of a message and the hash of one of its parts, for comparing contexts.
+/// A message's role and the hash of one of its parts, for comparing contexts.
 type PartHash = (Role, u64);
 
 /// Returns an error unless the context in `read` is the same as in `expected`.
@@ -298,7 +298,7 @@ fn hash(part: &Part<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The name of the member that lists the log records from which a lowered record comes.
+/// In a lowered record, the name of the member that lists its log records.
 const MARK: &str = "_source";
 
 /// Lowered records, grouped by the log record that they come from.

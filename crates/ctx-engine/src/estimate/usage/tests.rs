@@ -1,4 +1,4 @@
-//! Tests which requests are found in a session, and our counts of them.
+//! Tests which requests are found in a session, and how they are counted.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ fn requests(lines: &[String]) -> Vec<(u64, u64, u64)> {
     replies.map(|reply| (reply.line, reply.counted, reply.prompt)).collect()
 }
 
-/// Returns a line of Claude Code whose text has this many tokens.
+/// Returns a Claude Code line whose text has this many tokens.
 fn claude(id: &str, parent: &str, kind: &str, tokens: usize, beside: &str) -> String {
     let text = "text".repeat(tokens);
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -225,8 +225,8 @@ fn result(id: &str, parent: &str, text: &str) -> String {
     )
 }
 
-/// Returns turns whose results had 1,000 tokens, each replaced by `left`, then three unchanged
-/// turns of 500 tokens, after a reply whose prompt is `prompt`.
+/// Returns turns whose results of 1,000 tokens were replaced with `left`, followed by three
+/// unchanged turns of 500 tokens. The prompt of the first unchanged turn has `prompt` tokens.
 fn pruned(left: &str, prompt: u64) -> Vec<String> {
     let mut lines = vec![user("u", "", 10)];
     let mut parent = "u".to_owned();
@@ -245,8 +245,8 @@ fn pruned(left: &str, prompt: u64) -> Vec<String> {
     lines
 }
 
-/// Pruning corrects only the usage of the last reply, and the file no longer has what the other
-/// replies were sent. Neither of these facts may affect the factor.
+/// Pruning corrects only the usage of the last reply, and the file no longer contains what was sent
+/// for the other replies. Neither fact may affect the factor.
 #[test]
 fn what_was_pruned_since_tells_nothing() {
     for left in [r"[Old]\n⟦ctx:d5bbfc802054 4000 bytes 1000 tokens⟧", "Tool result is at: /x/y"]

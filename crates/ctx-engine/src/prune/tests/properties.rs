@@ -1,5 +1,6 @@
-//! Tests properties of every session: all numbers are correct, the changed messages match the
-//! changed records, and pruning twice equals pruning once. [`pruned`] checks the first two.
+//! Tests properties that hold for every session: all numbers are correct, the changed messages
+//! match the changed records, and pruning twice equals pruning once. [`pruned`] checks the first
+//! two.
 
 use std::ops::Range;
 
@@ -154,7 +155,7 @@ fn by_name(name: &str) -> &'static dyn Dialect {
 
 fn once_is_enough(name: &str, policy: &Options, messages: &[Value]) -> Result<(), TestCaseError> {
     let (left, freed) = pruned(by_name(name), policy, &lines(messages), &[]);
-    // Each string in the arguments gets shorter, but the arguments as JSON may not.
+    // Each string in the arguments gets shorter, but the JSON as a whole may not.
     let mut texts = freed.iter().filter(|freed| freed.rule != Rule::Arguments);
     prop_assert!(texts.all(|freed| freed.after < freed.before), "{freed:?}");
     let left: Vec<String> = left.into_iter().flatten().collect();

@@ -100,8 +100,8 @@ pub(super) fn pruned(
     (left, changes)
 }
 
-/// Checks that an unchanged message has the same tokens whether all messages were counted or only
-/// those that may change.
+/// Checks that an unchanged message has the same token count, whether all messages were counted or
+/// only those that may change.
 fn counts_as_it_came(dialect: &dyn Dialect, verdicts: &[&Verdicts<'_>], index: usize, line: &str) {
     let object = Object::parse(line).expect("an object");
     let Some(message) = dialect.message(&object) else { return };
@@ -158,8 +158,8 @@ fn without_places(mut message: Message<'_>) -> Message<'_> {
     message
 }
 
-/// Returns the content of each remaining line. Checks that pruning twice gives the same as pruning
-/// once.
+/// Returns the content of each remaining line. Checks that pruning twice gives the same result as
+/// pruning once.
 fn prune(options: &Options, session: &Session) -> Vec<String> {
     let (left, _) = prune_with(chat(), options, &session.0, &[]);
     let left: Vec<String> = left.into_iter().flatten().collect();
@@ -233,7 +233,7 @@ fn the_last_assistant_messages_protect_what_is_behind_them() {
     assert_eq!(cleared(1), [true, true, false]);
     assert_eq!(cleared(2), [true, false, false]);
     assert_eq!(cleared(3), [false, false, false]);
-    // If there are fewer replies than are protected, all are.
+    // If there are fewer replies than should be protected, all of them are protected.
     assert_eq!(cleared(4), [false, false, false]);
 }
 

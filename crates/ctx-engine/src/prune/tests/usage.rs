@@ -8,8 +8,8 @@ fn trims() -> Plan {
     plan(Options { trim: Some(trim), protect_last: 1, ..Options::default() })
 }
 
-/// Returns lines of Claude Code, each the child of the previous one, from their type, other
-/// members, and message.
+/// Returns Claude Code lines with these types, other members and messages. Each line is the child
+/// of the previous one.
 fn claude(lines: &[(&str, &str, String)]) -> Vec<String> {
     let of = |(at, (kind, beside, message)): (usize, &(&str, &str, String))| {
         let parent = at.checked_sub(1).map(|parent| format!("\"u{parent}\""));

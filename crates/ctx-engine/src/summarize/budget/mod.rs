@@ -197,8 +197,9 @@ impl<'p> BudgetPass<'p> {
         if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
     }
 
-    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens. If
-    /// so, stores both values in the request. Must be called after all records have been pushed.
+    /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens.
+    /// Stores both values in the request if the records fit. Must be called after all records have
+    /// been pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
         decide(&self.entries, &Self::budget_of(tokens))?;
