@@ -34,7 +34,7 @@ impl Announced {
 
 impl<W: Write> Outlet<W> {
     /// Creates an outlet that writes to `output`, with temporary files in the folder `temp`.
-    /// `announced` holds what the tags that have been read so far announce.
+    /// `announced` holds the announcements in the tags read so far.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }

@@ -191,7 +191,7 @@ impl<'e> Choice<'e> {
             self.musts().map(|at| self.cost(at, verdict)).sum()
         };
         // If space is tight, results are shortened until half of the space is left for the summary,
-        // because it has to cover all other records.
+        // because the summary has to cover all other records.
         if needed(2 * whole, false) <= room / 2 {
             return Ok((whole, false));
         }

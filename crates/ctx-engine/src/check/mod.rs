@@ -36,7 +36,7 @@ pub struct Plan {
     pub batch: bool,
     /// The number of threads that check the conversations in a batch.
     pub threads: usize,
-    /// Counts tokens and the bytes of tool results, if any check needs these counts.
+    /// Counts tokens and the bytes in tool results, if any check needs these counts.
     pub counter: Option<MessageCounter>,
     /// Whether to take the size of an agent's session from the usage recorded in it.
     pub calibrate: bool,

@@ -54,7 +54,7 @@ impl Report {
         self.findings.iter().filter(|finding| finding.fault == fault).count()
     }
 
-    /// Returns true if the check has found a violation of the rule, even if it is allowed.
+    /// Returns true if the check has found a violation of the rule, even an allowed one.
     pub(super) fn has(&self, rule: &str) -> bool {
         let is_it = |finding: &Finding| finding.rule == rule;
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)

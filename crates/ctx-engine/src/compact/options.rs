@@ -171,9 +171,9 @@ impl Limits {
     }
 }
 
-/// The minimum number of tokens for messages, because a session cannot continue with less. Messages
-/// may take this many tokens (or the whole limit, if that is lower) even if the system prompt and
-/// the tools leave less room.
+/// The minimum number of tokens for messages, because a session cannot continue with fewer.
+/// Messages may take this many tokens (or the whole limit, if that is lower) even if the system
+/// prompt and the tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
 /// Converts `limit` from the API's tokens to a number of our tokens that is certain not to exceed
@@ -307,8 +307,8 @@ impl<'a> Plan<'a> {
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// Returns the writer for a summary within a budget. Unless a flag sets the length of the
-    /// summary, it gets all tokens that are left in the budget.
+    /// Returns the writer for a summary within a budget. Unless a flag sets its length, the summary
+    /// gets all tokens that are left in the budget.
     pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer> {
         let length = self.options.summary_tokens;
         let mut writer = self.by_model(length, notes)?;

@@ -1,6 +1,6 @@
 //! Divides the token budget for the whole context between the latest messages and a summary of the
-//! others. The session is read only once. The facts about the session's records determine the
-//! budget and how many of the latest messages fit.
+//! other messages. The session is read only once. The facts about the session's records determine
+//! the budget and how many of the latest messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use ctx_format::Zone;

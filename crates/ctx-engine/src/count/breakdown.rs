@@ -1,5 +1,5 @@
-//! Breaks counts down: by the share of the context window that each kind of content takes, and in
-//! tables by role, kind, tool or reach.
+//! Breakdowns of counts: how much of the context window each kind of content takes, and tables by
+//! role, kind, tool or reach.
 
 use ctx_format::Role;
 use serde::Serialize;

@@ -88,7 +88,8 @@ const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
 /// The largest plausible number of tokens that an agent sends besides the messages. If a request
-/// seems to have more, the file begins in the middle of a session, and the usual number is assumed.
+/// seems to exceed this number, the file begins in the middle of a session, and the usual number is
+/// assumed.
 const MOST_BESIDE: u64 = 100_000;
 /// The usual number of tokens besides the messages: 20,000 to 45,000 in recorded sessions
 /// (docs/tokens.md).
@@ -235,7 +236,7 @@ impl Calibrator {
         self.model.as_deref()
     }
 
-    /// Returns [`Self::base`] after a compaction that has not been followed by a request yet.
+    /// Returns [`Self::base`] as it is between a compaction and the next request.
     fn base_behind(&self) -> Option<f64> {
         self.base.or(self.has_begun.then_some(USUAL_BESIDE as f64))
     }

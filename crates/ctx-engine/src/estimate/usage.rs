@@ -1,9 +1,9 @@
 //! Compares a session's recorded usage with our count of the same requests.
 //!
 //! A request consists of the records on the path to its reply. The path includes records in the
-//! context and records that compactions have replaced, but not abandoned branches or other agents.
-//! Our count of a request is the sum of the tokens on its path. After a compaction, the sum
-//! restarts with the records that the compaction kept.
+//! context and records that compactions have replaced, but not those on abandoned branches or from
+//! other agents. Our count of a request is the sum of the tokens on its path. After a compaction,
+//! the sum restarts with the records that the compaction kept.
 //!
 //! If a result was pruned or offloaded, the file does not contain the text that was sent. Nothing
 //! is learned from the difference between the replies before and after a pruned or offloaded

@@ -159,7 +159,7 @@ pub struct Trim {
     pub head_share: Share,
     /// How much to keep from the end of a text, as a share of `max_chars`.
     pub tail_share: Share,
-    /// The maximum number of lines to keep between head and tail because they look like errors.
+    /// The maximum number of apparent error lines to keep between head and tail.
     pub rescue_lines: usize,
     /// The text to insert between head and tail, with `{chars}` for the number of missing
     /// characters.
@@ -364,7 +364,7 @@ mod window_tests {
         assert_eq!(kept(&["S", "u", "a", "u", "A", "U"]), [1, 4, 5, 6]);
         assert_eq!(kept(&["u", "a", "U"]), [3]);
         assert_eq!(kept(&["a", "a", "A"]), [1, 2, 3]);
-        // The window keeps the user's second message, so the messages after it may leave.
+        // The window keeps the user's second message, so the messages after it may be dropped.
         assert_eq!(kept(&["u", "U", "a3", "u3", "A"]), [2, 5]);
         assert_eq!(kept(&["S", "u"]), [1]);
         assert_eq!(kept(&["u", "a", "-", "A"]), [1, 2, 3, 4]);

@@ -16,7 +16,7 @@ use super::{Freed, Options, Trim};
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
-/// The maximum number of characters in a trimmed text for numbers and for the note about rescued
+/// In a trimmed text, the maximum number of characters for the numbers and the note about rescued
 /// lines.
 const NOTES_CHARS: usize = 127;
 

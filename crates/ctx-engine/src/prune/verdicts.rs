@@ -1,4 +1,4 @@
-//! Computes what the verdicts on all records of a session free, and applies the verdicts.
+//! Computes how many tokens the verdicts on a session's records free, and applies the verdicts.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! Examines two sessions by means of questions, with quotes as evidence for the answers. Determines
-//! which questions can be answered from the old session, and which of these can still be answered
-//! from the compacted session.
+//! Tests two sessions with questions, using quotes as evidence for the answers. Determines which
+//! questions can be answered from the old session, and which of these can still be answered from
+//! the compacted session.
 
 use std::collections::HashSet;
 use std::mem::take;

@@ -12,7 +12,7 @@ pub struct Batch<'p> {
     plan: &'p Plan,
     writer: &'p Writer,
     dialect: Option<&'static dyn Dialect>,
-    /// What the tags read so far say about zones.
+    /// Keeps track of what the tags say about zones.
     pub zones: ZoneReader,
     kept: Kept,
     bad: BadLines,
@@ -47,7 +47,8 @@ impl<'p> Batch<'p> {
         self.kept.push(new.as_deref().unwrap_or(&untagged), false)
     }
 
-    /// Returns the line with its old messages summarized, or `None` if it has none.
+    /// Returns the line with its old messages summarized, or `None` if the line has no old
+    /// messages.
     fn new_line(
         &self,
         record: &Record<'_>,

@@ -74,8 +74,8 @@ const SHORTEST: u64 = 4_096;
 const GUESS: u64 = 32_000;
 
 impl Window {
-    /// Creates the window from `said`, if the user gave it, or from our entry for the named model.
-    /// The server may have to be asked as well: it can run a model with public weights in a smaller
+    /// Creates the window from `said`, the user's value, or from our entry for the named model. The
+    /// server may have to be asked as well: it can run a model with public weights in a smaller
     /// window, and only the server knows the window of an unlisted model.
     pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
         let model = name.and_then(ctx_tokens::model);

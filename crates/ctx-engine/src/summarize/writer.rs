@@ -25,12 +25,12 @@ pub struct Writer {
     pub completes: bool,
 }
 
-/// The percentage of the tokens left by the system messages that a model's summary should use, if
-/// the whole context has a budget. The other tokens are for the latest messages.
+/// If the whole context has a budget, a model's summary should use this percentage of the tokens
+/// that the system messages leave. The other tokens are for the latest messages.
 const MODEL_SHARE: u64 = 60;
 /// How much to reserve for a model's answer, as a percentage of its maximum length. The percentage
 /// is more than 100 because the model's tokenizer may count differently. Whatever the answer does
-/// not use goes to the latest messages.
+/// not use is left for the latest messages.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// The number of tokens in the fixed text around a summary.

@@ -15,7 +15,7 @@ use crate::{ErrorKind, Notes, Result};
 /// Takes the records of a session and their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
-    /// What the tags read so far say about zones.
+    /// Keeps track of what the tags say about zones.
     pub zones: ZoneReader,
     has_old: bool,
     unread: FirstUnread,

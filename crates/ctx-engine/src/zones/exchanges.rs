@@ -104,7 +104,7 @@ impl Exchanges {
         Some(id)
     }
 
-    /// Returns the exchange that the message may join even if it answers no call, if any.
+    /// Returns the exchange, if any, that the message may join even if it answers no call.
     fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
         self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))

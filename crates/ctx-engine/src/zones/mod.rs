@@ -132,7 +132,7 @@ impl Splitter {
         self.finished = true;
     }
 
-    /// Returns the verdict on the first record that has none yet, if the verdict is final.
+    /// Returns the verdict on the first waiting record, if the verdict is final.
     fn decide(&self, record: &Waiting) -> Option<Verdict> {
         let exchange = record.exchange.map(|id| self.exchanges.get(id.get()));
         let (zone, reason) = match record.reason {

@@ -198,8 +198,8 @@ struct Walk {
     inside: TokensByKind,
 }
 
-/// Returns the tokens in a context without messages. Only the tokens that prime the reply remain,
-/// and they count as assistant text.
+/// Returns the tokens in a context without messages: those that prime the reply and count as
+/// assistant text.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);
@@ -213,7 +213,7 @@ struct Step<'r> {
     /// Whether the record is still in the context at the end of the session.
     is_inside: bool,
     counted: Counted,
-    /// The context before this record, if the context starts over with this record, a summary.
+    /// The context before this record, if this record is a summary that starts the context over.
     before: Option<TokensByKind>,
 }
 

@@ -45,7 +45,7 @@ struct Decision {
     records: LogRecords,
 }
 
-/// The text that stands in place of a summary if no message was summarized.
+/// The text that takes the place of a summary if no message was summarized.
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 

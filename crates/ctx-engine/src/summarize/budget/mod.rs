@@ -57,7 +57,7 @@ pub struct BudgetPass<'p> {
     pub(crate) writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
-    /// What the tags read so far say about zones.
+    /// Keeps track of what the tags say about zones.
     pub zones: ZoneReader,
     records: WaitingRecords,
     entries: Entries,
