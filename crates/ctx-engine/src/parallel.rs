@@ -385,7 +385,7 @@ mod tests {
         item * item
     }
 
-    /// Returns the results up to the first error, and the error.
+    /// Returns the results up to the first error, and that error.
     fn taken(
         number: usize,
         items: &[(u64, usize)],

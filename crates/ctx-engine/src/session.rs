@@ -30,7 +30,7 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether an exchange in another dialect is an error. True if the user did not name a dialect.
+    /// Whether an exchange in another dialect is an error; true if the user did not name a dialect.
     pub(crate) refuses_strangers: bool,
     /// For a session made from another session, each record's line in the original.
     pub(crate) lines: Option<Arc<[u64]>>,

@@ -158,8 +158,8 @@ impl<'e> Choice<'e> {
     }
 
     /// Called if the records that must stay do not fit. Gives up the latest user message or,
-    /// failing that, the last exchange, unless it is pinned. Returns false if neither can be given
-    /// up.
+    /// failing that, the last exchange, unless it is pinned. Returns false if neither the message
+    /// nor the exchange can be given up.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();

@@ -147,7 +147,7 @@ pub struct Latest<T> {
     forgotten: bool,
 }
 
-/// The minimum number of calls to remember. At most twice this number are remembered.
+/// The minimum number of calls to remember. At most twice this many calls are remembered.
 const REMEMBERED: usize = 1 << 12;
 
 /// The result of looking up a call.

@@ -256,7 +256,7 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// The number of latest requests to learn from.
+/// How many of the latest requests to learn from.
 const WINDOW: usize = 64;
 
 /// The weight of the initial factor, in tokens as we count them.

@@ -44,7 +44,7 @@ pub struct Calibration {
     calibrator: Calibrator,
 }
 
-/// The reply from whose usage the agent takes the length of its context.
+/// The reply whose usage the agent takes as the length of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
     /// Identifies the reply that the usage belongs to.

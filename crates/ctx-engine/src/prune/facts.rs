@@ -199,7 +199,7 @@ impl Facts {
         file.is_some_and(|file| matches!(file.access, Access::Read { .. }))
     }
 
-    /// Returns the file that the call with this result read or wrote.
+    /// Returns the file read or written by the call that this result answers.
     pub(super) fn file(&self, result: usize) -> Option<&FileUse> {
         self.files[self.results[result].call.file as usize].as_ref()
     }

@@ -186,7 +186,7 @@ pub struct Plan {
     pub pins: Vec<Pin>,
     /// If set, only records in this zone change.
     pub zone: Option<Zone>,
-    /// The minimum number of tokens to free. If fewer would be freed, nothing changes.
+    /// The minimum number of tokens to free. If fewer tokens would be freed, nothing changes.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -244,8 +244,8 @@ impl LastCall {
     }
 }
 
-/// Converts a number of characters or messages. A number that is too large becomes the largest
-/// possible number, which has the same effect.
+/// Converts a number of characters or messages to `usize`. A number that is too large becomes the
+/// largest possible number, which has the same effect.
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

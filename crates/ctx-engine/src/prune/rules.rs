@@ -29,7 +29,7 @@ pub(super) enum Verdict {
 pub(super) struct Decisions {
     pub(super) records: Vec<Verdict>,
     pub(super) results: Vec<Option<Replacement>>,
-    /// The index from which on all records are protected.
+    /// All records from this index on are protected.
     pub(super) protected_from: usize,
 }
 

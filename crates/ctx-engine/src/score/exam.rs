@@ -88,8 +88,8 @@ pub struct Recall<'e> {
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// How many of the questions can be answered from the old session. Only these questions are
-    /// scored.
+    /// How many of the questions can be answered from the old session. Only questions that can be
+    /// answered from the old session are scored.
     pub answerable: u64,
     /// How many of the answerable questions the new session can still answer.
     pub kept: u64,

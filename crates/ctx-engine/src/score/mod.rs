@@ -45,7 +45,7 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the new session. Also passes its messages to the measures in `further`.
+/// Reads the new session, and also passes its messages to the measures in `further`.
 pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {
@@ -219,10 +219,10 @@ impl Later {
 /// How many of the values needed later were kept, according to one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// The name of the measure in readable output.
+    /// The measure's name in readable output.
     #[serde(skip)]
     pub name: &'static str,
-    /// The key of the measure in JSON.
+    /// The measure's JSON key.
     #[serde(skip)]
     pub key: &'static str,
     /// The number of needed values.

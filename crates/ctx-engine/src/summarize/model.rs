@@ -54,7 +54,7 @@ pub(super) struct Answer {
     pub(super) summary: ModelSummary,
     /// The checked and repaired answer, or the reason why the answer is not usable.
     pub(super) checked: Result<Repaired, Reason>,
-    /// If the answer failed the check required by the policy, the reason.
+    /// The reason why the answer failed the check required by the policy, if it did.
     pub(super) flaw: Option<String>,
 }
 

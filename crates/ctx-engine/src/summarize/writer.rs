@@ -280,8 +280,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
-/// Returns as many lines from the beginning of an answer as fit. The last of them is never a
-/// heading. Returns `None` if less than `least` percent of the answer would remain.
+/// Returns as many lines from the beginning of an answer as fit. The last line is never a heading.
+/// Returns `None` if less than `least` percent of the answer would remain.
 fn up_to<'a>(
     answer: &'a str,
     room: u64,

@@ -180,8 +180,8 @@ mod tests {
     use super::{Largest, MOST_ITEMS, shown};
     use ctx_engine::calls::CallNames;
 
-    /// The largest parts come first. Parts of equal size are in session order. The list has a
-    /// limited length.
+    /// The largest parts come first. Parts of equal size are in session order. The list is limited
+    /// in length.
     #[test]
     fn the_largest_come_first() {
         let chars = MessageCounter::new(Encoding::Chars4);

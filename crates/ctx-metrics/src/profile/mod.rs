@@ -128,7 +128,7 @@ fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> 
 
 /// Collects the data for the profile from the current state of a session.
 struct CurrentSession<'p> {
-    /// The walk over the records, or `None` if the dialect is unknown.
+    /// Tracks the size of the context; `None` if the dialect is unknown.
     walk: Option<Walk>,
     tally: Tally,
     names: CallNames,

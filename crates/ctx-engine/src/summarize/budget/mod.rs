@@ -354,7 +354,7 @@ fn talk_tail(room: u64) -> Share {
     u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
-/// Any share up to this is too small to matter to the latest messages.
+/// A negligible share for the latest messages.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
 /// How many times to try to keep more messages.
