@@ -1,4 +1,4 @@
-//! Determines which file a tool call reads or writes from the tool's name and the call's arguments.
+//! Uses a tool's name and a call's arguments to determine which file the call reads or writes.
 
 use crate::Object;
 
@@ -66,7 +66,7 @@ impl FileUse {
     }
 }
 
-/// Returns whether `command`, an argument of editing tools with several functions, writes the file;
+/// Returns whether `command`, an argument to editing tools with several functions, writes the file;
 /// `None` if the command neither reads nor writes.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {

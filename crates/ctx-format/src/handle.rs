@@ -43,14 +43,13 @@ impl From<bool> for Saved {
     }
 }
 
-/// A short hash of a text, which consists of the first bytes of the SHA-256 hash. `Display` writes
-/// a hash as hex digits.
+/// A short hash of a text: the first bytes of its SHA-256 hash. `Display` writes a hash as hex
+/// digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 
-/// The number of bytes of a hash that a handle contains. Each hex digit of the hash costs tokens.
-/// With four bytes, the chance that a text has the same hash as one of ten thousand others is 1 in
-/// 400,000.
+/// How many bytes of the hash a handle contains. Each hex digit of the hash costs tokens. With four
+/// bytes, the chance that a text has the same hash as one of ten thousand others is 1 in 400,000.
 const BYTES: usize = 4;
 /// The number of hex digits in the handles of older versions.
 const OLD_DIGITS: usize = 12;
@@ -65,7 +64,7 @@ const IF_SAVED: &str = ", if saved";
 const MAX_CALL: usize = 120;
 
 impl ShortHash {
-    /// The number of hex digits of a hash that a handle contains.
+    /// How many hex digits of the hash a handle contains.
     pub const DIGITS: usize = 2 * BYTES;
 
     /// Hashes `text` and keeps the first bytes of the hash.
@@ -138,7 +137,7 @@ impl Handle {
         .filter(|handle| *handle.written == *text)
     }
 
-    /// All hex digits of the hash in the handle: 8 of them, or 12 in a handle of the old form.
+    /// All hex digits of the hash in the handle: 8 of them, or 12 in a handle in the old form.
     pub fn digits(&self) -> String {
         let inner = &self.written[BEGIN.len()..];
         match inner.get(..OLD_DIGITS) {

@@ -7,11 +7,11 @@ use crate::convert::turn::Key;
 use crate::view::Presence;
 use crate::{Denial, HeldMessage, Object, Record, Role};
 
-/// A message, or the fragment of a message that a record holds.
+/// A whole message, or the fragment of a message that one record holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The source record that contains the message, or, if that record holds several messages, the
-    /// message within it.
+    /// The source record of the message and, if that record holds several messages, the message's
+    /// number in it.
     pub(crate) origin: SourceId,
     /// The line number of the source record, starting at 1.
     pub(crate) line: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
     pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) role: Role,
-    /// Whether the message begins a turn of the user.
+    /// Whether the message begins a user turn.
     pub(crate) begins_turn: bool,
     /// The time of the message, exactly as the record states it.
     pub(crate) time: Option<Box<str>>,
@@ -34,12 +34,12 @@ pub(crate) struct Entry {
     pub(crate) summary: Option<Box<str>>,
     /// Whether the message is a summary.
     pub(crate) is_summary: bool,
-    /// Whether the message can be read only within the list that contains it.
+    /// Whether the message can be read only as part of the list that contains it.
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied. The flag after each call's id tells whether a
-    /// field of the record marks the denial.
+    /// The ids of the calls that the user denied. The flag after each id tells whether a field of
+    /// the record marks the denial.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 

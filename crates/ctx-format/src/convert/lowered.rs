@@ -6,13 +6,12 @@ use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
 
-/// The name of the member that marks a user message which the agent wrote itself. The member's
-/// value is `false`.
+/// The name of the member that marks user messages written by the agent itself. The member's value
+/// is `false`.
 pub(crate) const IS_REQUEST: &str = "_request";
 
-/// The name of the member that lists the calls which the user denied. The member's value is an
-/// object with the ids of these calls as keys. The value of an id is `true` if a field of the
-/// source record marks the denial.
+/// The name of the member that lists the calls denied by the user. The member's value is an object
+/// keyed by call id. An id maps to `true` if a field of the source record marks the denial.
 pub(crate) const DENIALS: &str = "_denials";
 
 /// The dialect of a lowered session, which extends [`Anthropic`].

@@ -1,11 +1,11 @@
 //! Converts a session to another dialect. The messages of the session's context are written one by
 //! one.
 //!
-//! Messages are read in the order in which the agent would send them. The fragments of a message
-//! are joined into one message, and the results of calls directly follow the reply that contains
-//! the calls. A record that contains both a call and its result is split into a call and a result.
-//! The texts of messages never change. The [`Report`] counts the content that the target format
-//! cannot represent, and gives the line number of its first occurrence.
+//! Messages are read in the order in which the agent would send them. Fragments of a message are
+//! joined, and call results are placed directly after the reply that contains the calls. A record
+//! that contains both a call and its result is split into a call and a result. Message texts never
+//! change. The [`Report`] counts the content that the target format cannot represent, and gives the
+//! line number of its first occurrence.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]). Each source record of a lowered
 //! session (or each message, if a record holds a list of them) belongs to exactly one exchange, so
@@ -38,21 +38,22 @@ pub use report::{Loss, LossKind, Report, Source, SourceId};
 pub struct Converter<'c> {
     /// The target dialect.
     pub to: &'static dyn Dialect,
-    /// The name of the member in which each written record lists the source records that it was
-    /// made from ([`SourceId`]). `None` if the written records have no such member.
+    /// The name of a member to add to each written record. It lists the source records that the
+    /// written record was made from ([`SourceId`]). If this is `None`, no such member is added.
     pub mark: Option<&'c str>,
-    /// Whether to lower the session: each source record, or each message in a record that holds a
-    /// list, is written in exactly one exchange. Messages that must stay together but do not form
-    /// an exchange are combined into one message. The only records left out of a lowered session
-    /// are those without a message. The target dialect must be a list of messages, not a log.
+    /// Whether to lower the session, so that each source record (or each message in a record that
+    /// holds a list) is written in exactly one exchange. Messages that must stay together but do
+    /// not form an exchange are combined into one message. The only records left out of a lowered
+    /// session are those without a message. The target dialect must be a list of messages, not a
+    /// log.
     pub whole_records: bool,
     /// The id of the new session if the target is an agent's format. If this is `None`, the id is
     /// derived from a hash of the session's content.
     pub session: Option<&'c str>,
-    /// The working folder of the agent. If this is `None`, the working folder of the source session
-    /// is used.
+    /// The agent's working folder. If this is `None`, the working folder of the source session is
+    /// used.
     pub cwd: Option<&'c str>,
-    /// The time to write if no message has a time.
+    /// The time to write if none of the messages has one.
     pub now: DateTime<Utc>,
 }
 
@@ -73,7 +74,7 @@ impl Converter<'_> {
 /// Why a conversion failed.
 #[derive(Debug, Error)]
 pub enum ConvertError {
-    /// The temporary file in which messages wait could not be written or read.
+    /// The temporary file for waiting messages could not be written or read.
     #[error("cannot write a temporary file: {0}")]
     Temporary(#[source] io::Error),
     /// The output could not be written.

@@ -15,7 +15,7 @@ pub(crate) struct Unit {
     pub(crate) said: Vec<usize>,
     /// The entries that contain the results of the message's calls.
     pub(crate) results: Vec<Answering>,
-    /// Whether the unit is a blob, whose entries must stay together although they do not form an
+    /// Whether the unit is a blob: entries that must stay together although they do not form an
     /// exchange.
     pub(crate) is_blob: bool,
 }
@@ -23,8 +23,8 @@ pub(crate) struct Unit {
 /// An entry that contains results of a reply's calls.
 pub(crate) struct Answering {
     pub(crate) entry: usize,
-    /// Whether content of the entry other than results is written together with this reply. If an
-    /// entry answers several replies, its other content is written with the last of them.
+    /// Whether the entry's content other than results is also written with this reply. If an entry
+    /// answers several replies, its other content is written with the last of them.
     pub(crate) is_home: bool,
 }
 
@@ -92,16 +92,16 @@ fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
     nodes
 }
 
-/// Returns true if `entry` continues the message of `before`, the preceding entry.
+/// Returns true if `entry` continues the message in `before`, the preceding entry.
 fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
     let is_reply = |entry: &Entry| entry.role == Role::Assistant;
     let is_one = before.message == entry.message || joins_replies;
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
 
-/// Stores in each node which replies it answers. Returns all pairs of a reply and a node that
-/// contains results of the reply's calls. If several calls have the same id, a result answers the
-/// nearest earlier reply that has an open call with this id.
+/// Stores in each node which replies it answers. Returns every pair of a reply and a node with
+/// results for its calls. If several calls have the same id, a result answers the nearest earlier
+/// reply that has an open call with this id.
 fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     let mut open: HashMap<&Key, Vec<usize>> = HashMap::new();
     let mut replies: HashMap<u64, usize> = HashMap::new();
@@ -135,8 +135,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
 }
 
 /// Returns the ranges of nodes that must stay together although they do not form an exchange. A
-/// range consists of the first and the last node that belong together. The ranges are in order and
-/// do not overlap.
+/// range is given by its first and last node. The ranges are in order and do not overlap.
 fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // An exchange has only one reply, so a node that answers several replies cannot be part of it.
     let odd = ties.iter().filter(|(reply, place)| nodes[*place].answers != [*reply]);

@@ -148,7 +148,7 @@ impl<'c> Reading<'c> {
         writing.all(&units)
     }
 
-    /// Returns the id, the folder and the time that an agent's file states for the session.
+    /// Returns the session's id, working folder and time, as stated in an agent's file.
     fn session(&self) -> Session {
         let mut hash = self.hash.clone();
         hash.update(self.converter.to.name().as_bytes());

@@ -1,5 +1,4 @@
-//! Converts a message and the records with its results to turns, which are the units of the new
-//! session.
+//! Converts a message and the records with its results to turns, the units of the new session.
 
 use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
@@ -13,8 +12,8 @@ use std::collections::HashMap;
 /// Creates the turns of the new session from a message of the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API keep their JSON and position, including results inside a
-    /// reply.
+    /// Whether Anthropic API blocks, including results inside a reply, keep their JSON and
+    /// position.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
@@ -22,8 +21,8 @@ pub(crate) struct Maker<'m, 'n> {
 
 impl<'a> Maker<'_, '_> {
     /// Creates the turns for a message. `said` holds the fragments of the message. `answering`
-    /// holds the records with the results of the message's calls. The flag of each record tells
-    /// whether the record's other content is written here too.
+    /// holds the records with results for the message's calls. Each record's flag tells whether its
+    /// other content is written here, too.
     pub(crate) fn turns(
         &mut self,
         said: &[Vec<HeldMessage<'a>>],
@@ -91,8 +90,8 @@ impl<'a> Maker<'_, '_> {
         vec![Turn::Results(results)]
     }
 
-    /// Creates the turns for a reply. Results inside the reply become separate turns, each after
-    /// the content that precedes it.
+    /// Creates the turns for a reply. Results inside the reply become separate turns, placed after
+    /// the content that precedes them.
     fn reply(
         &mut self,
         whole: &TurnMessage<'a>,
@@ -115,7 +114,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Content between results of the same calls was written by a tool as well.
+                // Content between results for the same calls was also written by a tool.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }
@@ -185,8 +184,7 @@ impl<'a> Maker<'_, '_> {
         let own_name = result.name.as_deref().filter(|name| !name.is_empty());
         let name = own_name.map_or(name, str::to_owned);
         results.answers.push(Answer {
-            // An id that was made up is missing from the source's block, so that block cannot be
-            // kept.
+            // The source's block lacks an id that was generated here, so the block cannot be kept.
             block: block.filter(|_| result.id.as_deref() == Some(&id)),
             id,
             name,
@@ -209,8 +207,7 @@ impl<'a> Maker<'_, '_> {
         }
     }
 
-    /// Handles a second copy of a result: reports it, or, if nothing may be lost, keeps its
-    /// content.
+    /// Handles a duplicate result: reports it or, if nothing may be lost, keeps its content.
     fn second(&mut self, result: ToolResult<'a>, origin: usize, results: &mut Results<'a>) {
         if self.notes.is_whole {
             let parts = result.parts.into_iter();
@@ -259,21 +256,21 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
-        // Even if no result is written, the records of the results count as sources of the message.
+        // Even if no result is written, the records with the results count as sources of the
+        // message.
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
 }
 
-/// The number of ids made up for calls that had none.
+/// The number of ids generated for calls that had none.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(u64);
 
 /// The calls of a reply that are still waiting for a result.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The id and the tool of each waiting call. Calls with the same key are stored in reverse
-    /// order.
+    /// The id and tool of each waiting call. Calls with the same key are stored in reverse order.
     waiting: HashMap<Key, Vec<(String, String)>>,
 }
 
@@ -310,7 +307,7 @@ impl Calls {
         self.waiting.get(&Key::of_result(result)).is_some_and(Vec::is_empty)
     }
 
-    /// The number of calls that still wait for a result.
+    /// The number of calls that are still waiting for a result.
     pub(super) fn left(&self) -> usize {
         self.waiting.values().map(Vec::len).sum()
     }

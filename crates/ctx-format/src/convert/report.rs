@@ -21,7 +21,7 @@ impl SourceId {
         serde_json::to_string(&self).expect("a number or a text can be written")
     }
 
-    /// Parses a source id from the JSON in which serde writes it.
+    /// Parses a source id from the JSON that serde writes.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {
@@ -67,7 +67,7 @@ pub struct Loss {
     pub name: String,
     /// The number of occurrences of such content.
     pub count: u64,
-    /// The number of the first source line that has such content, starting at 1.
+    /// The 1-based number of the first source line with such content.
     pub first_line: u64,
 }
 
@@ -92,8 +92,7 @@ pub enum LossKind {
     Instructions,
     /// A user message that the target agent would treat as a command instead of sending it.
     Command,
-    /// Arguments of a call that are not a JSON object and become the member `input` of a new
-    /// object.
+    /// Call arguments that are not a JSON object; they become the member `input` of a new object.
     Arguments,
     /// A part of a tool result that was JSON in the source and is written as text.
     AsText,
@@ -112,13 +111,13 @@ pub enum LossKind {
 /// Where a written record comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The number of the earliest source line among the origins of the record, starting at 1.
+    /// The 1-based number of the earliest source line that the record was made from.
     pub first_line: u64,
     /// The source records that the written record was made from, in order.
     pub origins: Vec<SourceId>,
 }
 
-/// The words of the sentence that reports losses of one kind.
+/// The wording of the sentence that reports losses of one kind.
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,

@@ -30,8 +30,8 @@ pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The items of the OpenAI Responses API that the message was read from, or none for other
-    /// source formats.
+    /// The OpenAI Responses API items that the message was read from; empty for other source
+    /// formats.
     pub(crate) items: Vec<Cow<'a, str>>,
     /// The model that wrote the message, or `None` if the session does not name it.
     pub(crate) model: Option<Arc<str>>,
@@ -61,8 +61,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) result: ToolResult<'a>,
     /// The source JSON of the result, as in [`Piece::block`].
     pub(crate) block: Option<&'a str>,
-    /// The item of the OpenAI Responses API that the result was read from, or `None` for other
-    /// source formats.
+    /// The OpenAI Responses API item that the result was read from, or `None` for other source
+    /// formats.
     pub(crate) item: Option<Cow<'a, str>>,
     /// The index, within the unit, of the record that the result came from.
     pub(crate) origin: usize,
@@ -107,7 +107,7 @@ impl Turn<'_> {
     }
 }
 
-/// A family of formats. Formats of the same family write messages in the same way, but may wrap
+/// A family of formats. Formats in the same family write messages in the same way, but may wrap
 /// them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -198,8 +198,7 @@ pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     vec![Turn::Summary(Summary { role: Role::User, text: text.into(), origins })]
 }
 
-/// Adds the content of a message to `pieces` as texts, each of which begins with the role of the
-/// speaker.
+/// Adds the content of a message to `pieces` as texts, each prefixed with the speaker's role.
 fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
     let role = held.message.role.as_str();
     for part in &held.message.parts {

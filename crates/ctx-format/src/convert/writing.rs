@@ -26,8 +26,8 @@ pub(crate) struct Writing<'w> {
     pub(crate) target: Box<dyn Target>,
     pub(crate) session: Session,
     pub(crate) ids: Ids,
-    /// Whether the new session already has a message other than a system message, or must not have
-    /// a message inserted at its beginning.
+    /// Whether it is too late, or not allowed, to insert a user message at the beginning of the new
+    /// session. It is too late once a message other than a system message has been written.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,
@@ -124,7 +124,7 @@ impl Writing<'_> {
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
-        // The lines of a log already have a time, so only messages get this member.
+        // Log lines already have a time, so only messages get a `timestamp` member.
         if let Some(time) = time.filter(|_| !self.converter.to.is_log()) {
             record = record.text("timestamp", time);
         }
@@ -157,8 +157,8 @@ impl Writing<'_> {
     }
 }
 
-/// Reads the messages of an entry again from its text. The roles of these messages may be wrong,
-/// because the text lacks the record or list that contained it.
+/// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
+/// the text lacks the record or list that contained it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
     // A unit can consist of any number of records, so parsed records are not kept in memory.
     let Ok(object) = Object::parse(text) else { return Vec::new() };

@@ -121,7 +121,7 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
         return Some(Unread::role(dialect, role));
     }
-    // Calls in the format of the dialect `chat` would never be paired with their results.
+    // Calls in `chat` format would never be paired with their results.
     if object.get("tool_calls").is_some_and(|raw| !matches!(raw, "null" | "[]")) {
         return Some(Unread::within_message("a list of calls next to the content"));
     }
@@ -166,7 +166,7 @@ fn is_read(block: &Object<'_>) -> bool {
         "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
-        // The results of each server tool have a format of their own, which is not checked.
+        // Each server tool has its own result format, which is not checked.
         kind if kind.ends_with("_tool_result") => true,
         kind => SEALED.contains(&kind),
     }
@@ -198,8 +198,8 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
     edits
 }
 
-/// The members whose sum is the size of the prompt. The cached tokens come first, because they are
-/// usually most of the prompt.
+/// The members whose values add up to the prompt size. The cached tokens come first, because they
+/// usually make up most of the prompt.
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 
@@ -263,7 +263,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
-        // The results of each server tool have a format of their own, so text cannot replace them.
+        // Each server tool has its own result format, so text cannot replace the result.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }

@@ -24,8 +24,7 @@ const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 /// that offer this API for models of other vendors.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// The members in which a message can have content. A message has at least one of the members
-/// listed here.
+/// The members that can hold a message's content. Every message has at least one of them.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 
@@ -42,7 +41,7 @@ impl Dialect for Chat {
                 .any(|key| object.get(key).is_some());
         match role {
             Role::Other => Sniff::No,
-            // Items of the Responses API can have a role as well.
+            // Responses API items can have a role, too.
             _ if items::is_own(object) => Sniff::No,
             Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
             _ if own_member => Sniff::Yes,

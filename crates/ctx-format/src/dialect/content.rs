@@ -47,7 +47,7 @@ fn text_or_opaque(raw: &str) -> Part<'_> {
 }
 
 /// Returns the byte ranges to cut from the text of `record` to remove blocks from the list
-/// `content` of `object`, which is a value within the record.
+/// `content` in `object`, a value within the record.
 pub(crate) fn cut_blocks(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -72,8 +72,8 @@ pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &s
     }
 }
 
-/// Returns the arguments of a call, which are a string or other JSON, and the slot in which they
-/// can be replaced. `raw`, the raw value of the arguments, is within `record`.
+/// Returns a call's arguments (a string or other JSON) and the slot where they can be replaced.
+/// `raw` is the raw value of the arguments, as a slice of `record`.
 pub(crate) fn text_or_json<'a>(
     record: &Object<'a>,
     raw: Option<&'a str>,

@@ -60,8 +60,8 @@ impl Detector {
     }
 }
 
-/// Returns another dialect in which `message` has calls or results. The calls and results could get
-/// separated, because the session's dialect `own` does not recognize them.
+/// Returns another dialect in which `message` has calls or results. A call and its result could be
+/// separated, because `own`, the session's dialect, does not recognize them.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);
@@ -76,15 +76,15 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
     })
 }
 
-/// A plain session, which could be in the dialect `chat` or `anthropic`. Our tools write only
-/// content that is legal in both dialects to a plain session. A plain session is read as `chat`, so
+/// A plain session, which could be in the dialect `chat` or `anthropic`. To a plain session, our
+/// tools write only content that is legal in both dialects. A plain session is read as `chat`, so
 /// the name of this dialect is `chat`.
 pub struct Plain;
 
 impl Plain {
-    /// Returns the dialect in which to read a record. Normally no record of a plain session
-    /// certainly belongs to one dialect, but a reader that could not see the whole session may
-    /// still meet one that does.
+    /// Returns the dialect in which to read a record. Normally, no record in a plain session is
+    /// specific to one dialect, but a reader that has not seen the whole session may still
+    /// encounter one that is.
     fn reader(object: &Object<'_>) -> &'static dyn Dialect {
         match Anthropic.sniff(object) {
             Sniff::Yes => &Anthropic,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::dialect::content::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
-/// The kind of a part, which is determined by the members that the part has.
+/// The kind of a part, as determined by its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Text,
@@ -75,8 +75,7 @@ pub(crate) fn is_read(raw: &str) -> bool {
         })
 }
 
-/// Returns true for calls and thoughts, which the client usually stores outside the content of a
-/// reply.
+/// Returns true for calls and thoughts, which the client usually stores outside a reply's content.
 pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
@@ -160,7 +159,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// Returns the text of a response that has a single member, as in `{"output":"…"}` or
+/// Returns the text from a response with a single member, as in `{"output":"…"}` or
 /// `{"error":"…"}`. Returns `None` for any other response, because the model receives it as an
 /// object.
 fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {

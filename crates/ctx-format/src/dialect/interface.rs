@@ -21,7 +21,7 @@ pub enum Sniff {
     /// The record belongs to another dialect.
     #[default]
     No,
-    /// The record could belong to the dialect, but also to another, as with
+    /// The record could belong to this dialect or to another, as with
     /// `{"role":"user","content":"hi"}`.
     Maybe,
     /// The record cannot belong to any other dialect.
@@ -43,8 +43,8 @@ pub struct HeldMessage<'a> {
     /// The message as the dialect reads it. The byte ranges in the message refer to the text of the
     /// whole record, as in [`Dialect::message`].
     pub message: Message<'a>,
-    /// The JSON object of the message, without the JSON that wraps it in a log. If the object that
-    /// the agent sends differs from the one that it stores, this is the object that it sends.
+    /// The JSON object of the message, without the JSON that wraps it in a log. If the agent stores
+    /// one object but sends another, this is the one that it sends.
     pub raw: Cow<'a, str>,
     /// The text of the summary, if the message is a summary.
     pub summary: Option<Cow<'a, str>>,
@@ -53,8 +53,8 @@ pub struct HeldMessage<'a> {
 }
 
 impl<'a> HeldMessage<'a> {
-    /// Returns the only message of a record, or an empty list if the record is not a message. `raw`
-    /// is the JSON of the message.
+    /// Returns a list with the record's only message, or an empty list if the record is not a
+    /// message. `raw` is the JSON of the message.
     pub(crate) fn alone<D: Dialect + ?Sized>(
         dialect: &D,
         object: &Object<'a>,
@@ -92,8 +92,8 @@ pub struct Sealed {
     pub has_summary: bool,
 }
 
-/// A dialect reads and writes the records of a file format. If the format is the log of an agent
-/// rather than a list of messages, the dialect also has a [`Log`].
+/// A dialect reads and writes the records of a file format. If the format is an agent's log rather
+/// than a list of messages, the dialect also has a [`Log`].
 pub trait Dialect: Sync {
     /// The dialect's name, as users write it after `--dialect`.
     fn name(&self) -> &'static str;
@@ -115,7 +115,7 @@ pub trait Dialect: Sync {
 
     /// Returns the first unreadable content of a message: its role, its type, or a part. Returns
     /// `None` for content that the agent itself ignores, and for records that are not meant to be
-    /// messages, such as progress in an agent's log.
+    /// messages, such as progress lines in an agent's log.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
     /// The parts of the record that only the vendor's server can read.
@@ -140,7 +140,7 @@ pub trait Dialect: Sync {
 
     /// The methods that repair a list of messages so that it complies with [`Self::rules`]; `None`
     /// if records of this format cannot be repaired individually. A log is repaired through the
-    /// remedies of its flaws instead.
+    /// remedies for its flaws instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
@@ -155,12 +155,12 @@ pub trait Dialect: Sync {
         Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
     }
 
-    /// The references of a line to other lines. Only the lines of a log refer to others.
+    /// The references of a line to other lines. Only log lines refer to other lines.
     fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
         Links::default()
     }
 
-    /// The duplicates of results in a record that the agent only shows on its screen.
+    /// Duplicates of a record's results, which the agent only shows on its screen.
     fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
         Vec::new()
     }
@@ -171,7 +171,7 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// Returns the role that a summary is written with if `wanted` was requested. Every API accepts
+    /// Returns the role in which to write a summary if `wanted` was requested. Every API accepts
     /// the role `user`. The role `user` is also the only safe one for a summary that is marked only
     /// by its first line, because a model could be tricked into writing that line.
     fn summary_role(&self, _wanted: Role) -> Role {
@@ -184,8 +184,8 @@ pub trait Dialect: Sync {
         text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
     }
 
-    /// The text of a summary that [`Self::summary_record`] wrote. A record whose role a summary
-    /// cannot have, such as the role of a tool, is not a summary, whatever its text says.
+    /// The text of a summary that [`Self::summary_record`] wrote. A record with a role that a
+    /// summary cannot have, such as `tool`, is not a summary, whatever its text says.
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         summary_text(object)
     }
@@ -208,7 +208,7 @@ pub trait Dialect: Sync {
         self.is_log()
     }
 
-    /// Returns true if files of this dialect are logs of an agent.
+    /// Returns true if files in this dialect are agent logs.
     fn is_log(&self) -> bool {
         self.log().is_some()
     }
@@ -217,17 +217,17 @@ pub trait Dialect: Sync {
 /// The content of the result that is inserted for a call without a result.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
 
-/// Applies a [`Repair`](crate::repair::Repair) to records in the format of a dialect.
+/// Applies a [`Repair`](crate::repair::Repair) to records in a dialect's format.
 pub trait RepairDialect {
     /// Returns the text of `object` after `change`. `into` lists results from [`Self::result`],
     /// which are inserted before the object's own results.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
-    /// Writes a result in the format of the dialect: a block of a message, or a record without a
-    /// line ending. `None` if the record in `result` has no result at the given index.
+    /// Writes a result in the dialect's format: a block of a message, or a record without a line
+    /// ending. `None` if the record in `result` has no result at the given index.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Writes the given results as records of their own, without line endings.
+    /// Writes each of the given results as a separate record, without line endings.
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
     /// Writes a user message with the content `text` as a record without a line ending.

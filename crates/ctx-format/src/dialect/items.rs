@@ -26,7 +26,7 @@ pub(crate) enum ItemType {
     Message,
     /// A message from another agent.
     AgentMessage,
-    /// Reasoning of the model, which belongs to the reply that comes after it.
+    /// The model's reasoning, which belongs to the reply that follows it.
     Reasoning,
     /// A call whose result is a separate item.
     Call,
@@ -91,7 +91,7 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
     }
 }
 
-/// Counts those of the `items` that only the server can read.
+/// Counts the `items` that only the server can read.
 pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     let mut sealed = Sealed::default();
     for item in items {
@@ -104,7 +104,7 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
 }
 
 /// Returns the outline of an item; see [`super::Dialect::outline`]. Every user message begins a
-/// turn in this outline, and dialects must exclude those that the agent wrote itself.
+/// turn in this outline, so dialects must exclude user messages that the agent wrote itself.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let kind = ItemType::of(item)?;
     let role = kind.role(item);
@@ -242,8 +242,8 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// Returns true if results of this type can be replaced with text. Results of any other type have a
-/// format of their own.
+/// Returns true if results of this type can be replaced with text. Every other result type has its
+/// own format.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }
@@ -263,9 +263,9 @@ pub(crate) fn of_user(said: &str) -> String {
     message(Role::User, &[text("input_text", said)])
 }
 
-/// Returns the item `agent_message` that Codex creates from `line`, in which it stored a message
-/// from another agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the
-/// message, Codex adds a text that describes it.
+/// Returns the `agent_message` item that Codex creates from `line`, a stored message from another
+/// agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the message, Codex
+/// adds a text that describes it.
 pub(crate) fn of_agent(line: &Object<'_>) -> String {
     let text_of = |key| line.text_of(key).unwrap_or_default();
     let sealed = line.get("encrypted_content").filter(|raw| json::text(raw).is_some());

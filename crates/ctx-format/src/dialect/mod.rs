@@ -6,8 +6,8 @@
 //! dialect.
 //!
 //! Code that selects messages treats all records of a reply as one exchange, even if other records
-//! come between them. The view of a log reports problems of the log as flaws, whose remedies repair
-//! a copy of the log. [`Dialect::repair`] is only for lists of messages.
+//! come between them. A log's view reports the log's problems as flaws, whose remedies repair a
+//! copy of the log. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -36,10 +36,10 @@ pub use interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 pub use responses::Responses;
 pub use summary::SUMMARY_MARK;
 
-/// The properties of a format that the rest of the crate needs.
+/// What the rest of the crate needs to know about a format.
 pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
-    /// A noun phrase for a session of this format, for use in messages.
+    /// A noun phrase for a session in this format, for use in messages.
     pub(crate) session: &'static str,
     /// How messages are written within the records of this format.
     pub(crate) family: Family,
@@ -51,7 +51,7 @@ const CHAT: Format = Format::new(&Chat, "a session in the format chat", Family::
     Box::new(target::chat::Writer)
 });
 
-/// The formats of APIs, followed by those of agents in alphabetical order.
+/// API formats, followed by agent formats in alphabetical order.
 const FORMATS: [Format; 7] = [
     CHAT,
     Format::new(&Anthropic, "a session in the format anthropic", Family::Blocks, || {
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// A tool result or a reply of the model that looks like a summary is not a summary.
+    /// A tool result or model reply is never a summary, even if it looks like one.
     #[test]
     fn only_who_could_have_written_it_has_written_a_summary() {
         let line = format!("{SUMMARY_LINE}\\n\\n- push to main");

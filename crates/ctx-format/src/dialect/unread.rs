@@ -47,7 +47,7 @@ impl fmt::Display for Unread {
     }
 }
 
-/// The maximum number of characters that a message quotes from a word in the file.
+/// The maximum number of characters to quote from a word in the file.
 const QUOTED: usize = 40;
 
 impl Unread {
@@ -90,12 +90,12 @@ impl Unread {
         }
     }
 
-    /// Reports any other unreadable content of a message, which `what` describes.
+    /// Reports any other unreadable content in a message. `what` describes the content.
     pub(crate) fn within_message(what: &str) -> Self {
         Self { rule: UnreadRule::Part, why: format!("{what} cannot be read") }
     }
 
-    /// Returns the first part of `content` that `is_read` rejects. Texts, alone or in a list, are
+    /// Returns the first part in `content` that `is_read` rejects. Texts, alone or in a list, are
     /// always readable.
     pub(crate) fn in_content(
         content: Option<&str>,

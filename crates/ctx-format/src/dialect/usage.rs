@@ -24,18 +24,18 @@ pub struct Usage {
 /// The reply to which token counts apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UsageOf {
-    /// The record with the counts, which is a complete reply.
+    /// The record that holds the counts. It is a complete reply.
     #[default]
     Record,
     /// The reply with this id. The record with the counts is a fragment of that reply. If several
     /// fragments of a reply have counts, only those of the last fragment are valid.
     Reply(ReplyId),
-    /// The last reply before the record with the counts, which is not part of a reply itself. If
-    /// several records after a reply have counts, only those of the last record are valid.
+    /// The last reply before the record that holds the counts. That record is not part of a reply.
+    /// If several records after a reply have counts, only those of the last record are valid.
     Before,
 }
 
-/// A hash of the id that all fragments of a reply share, which can only be compared with other such
+/// A hash of the id shared by all fragments of a reply. It can only be compared with other such
 /// hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
@@ -48,8 +48,8 @@ impl ReplyId {
 }
 
 impl Usage {
-    /// Creates the token counts of a request; `None` if `prompt` is 0, because an agent records 0
-    /// if it does not know the counts.
+    /// Creates the token counts for a request; `None` if `prompt` is 0, because agents record 0 for
+    /// unknown counts.
     pub(crate) fn new(prompt: u64, output: u64) -> Option<Self> {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(read.of, UsageOf::Record);
     }
 
-    /// Returns the text of the record after the prompt size in it is lowered to `prompt` tokens.
+    /// Returns the record's text with its prompt size lowered to `prompt` tokens.
     fn lessened(dialect: &dyn Dialect, record: &str, prompt: u64) -> String {
         let object = Object::parse(record).expect("an object");
         let new = dialect.log().expect("a log").lessened(&object, prompt).of_object(&object);

@@ -62,7 +62,7 @@ impl Problem {
 }
 
 /// Finds violations of an API's rules in a sequence of messages. Messages are added one at a time,
-/// in the order of the file.
+/// in file order.
 ///
 /// An agent may send its messages in a different order; for example, it sends a compaction at the
 /// end of the file first. A message therefore waits until all messages that precede it in the
@@ -75,7 +75,7 @@ pub struct Validator {
     /// line numbers.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
-    /// The calls and results so far. A call is identified by the line number of its message.
+    /// The calls and results seen so far. A call is identified by the line number of its message.
     pairs: Pairs<u64>,
     begun: bool,
     problems: Vec<Problem>,
@@ -103,7 +103,7 @@ impl Validator {
         }
     }
 
-    /// Checks the next message in the order of the context.
+    /// Checks the next message in context order.
     fn take(&mut self, line: u64, outline: &Outline<'_>) {
         if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
             self.next = self.next.max(fragment.message + 1);
@@ -138,8 +138,8 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], but returns the calls that may still get a result in a second list.
-    /// If the agent is still running, calls of the last exchange may still get a result.
+    /// Like [`Self::finish`], but returns, in a second list, the calls that may still get a result.
+    /// If the agent is still running, calls in the last exchange may still get a result.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
         // If messages are still waiting, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
@@ -182,8 +182,8 @@ pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// Writes a number with its noun. The noun is in the plural unless the number is 1, as in `1 line`,
-/// `2 entries`.
+/// Writes a number with its noun. The noun is plural unless the number is 1, as in `1 line`, `2
+/// entries`.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {noun}");

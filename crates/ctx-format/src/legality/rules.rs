@@ -47,13 +47,13 @@ impl Rules {
     }
 }
 
-/// Pairs the calls with the results of a sequence of messages, by the ids of the calls. If several
-/// calls have the same id, a result answers the nearest earlier reply with an open call of this id,
-/// and the first such call in that reply. `T` is the type with which the caller identifies a call.
+/// Pairs calls with results in a sequence of messages, by call id. If several calls have the same
+/// id, a result answers the nearest earlier reply with an open call that has this id, and the first
+/// such call in that reply. `T` is the type with which the caller identifies a call.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
-    /// Whether a result can answer a call even if it follows other content of its message.
+    /// Whether a result can answer a call even if it follows other content in its message.
     late_results: bool,
     /// The calls without a result, in the order of the session.
     waiting: BTreeMap<u64, OpenCall<T>>,
@@ -105,7 +105,7 @@ impl<T: Copy + Default> Pairs<T> {
         Self { rules, ..Self::default() }
     }
 
-    /// Like [`Self::new`], but accepts results after other content of their message, because a
+    /// Like [`Self::new`], but accepts results after other content in their message, because a
     /// repair moves them to the front.
     pub(crate) fn with_late_results(rules: Rules) -> Self {
         Self { late_results: true, ..Self::new(rules) }

@@ -11,7 +11,7 @@ use crate::dialect::responses::Responses;
 use crate::record::json::one_line;
 use crate::{Dialect, Media, Object, Part, Role};
 
-/// The reader of the written session, which determines the items that are accepted.
+/// The program that will read the written session. It determines which items are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
     /// The OpenAI API, which accepts every type of item.
@@ -59,7 +59,7 @@ impl Accepts {
         items
     }
 
-    /// Writes an item unchanged if the target accepts it, or else only those of its parts that the
+    /// Writes an item unchanged if the target accepts it; otherwise writes only the parts that the
     /// target can represent.
     fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
         if self.takes(raw) {

@@ -23,14 +23,14 @@ pub(crate) trait Target {
         Vec::new()
     }
 
-    /// Writes a message of one speaker as JSON records, or none if the format cannot represent any
-    /// of its content.
+    /// Writes a message from one speaker as a list of JSON objects. The list is empty if the format
+    /// cannot represent any of the content.
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String>;
 
     /// Writes a tool result as JSON.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String;
 
-    /// Writes the records of a summary.
+    /// Writes the records for a summary.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
 
     /// Wraps the JSON of a message or a result in a record; `None` if the record has to wait until
@@ -39,14 +39,14 @@ pub(crate) trait Target {
         Some(Line::new(json, at))
     }
 
-    /// Writes the records of a message.
+    /// Writes the records for a message.
     fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let all = self.said(said, notes).into_iter();
         all.filter_map(|json| self.line(said.role, json, &said.origins, notes)).collect()
     }
 
-    /// Writes the records for the results of a reply, followed by the other content of the records
-    /// that held them.
+    /// Writes the records for a reply's results, followed by the other content of the source
+    /// records that held the results.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
         for answer in &results.answers {
@@ -59,12 +59,12 @@ pub(crate) trait Target {
         lines
     }
 
-    /// Writes the records of a turn.
+    /// Writes the records for a turn.
     fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         lines_of(self, turn, notes)
     }
 
-    /// Writes the records of a unit, which consists of turns that belong together.
+    /// Writes the records for a unit, which consists of turns that belong together.
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
         let lines = turns.iter().flat_map(|turn| {
             notes.at(turn);
@@ -105,7 +105,7 @@ impl Line {
         Self { json, origins: origins.to_vec() }
     }
 
-    /// Creates the record of a summary in a dialect that is not a log.
+    /// Creates the record for a summary in a dialect that is not a log.
     fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
         Self::new(dialect.summary_record(dialect.summary_role(*role), text), origins)
     }
@@ -116,12 +116,12 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) cwd: String,
     pub(crate) ids: Ids,
-    /// The time of the record written last.
+    /// The time of the last record written.
     pub(crate) time: DateTime<Utc>,
 }
 
 impl Session {
-    /// The time of the record written last, in the format that agents use.
+    /// The time of the last record written, in the format that agents use.
     pub(crate) fn now(&self) -> String {
         self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
@@ -138,7 +138,7 @@ pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) session: &'r mut Session,
     pub(crate) entries: &'r [&'r Entry],
-    /// The source line to which the losses reported next are attributed.
+    /// The source line to which subsequent losses are attributed.
     pub(crate) line: u64,
     /// Whether no content may be lost, as in a lowered session.
     pub(crate) is_whole: bool,
@@ -147,15 +147,15 @@ pub(crate) struct Notes<'r> {
 }
 
 impl Notes<'_> {
-    /// Attributes the losses reported next to the line that `turn` came from.
+    /// Attributes subsequent losses to the line that `turn` came from.
     pub(crate) fn at(&mut self, turn: &Turn<'_>) {
         if let Some(entry) = self.entries.get(turn.origin()) {
             self.line = entry.line;
         }
     }
 
-    /// Returns the time for a line made from the given source records: the time of the first source
-    /// record or, if that has none, the time of the line written last.
+    /// Returns the time for a line made from the given source records: that of the first source
+    /// record or, if it has none, that of the last line written.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
         let entry = origins.first().and_then(|it| self.entries.get(*it));
         let time = entry.and_then(|entry| entry.time.as_deref());

@@ -33,7 +33,7 @@ struct Line {
 /// other flaws.
 const ROUNDS: usize = 8;
 
-/// Repairs a log of `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
+/// Repairs a log in `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
 /// file with their line numbers and line endings. If `strict` is true, calls at the end of the
 /// session that may still get a result are repaired as well.
 pub fn repair_log(

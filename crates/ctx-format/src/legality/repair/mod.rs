@@ -37,7 +37,7 @@ pub struct Action {
 pub enum RepairKind {
     /// Removes a result that does not answer any call.
     DropOrphan,
-    /// Removes a second result of a call.
+    /// Removes a call's second result.
     DropRepeated,
     /// Moves a result to its call, which is on another line.
     Move {
@@ -60,7 +60,7 @@ pub enum RepairKind {
         /// The number of lines after the split.
         into: usize,
     },
-    /// Removes the NUL bytes in a line.
+    /// Removes the NUL bytes from a line.
     RemoveNuls,
     /// Replaces each invalid sequence of bytes in a line with U+FFFD.
     ReplaceBytes,
@@ -160,11 +160,11 @@ struct Call {
     answered: bool,
     /// The position of the call's result, if the API does not accept it there.
     found: Option<ResultAt>,
-    /// Where to put the result if it was not found in the exchange of the call.
+    /// Where to put the result if it was not found in the call's exchange.
     exchange: Option<Exchange>,
 }
 
-/// The positions at which missing results of an exchange can be inserted.
+/// Where an exchange's missing results can be inserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
     /// The last record of the exchange. Results that are separate records are inserted after this
@@ -186,8 +186,8 @@ struct ResultAt {
 mod tests;
 
 impl Repair {
-    /// Returns the bytes that replace record number `at` of `records`: any number of records,
-    /// including none, with line endings.
+    /// Returns the bytes that replace record number `at` in `records`: zero or more records with
+    /// line endings.
     pub fn repaired<B: AsRef<[u8]>>(
         &self,
         records: &[B],
@@ -222,7 +222,7 @@ impl Repair {
         if lines.is_empty() {
             return Vec::new();
         }
-        // If the record has no line ending, neither has the last record that replaces it.
+        // If the record has no line ending, the last record that replaces it has none either.
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()

@@ -11,7 +11,7 @@ use crate::{Class, Object, Outline, Record, Role};
 #[derive(Default)]
 pub struct Planner {
     rules: Rules,
-    /// The calls and results so far. A call is identified by its index in [`Repair::calls`].
+    /// The calls and results seen so far. A call is identified by its index in [`Repair::calls`].
     pairs: Pairs<usize>,
     /// The number of calls in exchanges that have ended.
     over: usize,
@@ -25,7 +25,7 @@ pub struct Planner {
 impl Planner {
     /// Creates a planner for `rules`.
     pub fn new(rules: Rules) -> Self {
-        // A result that follows other content of its message is accepted here, because the repair
+        // A result that follows other content in its message is accepted here, because the repair
         // moves it to the front.
         Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
@@ -148,8 +148,8 @@ impl Planner {
         self.repair
     }
 
-    /// Moves the misplaced result of a call to where the API expects it, or inserts a result which
-    /// says that the original is missing.
+    /// Moves the misplaced result of a call to where the API expects it, or inserts a result saying
+    /// that the original is missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {
@@ -228,8 +228,7 @@ impl Salvage {
         if before.is_empty() && behind.is_empty() && !text.is_empty() && !is_tail {
             return None;
         }
-        // An incomplete object at the end of the file was never completely written, so it is
-        // removed.
+        // An incomplete object at the end of the file was never fully written, so it is removed.
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
             // If the incomplete object was the whole line, no other repair of that line is
@@ -264,7 +263,7 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
 /// Splits `text` into the complete objects at its end and the incomplete object before them, if
 /// any.
 fn behind_torn(text: &str) -> (Vec<&str>, &str) {
-    // An object in the place of a value may be part of the incomplete object.
+    // An object where a value would be may be part of the incomplete object.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);
     let places = memchr::memmem::find_iter(text.as_bytes(), b"{\"");
     let places = places.filter(|at| *at > 0 && !is_value(*at));

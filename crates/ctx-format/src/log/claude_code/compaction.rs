@@ -1,5 +1,5 @@
-//! A compaction in the format of Claude Code: a boundary, which is a line that names the old lines
-//! to keep, and a summary after it.
+//! A compaction in Claude Code's format: a boundary (a line that names the old lines to keep)
+//! followed by a summary.
 //!
 //! Clients since 2.1.141 read a list of the old lines to keep. Clients since 2.1.76 read the first
 //! and the last line of a chain of parents, as tested with 2.1.197. Clients before 2.1.76 read
@@ -34,7 +34,7 @@ type Members = Vec<(&'static str, String)>;
 /// Collects the members that the lines of a session share.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// The values of the shared members in the last line of the main agent.
+    /// The values of the shared members, from the main agent's last line.
     shared: Members,
 }
 

@@ -32,7 +32,7 @@ impl Context {
 }
 
 impl LoadedTree<'_> {
-    /// Returns the end of the path, which is a line that the user or the model wrote.
+    /// Returns the end of the path: a line written by the user or the model.
     fn leaf(&self, kept_end: Option<LineId>) -> Option<usize> {
         let LastUse { leaf, is_explicit, is_emptied } = self.lines.last;
         if is_emptied {
@@ -58,7 +58,7 @@ impl LoadedTree<'_> {
     }
 
     /// Returns a leaf of the tree. If the tree has several leaves, returns the one that was used
-    /// last, or else the one above the newest line.
+    /// last, or else the one that leads to the newest line.
     fn outer_leaf(&self) -> Option<usize> {
         let nodes = &self.lines.nodes;
         let parents = || self.nodes().filter_map(|(it, node)| Some((self.parent_id(it)?, node)));
@@ -181,8 +181,7 @@ impl Siblings {
         joined
     }
 
-    /// Returns the client's own lines below the end of a path, both direct children and their
-    /// descendants.
+    /// Returns the client's own lines below the end of a path, at any depth.
     fn hung_on(&self, end: usize, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = Some(end);

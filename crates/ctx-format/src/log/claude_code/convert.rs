@@ -7,23 +7,23 @@ use crate::convert::target::{Line, Notes, Target, anthropic};
 use crate::convert::turn::{Answer, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 
-/// The version of the client that the written files claim to come from.
+/// The client version that the written files claim to come from.
 const VERSION: &str = "2.1.197";
 
-/// The model name for replies that do not come from a model of the Anthropic API. A client that
-/// reads this model name continues with its default model; without any name, it hangs.
+/// The model name for replies that do not come from an Anthropic API model. A client that reads
+/// this model name continues with its default model; without any name, it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]
 pub(crate) struct Writer {
     /// The id of the last line so far, which is the parent of the next one.
     parent: Option<String>,
-    /// The model of the last reply that came from a model of the Anthropic API.
+    /// The model of the last reply that came from an Anthropic API model.
     model: Option<String>,
 }
 
 impl Writer {
-    /// Writes a line around `members`, which are already JSON.
+    /// Writes a line that wraps `members`, which are already JSON.
     fn wrap(&mut self, members: &str, at: &[usize], notes: &mut Notes<'_>) -> Line {
         let id = notes.session.ids.uuid();
         let line = LineText::new()

@@ -31,12 +31,12 @@ pub struct ClaudeCode;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The member `usage` of a reply whose token counts are unknown.
+/// The member `usage` for a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
 /// The size, in tokens, of the context window that the client assumes by default, whatever the
-/// model supports. The default size agrees with the remaining share of the window that version
-/// 2.1.197 shows for five models.
+/// model supports. This size matches the percentage of remaining context that version 2.1.197 shows
+/// for five models.
 const WINDOW: u64 = 200_000;
 /// The size, in tokens, of the context window that the client assumes once a session exceeds the
 /// default size.
@@ -292,7 +292,7 @@ fn good_for(object: &Object<'_>) -> Option<GoodFor> {
     match &*kind_of(object) {
         "progress" => Some(GoodFor::Progress),
         "file-history-snapshot" => Some(GoodFor::FileHistory),
-        // A boundary not only describes its parent, but also begins the context.
+        // A boundary does more than describe its parent: it begins the context.
         "system" if object.text_of("subtype").as_deref() != Some("compact_boundary") => {
             Some(GoodFor::ItsParent)
         }

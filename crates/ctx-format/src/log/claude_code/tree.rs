@@ -9,7 +9,7 @@ use crate::dialect::content::{blocks, kind_of};
 use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::{Object, json};
 
-/// A line of the file as a node of the tree.
+/// A line of the file as a node in the tree.
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 #[derive(Default)]
 pub(super) struct Node {
@@ -75,12 +75,12 @@ impl Preserved {
 /// All lines of a session, each of which names its parent.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// The lines in the order of the file. If several lines have the same id, only the last of them
-    /// is included.
+    /// The lines in file order. If several lines have the same id, only the last of them is
+    /// included.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
-    /// The parents of lines that only show the progress of a tool. The chain of parents skips lines
-    /// that only show progress.
+    /// The parents of lines that only show a tool's progress. The chain of parents skips lines that
+    /// only show progress.
     progress: ById<Option<LineId>>,
     /// The numbers of records whose id is repeated by a later line.
     pub(super) superseded: Vec<usize>,
@@ -199,7 +199,7 @@ pub(super) struct LoadedTree<'l> {
     /// The new parent of each moved line, by the line's index.
     parents: HashMap<usize, LineId>,
     gone: HashSet<usize>,
-    /// Whether the context is that of a subagent.
+    /// Whether the context belongs to a subagent.
     pub(super) is_sidechain: bool,
 }
 
@@ -222,8 +222,8 @@ impl<'l> LoadedTree<'l> {
         nodes.filter(|(place, _)| !self.gone.contains(place))
     }
 
-    /// Moves the old lines that the last compaction keeps to the place after its summary, and
-    /// removes all other lines before the compaction. Returns the id of the last kept line.
+    /// Moves the old lines kept by the last compaction to the place after its summary, and removes
+    /// all other lines before the compaction. Returns the id of the last kept line.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;
         let preserved = |node: &'l Node| node.boundary.as_ref()?.preserved.as_ref();

@@ -1,5 +1,4 @@
-//! A compaction in the format of Codex, which is a line with items that replace everything before
-//! it.
+//! A compaction in Codex's format: a line with items that replace everything before it.
 //!
 //! The compaction is followed by an event with the number of tokens in the context, because the
 //! client relies on the last such event and would otherwise compact again at once. If the session

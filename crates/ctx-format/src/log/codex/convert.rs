@@ -10,7 +10,7 @@ use crate::{Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The items that precede the next summary, and are written into the same line as that summary.
+    /// The items that precede the next summary and are written on the same line.
     before: Vec<String>,
 }
 

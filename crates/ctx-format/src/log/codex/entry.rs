@@ -1,4 +1,4 @@
-//! Reads the content of a line that the model may receive.
+//! Reads the content that the model may receive from a line.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::record::edit;
 use crate::record::presence::Portion;
 use crate::{Message, Object, Outline, Part, Role, json, scan};
 
-/// The content of a line that the client may send to the model.
+/// The content that the client may send from a line to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
     /// A message from another agent. Some versions store a message from another agent in a line of
@@ -46,13 +46,13 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Writes the payload of a line `compacted`. `text` is the summary, and `items` are the items that
+/// Writes the payload of a `compacted` line. `text` is the summary, and `items` are the items that
 /// replace the context.
 pub(super) fn compacted(text: &str, items: &[String]) -> String {
     LineText::new().text("message", text).list("replacement_history", items).end()
 }
 
-/// The payload of a line `compacted`.
+/// The payload of a `compacted` line.
 pub(super) struct Compacted<'a> {
     /// The summary as raw JSON; an empty JSON string if only the server can read the summary.
     message: &'a str,
@@ -144,7 +144,7 @@ impl<'a> Compacted<'a> {
     }
 
     /// Returns the text of `item` if it is the summary. A summary written by the client begins with
-    /// a certain text. If another program wrote the line, the summary is a user message whose text
+    /// a fixed text. If another program wrote the line, the summary is a user message whose text
     /// equals the summary in the line.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
         let text = self.text();

@@ -1,4 +1,4 @@
-//! The problems that the client 0.169.0 has when it loads a session, and repairs of individual
+//! The problems that the client 0.169.0 has when it loads a session, and repairs for individual
 //! lines. Each problem was tested with that client.
 
 use std::borrow::Cow;
@@ -124,7 +124,7 @@ impl Flaws {
         )
     }
 
-    /// Creates the flaws of items that have no envelope, as in files from before September 2025.
+    /// Creates the flaws for items that have no envelope, as in files from before September 2025.
     /// The first flaw reports all items without an envelope; each of the others only repairs its
     /// own line.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
@@ -141,7 +141,7 @@ impl Flaws {
     }
 }
 
-/// Creates the flaw of a line whose items are not in the format that the client requires.
+/// Creates the flaw for a line whose items are not in the format that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
         let what = "an item of this compaction is in a format that Codex does not load: Codex ignores the compaction and sends the messages before it";
@@ -154,7 +154,7 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
 }
 
-/// Returns the edits that repair a flaw of this rule in a line.
+/// Returns the edits that repair a violation of `rule` in a line.
 pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     match rule {
