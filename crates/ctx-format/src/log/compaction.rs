@@ -1,5 +1,5 @@
-//! A compaction in the format of an agent. Lines are appended to the session file, so that the
-//! agent resumes from a summary and the kept messages. The existing lines do not change.
+//! A compaction in an agent's format. Lines are appended to the session file, so that the agent
+//! resumes from a summary and the kept messages. The existing lines do not change.
 //!
 //! Each agent's folder defines the lines to append; `docs/agents.md` describes how the agents load
 //! them.
@@ -13,21 +13,20 @@ use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
-/// The outcome of a compaction, as the writer of the new lines needs it.
+/// The outcome of a compaction, for the writer of the new lines.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
     /// The summary of all messages that were removed.
     pub summary: &'a str,
     /// The kept records, in the order in which the model receives them.
     pub kept: Vec<Kept<'a>>,
-    /// The number of records in `kept` that come before the summary, which is 0 if the format
-    /// allows none.
+    /// How many records in `kept` come before the summary; 0 if the format allows none.
     pub kept_before: usize,
     /// Whether the kept records are the last records of the context, with no gaps between them.
     pub is_end: bool,
     /// The text of the context's last record.
     pub last: &'a str,
-    /// The number of tokens in the context before the compaction, and the number after it.
+    /// The token counts of the context before and after the compaction.
     pub tokens: (u64, u64),
     /// Whether the compaction ran without being requested by the user.
     pub is_automatic: bool,
@@ -66,7 +65,7 @@ pub enum CompactionError {
     Unreadable,
 }
 
-/// Writes the lines of a compaction, after receiving all records of the session.
+/// Receives all records of a session, and then writes the lines of a compaction.
 pub trait CompactionWriter {
     /// Adds the next record, which must be an object.
     fn push(&mut self, object: &Object<'_>);
@@ -96,10 +95,10 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Returns the edits that turn a line of a tree into a copy for use after a compaction. If the
-/// record has a key of `texts`, the value of that key is replaced with the text. The token counts
-/// of a reply are replaced with `no_usage`, because they count the old context, and the agent would
-/// compact again at once.
+/// Returns the edits that turn a line of a tree into a copy for use after a compaction. If a key in
+/// `texts` occurs in the record, the key's value is replaced with the text. The token counts of a
+/// reply are replaced with `no_usage`, because they refer to the old context and would make the
+/// agent compact again at once.
 pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &str) -> Edits {
     let mut edits = Edits::new();
     for (key, new) in texts {
@@ -259,7 +258,7 @@ impl LineText {
     }
 }
 
-/// Returns the text of `record` after changes that a tool made to the record's message in another
+/// Returns the text of `record` with the changes that a tool made to its message in another
 /// dialect. `message` is the message as the record holds it. `before` lists the messages into which
 /// `message` was converted, and `after` lists the same messages after the tool changed results or
 /// arguments, or removed the reasoning. `None` if nothing changed.

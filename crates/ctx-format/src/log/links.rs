@@ -199,7 +199,7 @@ pub(crate) struct TreeLine {
     pub(crate) may_be_parent: bool,
 }
 
-/// The terms of an agent in whose log each line refers to its parent.
+/// The terms used by an agent whose log lines refer to their parents.
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
     /// The agent's term for a line, without and with an article.
@@ -230,8 +230,8 @@ pub(crate) trait Tree {
             .take_while(move |place| seen.insert(*place))
     }
 
-    /// Returns the reason why the chain of ancestors ends at a line that refers to a parent, as the
-    /// name of a rule and a description.
+    /// Returns why the chain of ancestors ends at a line that refers to a parent: the name of a
+    /// rule and a description.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
             None => ("missing-parent", "the parent of this line is not in the file"),
@@ -239,7 +239,7 @@ pub(crate) trait Tree {
         }
     }
 
-    /// Creates the flaw of a line that is its own ancestor; `None` if the path simply ends there.
+    /// Creates the flaw for a line that is its own ancestor; `None` if the path simply ends there.
     fn endless(&self, place: usize) -> Option<Flaw> {
         let then = Self::AGENT.on_loop?;
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
@@ -247,9 +247,9 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// Creates the flaw of the newest compaction if the context does not begin with it. The cause
-    /// is a program that appended the compaction while the agent was running, so that the agent
-    /// continued from its own last line.
+    /// Creates the flaw for the newest compaction if the context does not begin with it. This
+    /// happens if a program appended the compaction while the agent was running, because the agent
+    /// then continued from its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;
@@ -259,7 +259,7 @@ pub(crate) trait Tree {
         Some(Flaw::new(self.line(newest).record, "boundary-off-path", Effect::Ignored, what))
     }
 
-    /// Creates the flaws of lines at which the chain of ancestors ends although there are lines
+    /// Creates the flaws for lines at which the chain of ancestors ends although there are lines
     /// before them. The chain begins at the last line of `path`.
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
         let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
@@ -301,7 +301,7 @@ struct Break {
     place: usize,
     /// The last line before the break that is not on any path yet.
     before: Option<usize>,
-    /// The number of lines that the agent would have sent, among `before` and its ancestors.
+    /// How many of the lines among `before` and its ancestors the agent would have sent.
     unsent: usize,
 }
 
@@ -329,8 +329,8 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
 }
 
 impl<T: Tree + ?Sized> Breaks<'_, T> {
-    /// Visits the ancestors of `before` up to the root or up to a compaction, because nothing
-    /// before a compaction is sent. Returns the number of visited lines that the agent would send.
+    /// Visits `before` and its ancestors up to the root or a compaction, because nothing before a
+    /// compaction is sent. Returns the number of visited lines that the agent would send.
     fn ascend(&mut self, before: usize) -> usize {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);

@@ -1,4 +1,4 @@
-//! The session files of agents, which are logs that hold more than the model receives.
+//! The session files of agents: logs that hold more than the model receives.
 //!
 //! # How an agent's log plugs in
 //!
@@ -16,9 +16,9 @@
 //! - **Some of the file is not in the context**: there are branches, compactions that leave old
 //!   records in the file, records that are written again, and replies that take several lines. The
 //!   builder from [`Log::view_builder`] receives each record once. At the end, it decides which
-//!   records are sent, which messages they form, and what is wrong with the file. `outline` and
-//!   `message` of the dialect do not take this into account; `Record::outline` and
-//!   `Record::message` do, and return nothing for a record outside the context.
+//!   records are sent, which messages they form, and what is wrong with the file. The dialect's own
+//!   `outline` and `message` do not take this into account; `Record::outline` and `Record::message`
+//!   do, and return nothing for a record outside the context.
 //! - **Compactions** are lines that [`Log::compaction_writer`] appends.
 //!   [`crate::Dialect::summary_text`] recognizes the summaries in them.
 //! - **Each agent pairs calls and results in its own way**, which [`crate::Dialect::rules`]
@@ -44,7 +44,7 @@ use crate::{Class, Edits, Object, json, problems};
 
 /// How an agent reads its own file, apart from the format of individual records.
 pub trait Log: Sync {
-    /// Creates the builder of a view, which determines the records in the context.
+    /// Creates a view builder, which determines the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
     /// Creates a writer of compactions in the agent's own format. `None` if the agent has no such
@@ -144,14 +144,14 @@ pub enum Remedy {
     Before(String),
     /// Insert a copy of the record with the given number before the record with the flaw.
     CopyBefore(usize),
-    /// Set the member `key` of the record with the flaw to the value of the member `of` of record
+    /// In the record with the flaw, set the member `key` to the value of the member `of` in record
     /// number `to`.
     Link {
-        /// The member of the record that holds the id of its parent.
+        /// The member that holds the id of the record's parent.
         key: &'static str,
         /// The number of the record that is to become the parent.
         to: usize,
-        /// The member of the new parent that holds its own id.
+        /// The member that holds the new parent's own id.
         of: &'static str,
     },
     /// Edit the record with [`Log::repaired`], which is given these numbers.
@@ -172,8 +172,7 @@ impl Flaw {
     }
 }
 
-/// Facts that the lines of a session without a header reveal, and from which a new header is
-/// written.
+/// Facts from the lines of a session without a header, for use in a new header.
 #[derive(Default)]
 pub(crate) struct HeaderFacts {
     pub(crate) id: Option<String>,

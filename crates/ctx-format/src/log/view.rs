@@ -1,5 +1,5 @@
-//! The view of a log, which determines the records in the context, their order, and which of them
-//! belong to the same message.
+//! The view of a log: which records are in the context, in which order, and which of them belong to
+//! the same message.
 //!
 //! A [`ViewBuilder`] receives each record of the session once. The view is complete only after the
 //! last record, because any record may remove earlier records from the context or reorder them.
@@ -57,7 +57,7 @@ pub struct View {
 pub(crate) struct ContextMessage {
     /// The number of the record that contains the message.
     pub(crate) record: usize,
-    /// The index of the message among the messages of the record.
+    /// The index of the message among the record's messages.
     pub(crate) number: usize,
     /// The number of the message's group. The model receives all messages of a group as a single
     /// message. Groups are numbered by their first message.
@@ -84,15 +84,15 @@ impl View {
         }
     }
 
-    /// Appends a message to the context. `records` lists the numbers of the records that hold the
-    /// message, starting at 0 and in the order of the file.
+    /// Appends a message to the context. `records` lists the 0-based numbers of the records that
+    /// hold the message, in file order.
     pub fn add_message(&mut self, records: &[usize]) {
         self.put(self.messages, records);
         self.messages += 1;
     }
 
-    /// Appends messages to the context. The records of each group must be in the order of the file.
-    /// If other messages interrupt a group, the group has the position of its first message.
+    /// Appends messages to the context. The records of each group must be in file order. If other
+    /// messages interrupt a group, the group takes the position of its first message.
     pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();

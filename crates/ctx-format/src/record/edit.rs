@@ -42,7 +42,7 @@ impl Edits {
         self.replaced.is_empty()
     }
 
-    /// Replaces the JSON at `place` of [`Object::text`] with `json`.
+    /// Replaces the JSON at `place` in [`Object::text`] with `json`.
     ///
     /// # Panics
     ///
@@ -183,8 +183,7 @@ mod tests {
         Origin::ALONE.record(text.as_bytes())
     }
 
-    /// Returns the record after the content of each tool result was replaced with the number of
-    /// that result.
+    /// Returns the record with the content of each tool result replaced with the result's number.
     fn numbered(dialect: &dyn Dialect, text: &str) -> String {
         let record = record(text);
         let object = record.whole_object().expect("an object");
@@ -241,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Returns the text of the record after its reasoning was cut.
+    /// Returns the record's text without its reasoning.
     fn without_reasoning(name: &str, text: &str) -> String {
         let record = record(text);
         let dialect = dialect::by_name(name).expect("a dialect");

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The initial size of the buffer, which is small so that short inputs touch little memory.
+/// The initial size of the buffer. It is small so that short inputs touch little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
 /// The size of the buffer for longer inputs. For a line longer than that, the buffer grows to the
@@ -73,7 +73,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// The bytes that have been read from the source but not yet returned, and the source itself,
-    /// from which the following bytes can be read.
+    /// from which the remaining bytes can be read.
     pub(crate) fn ahead_and_source(&mut self) -> (&[u8], &mut R) {
         (&self.buffer[self.start..self.end], &mut self.source)
     }

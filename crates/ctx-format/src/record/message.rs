@@ -1,4 +1,4 @@
-//! A message as the model receives it, which consists of a role and parts.
+//! A message as the model receives it: a role and parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -81,7 +81,7 @@ pub struct Outline<'a> {
     /// The role of the message.
     pub role: Role,
     /// Whether a turn begins with this message: it is from the user, contains more than tool
-    /// results, and is not a summary by one of our tools.
+    /// results, and is not a summary written by one of our tools.
     pub begins_turn: bool,
     /// The ids of calls whose results are expected in other records. An id is empty if the format
     /// has no ids.
@@ -139,7 +139,7 @@ pub struct Message<'a> {
     /// The byte ranges to cut from the object's text to remove the reasoning, in order and without
     /// overlaps.
     pub reasoning: Vec<Range<usize>>,
-    /// The number of characters in reasoning signatures, which only the API can read, and which may
+    /// The number of characters in reasoning signatures. Only the API can read these, and they may
     /// contain more than the readable text.
     pub sealed: u64,
     /// Whether this record continues a message that began in an earlier record. Dialects leave this
@@ -155,8 +155,8 @@ pub enum Denial {
     /// The record does not report a denial.
     #[default]
     None,
-    /// The record reports the denial as an error of the call. A tool could forge a reported denial
-    /// by printing text from elsewhere.
+    /// The record reports the denial as a tool error. A tool could forge such a report in its
+    /// output.
     Reported,
     /// The record marks the denial in a field that only the agent itself writes.
     Marked,
@@ -167,7 +167,7 @@ pub enum Denial {
 pub enum Part<'a> {
     /// A piece of text.
     Text(Cow<'a, str>),
-    /// The model's refusal.
+    /// A refusal by the model.
     Refusal(Cow<'a, str>),
     /// The model's reasoning.
     Reasoning(Cow<'a, str>),
@@ -254,7 +254,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// All readable texts of the message in order, including those in tool results.
+    /// All readable texts in the message, in order, including those in tool results.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         collect_texts(&self.parts, &mut texts);

@@ -1,4 +1,4 @@
-//! A record, which is a line of a session file with its class and its unchanged bytes.
+//! A record: a line of a session file with its class and its unchanged bytes.
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -44,8 +44,8 @@ pub struct Record<'a> {
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
-    /// Creates a record with this origin from `bytes`, which are the source's own bytes or replace
-    /// them.
+    /// Creates a record with this origin from `bytes`, which are either the source's own bytes or a
+    /// replacement for them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
         let mut record = Record {
             bytes,
@@ -120,7 +120,7 @@ impl<'a> Record<'a> {
         self.object()?.get(Tag::KEY).map(Tag::parse)
     }
 
-    /// The bytes of the record without any tag, which are those of the source even if a tool has
+    /// The bytes of the record without any tag. They are the source's bytes even if a tool has
     /// inserted a tag.
     pub fn untagged(&self) -> Cow<'a, [u8]> {
         match self.object() {
@@ -175,8 +175,7 @@ impl<'a> Record<'a> {
         why.to_owned()
     }
 
-    /// Returns true if the record, which is a last line without a line ending, seems to be
-    /// incomplete.
+    /// Returns true if the record, a last line without a line ending, seems to be incomplete.
     fn is_unfinished(&self) -> bool {
         match self.class {
             Class::Broken | Class::NotUtf8 | Class::Nul => true,

@@ -59,8 +59,8 @@ impl<'a> Member<'a> {
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// The messages of the object that are in the context; `None` if all messages are. Dialects
-    /// read only messages in the context.
+    /// The object's messages that are in the context; `None` if all messages are. Dialects read
+    /// only messages in the context.
     pub(crate) portion: Option<Portion>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Object<'a> {
         Self::of(text, &members).ok_or(NotObject)
     }
 
-    /// Returns a copy in which dialects see only the messages of `portion`.
+    /// Returns a copy in which dialects see only the messages in `portion`.
     #[must_use]
     pub fn only(&self, portion: Portion) -> Self {
         Self { portion: Some(portion), ..self.clone() }
@@ -117,7 +117,7 @@ impl<'a> Object<'a> {
         behind.split_once('}').map_or("", |(_, rest)| rest)
     }
 
-    /// All members in the order of the text.
+    /// All members, in source order.
     pub fn members(&self) -> &[Member<'a>] {
         &self.members
     }

@@ -29,7 +29,7 @@ pub struct Fragment {
 /// The reason why a record is not in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// The record is never sent to a model, as with progress, settings and headers.
+    /// The record is never sent to a model; for example, it holds progress, settings or a header.
     NeverSent,
     /// The record belongs to the context of a subagent.
     OtherAgent,
@@ -55,15 +55,15 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// Creates a portion of the messages with the given numbers. The position of each message in
+    /// Creates a portion from the messages with the given numbers. The position of each message in
     /// the context is set to 0.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }
 
-    /// Creates a portion of the messages `inside`, given by their numbers in the record and in the
-    /// context. `reasons` states why each message of the record is outside the context. Reasons for
-    /// messages in `inside` are ignored.
+    /// Creates a portion from the messages `inside`, given by their numbers in the record and in
+    /// the context. `reasons` states why each message of the record is outside the context. Reasons
+    /// for messages in `inside` are ignored.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();
@@ -132,7 +132,7 @@ impl Presences {
         self.records.get(number).copied()
     }
 
-    /// Returns the part of the record with the given number that is in the context; `None` if the
+    /// For the record with the given number, returns the part that is in the context; `None` if the
     /// whole record is.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()

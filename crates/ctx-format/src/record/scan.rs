@@ -1,5 +1,5 @@
-//! Finds values in JSON, and checks that it is valid. Values within checked JSON are not checked
-//! again.
+//! Finds values in JSON, and checks that the JSON is valid. Values within checked JSON are not
+//! checked again.
 
 use std::ops::Range;
 use wide::u8x32;

@@ -52,8 +52,7 @@ impl Spool {
             }
             let file = tempfile::tempfile_in(&self.dir)?;
             let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
-            // The file may be in use until the program ends, so the memory of the queue is freed
-            // here.
+            // The file may be in use until the program ends, so the queue's memory is freed here.
             overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
             self.taken = 0;
             self.overflow = Some(overflow);
@@ -64,7 +63,7 @@ impl Spool {
         }
     }
 
-    /// Removes the next `length` bytes of the queue, and writes them to `out`.
+    /// Removes the next `length` bytes from the queue, and writes them to `out`.
     pub fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.copy_to(0, length, out)?;
         let here = length.min(self.memory.len() - self.taken);
@@ -78,8 +77,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes `length` bytes of the queue to `out` without consuming them. The first `start` bytes
-    /// of the queue are skipped.
+    /// Writes `length` bytes from the queue to `out` without consuming them. The first `start`
+    /// bytes of the queue are skipped.
     pub fn copy_to(
         &mut self,
         start: usize,
@@ -98,7 +97,7 @@ impl Spool {
         }
     }
 
-    /// Removes the next `length` bytes of the queue, and returns them.
+    /// Removes the next `length` bytes from the queue, and returns them.
     pub fn pop(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(length);
         self.pop_to(length, &mut bytes)?;
@@ -156,8 +155,8 @@ impl Overflow {
         Ok(())
     }
 
-    /// Writes `length` bytes of the file to `out`. The first `start` of the bytes that have not
-    /// been consumed are skipped.
+    /// Writes `length` bytes from the file to `out`. The first `start` unconsumed bytes are
+    /// skipped.
     fn copy_to(
         &mut self,
         start: u64,

@@ -1,5 +1,5 @@
-//! The tag of a record, which is the member `_ctx` and passes a tool's decision about the record to
-//! the next tool.
+//! The tag of a record: the member `_ctx`, which passes a tool's decision about the record to the
+//! next tool.
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
-/// The decision of `ctx-split` about a record.
+/// The decision that `ctx-split` made about a record.
 #[derive(DeserializeFromStr, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
@@ -43,14 +43,14 @@ pub struct Tag {
     pub zones: Option<Vec<Zone>>,
     /// The number of the line in the source, starting at 1.
     pub line: Option<u64>,
-    /// The exchange that the record belongs to, as the number of the first record in that exchange,
-    /// starting at 1.
+    /// The exchange that the record belongs to, identified by the 1-based number of its first
+    /// record.
     pub group: Option<u64>,
-    /// The selector or rule because of which the record is pinned.
+    /// The selector or rule that pins the record.
     pub pin: Option<String>,
     /// The length of the record in bytes, not counting the tag and the line ending.
     pub bytes: Option<u64>,
-    /// The number of tokens in the record, which is valid only as long as the record has the length
+    /// The number of tokens in the record. It is valid only while the record has the length
     /// `bytes`.
     pub tokens: Option<u64>,
     /// The encoding with which `tokens` was counted.
@@ -97,7 +97,7 @@ impl Tag {
         }
     }
 
-    /// Writes the tag as JSON, which is the value of `_ctx`: `{"zone":"old",…}`.
+    /// Writes the tag as the JSON value of `_ctx`: `{"zone":"old",…}`.
     pub(crate) fn write(&self) -> String {
         let mut text = serde_json::to_string(self).expect("words and numbers can be written");
         text.pop();
@@ -124,7 +124,7 @@ fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
     serde_json::from_str(value).map(|read| *member = Some(read)).is_ok()
 }
 
-/// The position for a tag in an untagged record, which is directly after the `{`.
+/// The position for a tag in an untagged record: directly after the `{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splice {
     at: usize,
@@ -154,8 +154,7 @@ impl Splice {
     }
 }
 
-/// Removes every member `_ctx`, wherever it is, together with a comma, and so undoes
-/// [`Splice::write`].
+/// Removes every member `_ctx`, wherever it is, along with a comma. This undoes [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {
@@ -185,7 +184,7 @@ pub enum EarlyEnd {
         /// The number of records that were read.
         records: u64,
     },
-    /// The number of records is not the one announced in the member `end`.
+    /// The number of records differs from that announced in the member `end`.
     #[error("upstream ended early: {records} records received, {announced} announced")]
     OtherCount {
         /// The number of records that were read.
@@ -197,7 +196,7 @@ pub enum EarlyEnd {
 
 impl ZoneReader {
     /// Returns the zone of the next record. A record that cannot have a tag is in the same zone as
-    /// the record before it, or in `system` if it comes first. Objects without a zone and tails are
+    /// the record before it, or in `system` if it comes first. Tails and objects without a zone are
     /// in `keep`.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
         self.records += u64::from(record.piece.begins());

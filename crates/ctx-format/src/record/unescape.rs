@@ -77,8 +77,8 @@ struct Decoded {
 }
 
 impl Decoded {
-    /// Appends the first `length` bytes of `source`, which are at most one block. A whole block is
-    /// copied if possible, because that is faster; the next copy overwrites the excess bytes.
+    /// Appends the first `length` bytes of `source`, at most one block. A whole block is copied if
+    /// possible, because that is faster; the next copy overwrites the excess bytes.
     #[inline]
     fn copy(&mut self, source: &[u8], length: usize) {
         let room = &mut self.bytes[self.length..];

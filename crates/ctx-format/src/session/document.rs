@@ -19,13 +19,13 @@ pub(crate) struct Document {
     /// The line number and byte offset in the source of each record that [`Self::locate`] has not
     /// reached yet.
     places: std::vec::IntoIter<(u64, u64)>,
-    /// The number of the document's members other than `messages`.
+    /// How many members other than `messages` the document has.
     pub(crate) members_beside: usize,
 }
 
 impl Document {
-    /// Returns true if an input that begins with `head` could be a document, so that more of the
-    /// input must be read before it is split into lines.
+    /// Returns true if an input that begins with `head` could be a document, in which case more of
+    /// it must be read before it is split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else { return false };
         match head[first] {
@@ -69,8 +69,8 @@ impl Document {
     }
 }
 
-/// Returns the list of messages in a document as raw JSON, the elements of the list, and the number
-/// of the document's other members.
+/// Returns a document's list of messages as raw JSON, the elements of that list, and a count of the
+/// document's other members.
 pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
     let trimmed = text.trim_ascii();
     let (list, members_beside) = if trimmed.starts_with('{') {
@@ -145,8 +145,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Creates the frame of a document, which is an array of messages or an object with a list
-    /// `messages`. Returns `None` if `source` is neither.
+    /// Creates the frame of a document. Returns `None` unless `source` is an array of messages or
+    /// an object with a list `messages`.
     pub fn of_document(source: Vec<u8>) -> Option<Self> {
         let source = String::from_utf8(source).ok()?;
         let (list, elements, _) = list_of(&source)?;
@@ -232,8 +232,8 @@ const LINES: usize = 64;
 /// file can contain all instructions to the model.
 const BYTES: u64 = 1 << 20;
 
-/// Facts that the first lines of a session file reveal, and that stay true while lines are only
-/// appended to the file.
+/// Facts from the first lines of a session file. They stay true as long as lines are only appended
+/// to the file.
 #[derive(Clone, Default)]
 pub struct Head {
     /// The dialect, if a line was found that can belong to only one dialect.

@@ -130,7 +130,7 @@ impl<R: Read> Records<R> {
         self.dialect
     }
 
-    /// The number of the document's members other than `messages`, which are not in any record;
+    /// The number of members that the document has besides `messages`; they are not in any record.
     /// `None` if the input is not a document.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
@@ -276,7 +276,7 @@ fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     messages.any(|message| detector.look_at(&message))
 }
 
-/// The numbers of messages and of bad lines in a session.
+/// Counts of the messages and bad lines in a session.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -313,7 +313,7 @@ impl Tally {
         Self { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Self::default() }
     }
 
-    /// Counts the next record of the session.
+    /// Counts the next record in the session.
     pub fn add(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         if !record.class.is_bad() {
             let begins = dialect.is_some_and(|dialect| record.begins_message(dialect));
@@ -331,8 +331,8 @@ impl Tally {
     }
 }
 
-/// Receives reports on the progress of a run. The methods are called often and from any thread, so
-/// they must be fast.
+/// Receives progress reports about a run. The methods are called often and from any thread, so they
+/// must be fast.
 pub trait Observer: Send + Sync {
     /// Reports that the next stage of the work begins. `what` is the name of the stage.
     fn stage(&self, what: &str);
@@ -571,8 +571,8 @@ mod tests {
         let batch = Options { batch: true, ..Options::default() };
         let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
         assert_eq!(open(&conversation, &batch), (None, named));
-        // A record in an unsupported format counts for less than one that certainly belongs to a
-        // dialect, even if it comes first.
+        // A record in an unsupported format carries less weight than one that certainly belongs to
+        // a dialect, even if it comes first.
         let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
         assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
         let late = text.repeat(64) + bedrock;

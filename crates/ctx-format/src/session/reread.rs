@@ -21,7 +21,7 @@ pub(crate) struct SecondReading {
     waiting: VecDeque<(Origin, usize)>,
     /// The number of records. All pieces of an overlong line count as one record.
     records: usize,
-    /// The bytes of the record returned last.
+    /// The bytes of the last record returned.
     bytes: Vec<u8>,
     /// The flaws of the session, each with its line number.
     pub(crate) flaws: Vec<(u64, Flaw)>,

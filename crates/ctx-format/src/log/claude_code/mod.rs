@@ -262,7 +262,7 @@ fn is_request(message: &Object<'_>) -> bool {
 }
 
 /// Returns whether the user denied the call that a line answers. Newer versions mark a denial in a
-/// member of the line. Older versions write a denial as if it were an error of the tool.
+/// member of the line. Older versions write a denial as if it were a tool error.
 fn denial(object: &Object<'_>) -> Denial {
     if let Some(kind) = object.text_of("toolDenialKind") {
         return if kind == "user-rejected" { Denial::Marked } else { Denial::None };

@@ -114,7 +114,7 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     flaws
 }
 
-/// Creates the flaw of a line whose missing parent the client replaces with another line.
+/// Creates the flaw for a line whose missing parent the client replaces with another line.
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
     let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
@@ -123,7 +123,7 @@ fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
-/// Creates the flaw of a compaction if some of the old lines that it keeps are not in the file.
+/// Creates the flaw for a compaction if some of the old lines that it keeps are not in the file.
 fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let node: &Node = &tree.lines.nodes[boundary];
     let preserved = node.boundary.as_ref()?.preserved.as_ref()?;

@@ -30,13 +30,13 @@ pub(super) struct Shapes {
     /// The members of a line that holds a message from another agent, all of which the client
     /// requires.
     pub(super) agent_message: Sign,
-    /// The JSON object in the text of a reply that actually is a message from another agent.
+    /// The JSON object in the text of a reply that is actually a message from another agent.
     pub(super) agent_text: Sign,
     /// The lines that the client loads, identified by their members.
     pub(super) line: Sign,
     /// The header of a file. Without a header, the client loads nothing.
     pub(super) header: Sign,
-    /// The header of files from before September 2025.
+    /// The header in files from before September 2025.
     pub(super) old_header: Sign,
     /// The beginnings and ends of texts that the client writes in the user's name.
     for_user: Vec<(String, String)>,
@@ -61,13 +61,13 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && SHAPES.items.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
-/// Returns true if the client knows the type of `item` but never sends it: either the item cannot
-/// be loaded, or it stores the state of the working folder, which only some versions write.
+/// Returns true if the client knows the type of `item` but never sends it. Such an item either
+/// cannot be loaded or stores the state of the working folder, as written by some versions.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }
 
-/// Returns true if any text of the message was written by the client in the name of the user or the
+/// Returns true if any text in the message was written by the client in the name of the user or the
 /// developer.
 pub(super) fn is_injected(message: &Object<'_>) -> bool {
     let is_injected = match role_of(message) {
@@ -104,7 +104,7 @@ pub(super) fn is_summary(text: &str) -> bool {
     text.starts_with(SUMMARY)
 }
 
-/// The texts in the content of a message.
+/// The texts in a message's content.
 pub(super) fn texts<'a>(message: &Object<'a>) -> Vec<Cow<'a, str>> {
     let is_text = |block: &Object<'_>| matches!(&*kind_of(block), "input_text" | "output_text");
     let blocks = blocks(message).into_iter().filter(is_text);

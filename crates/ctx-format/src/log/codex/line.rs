@@ -21,14 +21,14 @@ pub(super) enum Line {
     Settings(LineId),
     /// Ends a turn, which may have been interrupted.
     Ended,
-    /// Contains the copy of a user request that is shown on the screen.
+    /// Contains the on-screen copy of a user request.
     UserEvent,
     /// Undoes the given number of turns, beginning with the newest.
     RolledBack(u32),
     Other,
 }
 
-/// The facts about a context item that the replay needs.
+/// What the replay needs to know about a context item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) kind: ItemKind,
@@ -45,7 +45,7 @@ pub(super) enum ItemKind {
     AgentRequest,
     /// A text that the client inserts in front of a request.
     Injected,
-    /// Part of a reply of the model.
+    /// Part of a reply from the model.
     Reply,
     /// A tool result, a summary, or an instruction.
     Other,
@@ -80,7 +80,7 @@ impl ItemKind {
     }
 }
 
-/// Returns true if a message of the model actually comes from another agent and is stored as JSON.
+/// Returns true if a model message actually comes from another agent and is stored as JSON.
 fn is_of_agent(message: &Object<'_>) -> bool {
     let is_sent = |text: &str| Object::parse(text).is_ok_and(|it| SHAPES.agent_text.is_of(&it));
     matches!(item::texts(message).as_slice(), [text] if is_sent(text))
@@ -112,7 +112,8 @@ impl Line {
 
     fn of_compaction(compacted: &Compacted<'_>) -> Self {
         if !compacted.replaces_all() {
-            // The client treats a summary that does not begin like its own as a user message.
+            // If a summary does not begin like the client's own, the client treats it as a user
+            // message.
             let text = compacted.text();
             let kind = if item::is_summary(&text) { ItemKind::Other } else { ItemKind::Request };
             return Self::Summary(Item { kind, bytes: text.len() });

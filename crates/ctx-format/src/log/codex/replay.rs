@@ -8,7 +8,7 @@ use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// The maximum number of tokens of user messages that the client keeps if a compaction has no
+/// The maximum size, in tokens, of the user messages that the client keeps if a compaction has no
 /// items. The client counts four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
@@ -89,8 +89,8 @@ impl Replay {
         self.leave(from, Outside::DeadBranch);
     }
 
-    /// Keeps only the user's newest requests, up to a maximum size. The client keeps part of the
-    /// request that exceeds the maximum size, so the request counts as kept.
+    /// Keeps only the user's newest requests, up to a maximum size. The request that exceeds the
+    /// maximum size counts as kept, because the client keeps part of it.
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -133,11 +133,11 @@ fn base(lines: &[Line]) -> Option<usize> {
     turn.close(&mut taken_back)
 }
 
-/// The known facts about a turn, which is read backwards from its end.
+/// What is known about a turn. Turns are read backwards from their end.
 #[derive(Default)]
 struct Turn {
-    /// Whether a line that ends the turn was read, in which case the turn begins at the nearest
-    /// earlier line that begins any turn.
+    /// Whether a line that ends the turn was read. If so, the turn begins at the nearest earlier
+    /// line that begins any turn.
     is_ended: bool,
     /// The id of the turn, if a line with its settings was read.
     id: Option<LineId>,
@@ -193,8 +193,8 @@ impl ViewBuilder for Builder {
     }
 }
 
-/// Groups the items into messages. Everything that the model wrote or called up to the next result
-/// is one reply. All items of a compaction are one message.
+/// Groups the items into messages. Everything from the model, including calls, up to the next
+/// result is one reply. All items in a compaction are one message.
 fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     let mut messages: Vec<ContextMessage> = Vec::new();
     let mut was_reply = false;
@@ -212,7 +212,7 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     messages
 }
 
-/// Creates the flaw of the newest compaction if a rollback undid it.
+/// Creates the flaw for the newest compaction if a rollback undid it.
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
     let newest = newest.filter(|newest| base != Some(*newest))?;

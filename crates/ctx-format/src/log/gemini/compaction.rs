@@ -1,5 +1,5 @@
-//! A compaction in the format of the Gemini CLI, which is a list of messages that replaces all
-//! earlier messages. The list begins with the summary and the model's answer to the summary.
+//! A compaction in the Gemini CLI's format: a list of messages that replaces all earlier messages.
+//! The list begins with the summary and the model's answer to the summary.
 
 use super::log::Line;
 use super::message::{snapshot_of, written};
@@ -7,7 +7,7 @@ use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 
-/// The model's answer to the summary, which is needed because roles must alternate.
+/// The model's answer to the summary. It is needed because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
 
 /// Determines whether the session has a header.

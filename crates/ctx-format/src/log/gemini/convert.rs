@@ -12,14 +12,13 @@ use crate::{Call, Media, Part, Role, ToolResult};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The messages that precede the next summary, and are written into the same list as that
-    /// summary.
+    /// The messages that precede the next summary and are written into the same list.
     before: Vec<String>,
 }
 
 impl Writer {
-    /// Writes a reply and its results as one message, followed by the other content of the records
-    /// with the results.
+    /// Writes a reply and its results as one message, followed by any other content from the
+    /// records with the results.
     fn answered(
         &mut self,
         said: &TurnMessage<'_>,
@@ -192,7 +191,7 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
     }
 }
 
-/// Writes a part in the format of the API; `None` if the API does not support such a part.
+/// Writes a part in the API's format; `None` if the API does not support such a part.
 fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => {
@@ -214,7 +213,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::new().json(key, &inner.end()).end())
 }
 
-/// Writes a tool result in the format of the API.
+/// Writes a tool result in the API's format.
 fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>) -> String {
     let (mut texts, mut media) = (Vec::new(), Vec::new());
     for part in &result.parts {
@@ -225,7 +224,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
         }
     }
     if texts.len() > 1 {
-        // If a result has several texts, they are joined with line endings between them.
+        // If a result has several texts, they are joined with line endings.
         notes.count(LossKind::AsText, "text");
     }
     let key = if result.is_error { "error" } else { "output" };

@@ -95,7 +95,7 @@ pub(super) struct Entry {
     pub(super) turn: Option<Turn>,
 }
 
-/// The messages that the loader holds at a certain point of the log.
+/// The messages that the loader holds at some point in the log.
 #[derive(Default)]
 pub(super) struct Log {
     /// The messages in the order in which the client would send them at that point.
@@ -103,9 +103,9 @@ pub(super) struct Log {
     places: HashMap<LineId, usize>,
     /// The records outside the context, and the reasons why.
     pub(super) outside: View,
-    /// The positions of messages that a list replaced, by the id of the message.
+    /// The positions of messages that were replaced by a list, keyed by message id.
     displaced: HashMap<LineId, MessagePosition>,
-    /// The flaws of all rewinds to messages that are not in the file.
+    /// The flaws for all rewinds to messages that are not in the file.
     pub(super) rewound: Vec<Flaw>,
     /// The flaw to report if no line turns out to be a header.
     pub(super) headless: Option<Flaw>,
@@ -192,7 +192,7 @@ impl Log {
     }
 }
 
-/// Creates the flaw of a rewind to a message that is not in the file. `gone` is the number of
+/// Creates the flaw for a rewind to a message that is not in the file. `gone` is the number of
 /// messages that the rewind removed.
 fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
@@ -220,7 +220,7 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
     first.is_some_and(|message| message.snapshot().is_some())
 }
 
-/// The facts about a message that the view needs if the model receives the message.
+/// What the view needs to know about a message that the model receives.
 pub(super) enum Turn {
     User,
     /// A message that contains nothing but tool results. Newer clients write such a message

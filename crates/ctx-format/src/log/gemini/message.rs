@@ -43,8 +43,8 @@ pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_co
 /// The maximum length in bytes of an entry in [`NOT_SENT`].
 const HEAD: usize = 17;
 
-/// Members whose presence makes a part count as content when the client decides whether to send a
-/// message, whatever the part's text.
+/// Members that make a part count as content, whatever its text, when the client decides whether to
+/// send a message.
 const NO_TEXT: [&str; 8] = [
     "videoMetadata",
     "thought",
@@ -207,7 +207,7 @@ fn thought(raw: &str) -> Part<'_> {
     })
 }
 
-/// Returns true if the client wrote this text of a user message.
+/// Returns true if the client wrote this text in a user message.
 fn is_of_client(text: &str) -> bool {
     let text = without_blanks(text);
     text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))

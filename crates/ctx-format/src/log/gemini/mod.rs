@@ -1,6 +1,6 @@
 //! The session files of the Gemini CLI. A session file is a log in which each line is a message,
-//! metadata or a rewind. Older versions write a document with a list of messages, which is split
-//! into lines of the same form.
+//! metadata or a rewind. Older versions write a document with a list of messages. Such a document
+//! is split into lines of the same form.
 //!
 //! The context consists of what `convertSessionToClientHistory` in version 0.61.0 of
 //! `@google/gemini-cli-core` returns for the loaded messages. Outlines list no calls or results,
@@ -8,11 +8,10 @@
 //! the message with the call.
 //!
 //! A `$set` with messages is a single record with several messages, from the user as well as from
-//! the model. The record counts as one message that has all their parts and the role `Other`,
-//! because with the role of the user, the model's words would carry the user's authority. A summary
-//! followed only by the client's answer has the role of the user, as it does in the client. If
-//! other messages follow the summary in the same record, the record is read like any other, so that
-//! no message is lost.
+//! the model. The record counts as one message with all their parts and the role `Other`. If its
+//! role were `User`, the model's words would carry the user's authority. A summary followed only by
+//! the client's answer has the role of the user, as it does in the client. If other messages follow
+//! the summary in the same record, the record is read like any other, so that no message is lost.
 
 mod compaction;
 mod convert;
@@ -192,7 +191,7 @@ impl Log for Gemini {
         let set = object.object_of("$set");
         let metadata = set.as_ref().unwrap_or(object);
         let session = match Line::of(object) {
-            // A header with messages is the whole session, and is rewritten whenever the session
+            // A header with messages holds the whole session, and is rewritten whenever the session
             // grows.
             Line::Header(messages) if messages.is_empty() => object.text_of("sessionId"),
             _ => None,
@@ -218,7 +217,7 @@ fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
     is_reply.then_some(object)
 }
 
-/// The messages of a record that are in the context.
+/// The record's messages that are in the context.
 struct Messages<'a> {
     list: Vec<Object<'a>>,
     /// Whether these messages replace all earlier messages.
@@ -245,7 +244,7 @@ impl<'a> Messages<'a> {
         self.is_checkpoint && log::is_compaction(&self.list)
     }
 
-    /// Returns the role of all the messages if they are read as one; `None` if none of the messages
+    /// Returns the role for the messages when they are read as one; `None` if none of the messages
     /// is sent.
     fn role(&self, sent: &[SentMessage<'_, 'a>]) -> Option<Role> {
         let role = sent.first()?.role;
@@ -255,7 +254,7 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Returns true if there are only a summary and, possibly, the model's answer to it, which the
+/// Returns true if there is only a summary, possibly with the model's answer to it, which the
 /// client writes.
 fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     match sent {
@@ -267,7 +266,7 @@ fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     }
 }
 
-/// Returns the text of a summary without the tags of `state_snapshot` around it.
+/// Returns the text of a summary without the `state_snapshot` tags around it.
 fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     let trimmed = text.trim();
     let inner = trimmed.strip_prefix(SNAPSHOT);
@@ -278,7 +277,7 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Adds the values in a message that the model receives, and duplicates of these values.
+/// Adds the values that the model receives from a message, and their duplicates.
 fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
     let message = sent.message;
     wrapped.sent.extend(message.get("content"));

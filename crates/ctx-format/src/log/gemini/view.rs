@@ -14,7 +14,7 @@ use crate::log::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, json};
 
-/// Creates the flaws of calls that the client sends without a result. The calls of the last reply
+/// Creates the flaws for calls that the client sends without a result. The calls of the last reply
 /// may still get their results.
 fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
@@ -34,7 +34,7 @@ fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     flaws
 }
 
-/// Creates the flaws of the calls in `waiting` whose ids are not in `answered`.
+/// Creates the flaws for the calls in `waiting` whose ids are not in `answered`.
 fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Effect) -> Vec<Flaw> {
     let missing = waiting.iter().filter(|(_, id)| !answered.contains(&LineId::of(id)));
     let flaws = missing.map(|(record, id)| {
@@ -127,7 +127,7 @@ struct Messages<'t> {
     all: Vec<ContextMessage>,
     /// The number of the last record of each group.
     ends: Vec<usize>,
-    /// The group of each record. All messages of a list belong to the same group.
+    /// The group of each record. All messages in a list belong to the same group.
     groups: HashMap<usize, usize>,
     /// The ids of the last reply's calls. `None` if another message came after the reply.
     calls: Option<&'t HashSet<LineId>>,
@@ -157,7 +157,7 @@ impl<'t> Messages<'t> {
     }
 
     /// Returns true if record number `record`, with these results, continues the last reply. A
-    /// record before the reply does not continue it, which is the case if the client wrote the
+    /// record before the reply does not continue it. Such a record exists if the client wrote the
     /// reply again after its results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));

@@ -1,9 +1,8 @@
-//! A compaction in the format of pi, which is an entry with a summary and the id of the first
-//! earlier entry to keep.
+//! A compaction in pi's format: an entry with a summary and the id of the first earlier entry to
+//! keep.
 //!
-//! All entries from the first kept entry on are kept. If an entry after the first kept entry is
-//! removed, or if a kept entry has changed, all kept entries are written again after the
-//! compaction.
+//! That entry and all later ones are kept. If an entry after the first kept entry is removed, or if
+//! a kept entry has changed, all kept entries are written again after the compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -25,7 +24,7 @@ pub(super) struct Writer {
     entries: Entries,
     /// The id, as raw JSON, of the last entry, from which the session continues.
     last: Option<String>,
-    /// In a file of version 1, the number of each entry, by the hash of the entry's text. Only
+    /// In a version 1 file, the number of each entry, keyed by the hash of the entry's text. Only
     /// lines that are JSON are numbered.
     numbers: HashMap<LineId, usize>,
 }
@@ -89,7 +88,7 @@ impl CompactionWriter for Writer {
                 let id = new_id(&mut new);
                 let time = new.time();
                 let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
-                // Entries in files of version 1 have no ids.
+                // Entries in version 1 files have no ids.
                 let texts = if has_ids { &ids[..] } else { &ids[..1] };
                 lines.push(copy(kept, texts, &edits)?);
                 parent = id;
@@ -121,7 +120,7 @@ fn copy(
     Ok(edits.of_object(&object).trim().to_owned())
 }
 
-/// Combines all system messages of the context into one, as pi does when it compacts. pi also
+/// Combines all system messages in the context into one, as pi does when it compacts. pi also
 /// accepts a compaction without a system message, but then it sends its whole prompt again and
 /// loses texts that were added to the prompt.
 fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Reads the content of an entry that the model may receive.
+//! Reads the content that the model may receive from an entry.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ pub(super) enum EntryKind {
     BashExecution,
     /// A text from an extension.
     Custom,
-    /// A text from an extension in files of versions 1 and 2. In files of version 3, pi ignores
-    /// entries of this kind.
+    /// A text from an extension, in version 1 and 2 files. In version 3 files, pi ignores such
+    /// entries.
     HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,
@@ -60,8 +60,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns true if the entry is a summary, whose text is in the member `summary` instead of
-    /// `content`.
+    /// Returns true for a summary. Its text is in the member `summary` instead of `content`.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)
     }
@@ -155,7 +154,7 @@ fn only_text(content: &str) -> Option<&str> {
     text.starts_with('"').then_some(text)
 }
 
-/// The text with which pi tells the model about a command that the user ran, and about its outcome.
+/// The text in which pi tells the model about a command that the user ran and its outcome.
 fn shell_text(shell: &Object<'_>) -> String {
     let of = |key| shell.text_of(key).unwrap_or_default();
     let (output, file) = (of("output"), of("fullOutputPath"));
@@ -187,7 +186,7 @@ pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     Some(edits.of_object(object))
 }
 
-/// Returns the new content in a `context_edit`, as raw JSON; `None` if the edit removes the entry
+/// Returns the new content from a `context_edit`, as raw JSON; `None` if the edit removes the entry
 /// from the context. Content in an unknown format counts as empty.
 pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     if object.get("replacement") == Some("null") {

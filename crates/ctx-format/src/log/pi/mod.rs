@@ -2,9 +2,9 @@
 //! and entries, each of which refers to its parent.
 //!
 //! The formats are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of
-//! `OpenClaw` 2026.9.6. When pi sends a summary, it puts words around it, which are not read as
-//! part of the summary. Messages with the role `system` declare the prompt and the tools, and do
-//! not count as messages here.
+//! `OpenClaw` 2026.9.6. When pi sends a summary, it adds words before and after it. They are not
+//! read as part of the summary. Messages with the role `system` declare the prompt and the tools,
+//! and do not count as messages here.
 
 mod compaction;
 mod convert;
@@ -39,12 +39,12 @@ pub struct Pi;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The member `usage` of a reply whose token counts are unknown. pi requires this member in every
+/// The member `usage` for a reply whose token counts are unknown. pi requires this member in every
 /// reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The members of `usage` whose sum is the size of the prompt. The cached tokens come first,
-/// because they are usually most of the prompt.
+/// The members of `usage` that add up to the prompt size. The cached tokens come first, because
+/// they usually make up most of the prompt.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
@@ -170,8 +170,8 @@ impl Dialect for Pi {
         }
         let mut links = Links::of(object, "id");
         links.name(object, object, &["parentId"], Bond::Parent);
-        // If the entry that an edit refers to is removed, the edit must not be applied to the
-        // parent of that entry instead.
+        // If the entry that an edit refers to is removed, the edit must not be applied to that
+        // entry's parent instead.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
         links.name(object, object, &["targetId"], bond);

@@ -37,11 +37,12 @@ pub(super) enum Content {
     Message,
     /// Other content for the model: summaries of branches, commands, and texts from extensions.
     Extra,
-    /// A boundary, before which entries are no longer sent: a compaction, or a reset in `OpenClaw`.
+    /// A boundary after which earlier entries are no longer sent: a compaction, or a reset in
+    /// `OpenClaw`.
     Boundary {
         /// The id of the first kept entry before the boundary.
         first_kept: Option<LineId>,
-        /// Whether only messages before the boundary are kept, and no other entries.
+        /// Whether only messages, and no other entries, are kept from before the boundary.
         keeps_messages_only: bool,
     },
     /// No content for the model: settings, names, prompts, edits, and the state of extensions.
@@ -86,16 +87,16 @@ impl Node {
 /// All entries of a session.
 #[derive(Default)]
 pub(super) struct Entries {
-    /// The entries in the order of the file, without headers.
+    /// The entries in file order, without headers.
     pub(super) nodes: Vec<Node>,
-    /// The index of the last entry with a given id.
+    /// The index of the last entry with each id.
     places: HashMap<LineId, usize>,
     /// The version in the header; `None` if there is no header, in which case pi reads nothing.
     pub(super) version: Option<f64>,
     /// The number of lines that are JSON, including headers.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
-    /// The flaw of a session without a header.
+    /// The flaw for a session without a header.
     pub(super) headless: Option<Flaw>,
     /// In `OpenClaw`, a pair of ids: if the next entry has the first id as its parent, the second
     /// replaces it.
@@ -123,8 +124,7 @@ impl Entries {
         self.lines += 1;
     }
 
-    /// Sets the id and parent of an entry in a file of version 1: its own number, and the preceding
-    /// entry.
+    /// In a version 1 file, sets an entry's id to its number and its parent to the preceding entry.
     fn number(&self, node: &mut Node, object: &Object<'_>) {
         node.id = Some(LineId::of_number(self.lines));
         node.parent = self.nodes.last().and_then(|last| last.id);
@@ -182,7 +182,7 @@ impl Entries {
         self.places.get(&id?).copied()
     }
 
-    /// Returns true if a later entry has the same id as the entry with the index `place`.
+    /// Returns true if a later entry has the same id as the entry at index `place`.
     pub(super) fn is_superseded(&self, place: usize) -> bool {
         let last = self.place(self.nodes[place].id);
         last.is_some_and(|last| last != place)
@@ -245,7 +245,7 @@ pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
     }
 }
 
-/// Returns true if entries in files of this version have no ids.
+/// Returns true if entries in files with this version have no ids.
 pub(super) fn has_no_ids(version: f64) -> bool {
     version < 2.0
 }

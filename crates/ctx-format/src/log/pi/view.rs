@@ -114,7 +114,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     flaws
 }
 
-/// Creates the flaw of a compaction whose first kept entry is not among its ancestors.
+/// Creates the flaw for a compaction whose first kept entry is not among its ancestors.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
     let Content::Boundary { first_kept, .. } = node.content else { return None };
