@@ -1,5 +1,4 @@
-//! A handle is a short reference that takes the place of removed content, and from which the
-//! content can be restored.
+//! A handle is a short reference that replaces removed content and can be used to restore it.
 //!
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` states the
 //! call whose result was removed, the length of the result, and the command that prints it. The

@@ -10,13 +10,12 @@ use crate::{Denial, HeldMessage, Object, Record, Role};
 /// A whole message, or the fragment of a message that one record holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The source record of the message and, if that record holds several messages, the message's
-    /// number in it.
+    /// The source record of the message. If that record holds several messages, this includes the
+    /// number of the message.
     pub(crate) origin: SourceId,
     /// The line number of the source record, starting at 1.
     pub(crate) line: u64,
-    /// The position of the message in the context, which is the order in which messages are
-    /// written.
+    /// The position of the message in the context. Messages are written in this order.
     pub(crate) message: u64,
     /// The byte offset of the message's text in the spool.
     pub(crate) start: usize,

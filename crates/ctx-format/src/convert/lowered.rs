@@ -1,4 +1,4 @@
-//! The format of a lowered session, which consists of messages of the Anthropic API. Two additional
+//! The format of a lowered session, which consists of Anthropic API messages. Two additional
 //! members hold facts that the API's format cannot express: which user messages the agent wrote
 //! itself, and which calls the user denied.
 

@@ -58,7 +58,7 @@ pub struct Converter<'c> {
 }
 
 impl Converter<'_> {
-    /// Creates a converter to the dialect `to`, with defaults for all other settings.
+    /// Creates a converter to the dialect `to`, with default values for all other settings.
     pub fn new(to: &'static dyn Dialect) -> Self {
         Self {
             to,

@@ -1,4 +1,4 @@
-//! Groups the messages of a context that must be written together: a reply with its results, and,
+//! Groups those messages in a context that must be written together: a reply with its results, and,
 //! if records are kept whole, messages that come from the same record.
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ struct Node {
 }
 
 impl Unit {
-    /// The indexes of all entries of the unit; entries with results come last.
+    /// The indexes of all entries in the unit; entries with results come last.
     pub(crate) fn entries(&self) -> Vec<usize> {
         let results = self.results.iter().map(|answering| answering.entry);
         self.said.iter().copied().chain(results).collect()

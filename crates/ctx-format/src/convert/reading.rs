@@ -1,4 +1,4 @@
-//! Reads the context of a session before it is written in another dialect.
+//! Reads a session's context before it is written in another dialect.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub struct Reading<'c> {
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
-    /// The hash of all messages read so far, from which ids in the new session are derived.
+    /// The hash of all messages read so far. Ids in the new session are derived from it.
     hash: Context,
     /// The working folder of the source session, if it is known.
     cwd: Option<String>,
-    /// The model that is in use at this point of the session, if it is known.
+    /// The model in use at this point in the session, if known.
     model: Option<Arc<str>>,
     /// The number of records read so far.
     records: u64,
@@ -56,8 +56,8 @@ impl<'c> Reading<'c> {
         }
     }
 
-    /// Reads the next record of the session. The caller must pass every record of the session,
-    /// because this method also counts them.
+    /// Reads the next record of the session. The caller must pass every record in the session,
+    /// because this method also counts the records.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
         if !record.piece.begins() {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::{HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Creates the turns of the new session from a message of the source.
+/// Creates turns for the new session from a message in the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
     /// Whether Anthropic API blocks, including results inside a reply, keep their JSON and
@@ -69,7 +69,7 @@ impl<'a> Maker<'_, '_> {
     }
 
     /// Creates the turns for a message that is not a reply. If the message contains results, all of
-    /// its content becomes one turn of results.
+    /// its content becomes a single results turn.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
         let all = pieces(held, self.family);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Identifies a record of a session, or one message in a record that holds a list of messages.
+/// Identifies a record in a session, or one message in a record that holds a list of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId {
     /// The number of the record in the session, starting at 0.
@@ -61,11 +61,11 @@ pub struct Report {
 pub struct Loss {
     /// The kind of the content.
     pub kind: LossKind,
-    /// The source's name for the content, if content of this kind can have several names; otherwise
+    /// What the source calls the content, if content of this kind can have several names; otherwise
     /// empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The number of occurrences of such content.
+    /// How often such content occurred.
     pub count: u64,
     /// The 1-based number of the first source line with such content.
     pub first_line: u64,
@@ -152,7 +152,7 @@ impl Loss {
 }
 
 impl Report {
-    /// Returns true if content of the source was lost or other content was added.
+    /// Returns true if content from the source was lost or other content was added.
     pub fn lost_something(&self) -> bool {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }

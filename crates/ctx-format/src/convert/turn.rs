@@ -51,7 +51,7 @@ pub(crate) struct Results<'a> {
     pub(crate) origins: Vec<usize>,
 }
 
-/// A tool result, together with the id and the tool of the call that it answers.
+/// A tool result, with the id and tool of the call that it answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer<'a> {
     /// The id of the call.
@@ -111,11 +111,11 @@ impl Turn<'_> {
 /// them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// Messages consist of blocks of the Anthropic API.
+    /// Messages consist of Anthropic API blocks.
     Blocks,
-    /// Messages are items of the OpenAI Responses API.
+    /// Messages are OpenAI Responses API items.
     Items,
-    /// The format of messages is not shared with any other dialect.
+    /// Messages have a format that no other dialect shares.
     Other,
 }
 
@@ -123,7 +123,7 @@ pub(crate) enum Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
-    /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have members, such
+    /// The JSON of the part, if the part is an Anthropic API block. The JSON may have members, such
     /// as signatures and citations, that `part` does not contain.
     pub(crate) block: Option<&'a str>,
 }
@@ -150,8 +150,7 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }
 
-/// The key that pairs a call with its results: the id of the call, or the tool name if the call has
-/// no id.
+/// The key that pairs a call with its results: the call's id or, if it has none, the tool name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key(Box<str>);
 

@@ -158,9 +158,9 @@ impl Writing<'_> {
 }
 
 /// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
-/// the text lacks the record or list that contained it.
+/// the text was taken out of the record or list that contained it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
-    // A unit can consist of any number of records, so parsed records are not kept in memory.
+    // Parsed records are not kept in memory, because a unit can have any number of records.
     let Ok(object) = Object::parse(text) else { return Vec::new() };
     if entry.is_opaque {
         let raw = object.text();

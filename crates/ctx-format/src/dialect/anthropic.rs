@@ -1,5 +1,5 @@
-//! Anthropic messages, one per record. The formats of the content blocks are those of the Messages
-//! API reference.
+//! Anthropic messages, one per record. Content blocks have the formats given in the Messages API
+//! reference.
 
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
@@ -175,9 +175,9 @@ fn is_read(block: &Object<'_>) -> bool {
 /// Returns the token counts that the API reported for the reply `message`, which may be a fragment
 /// of a reply.
 ///
-/// If the server called tools of its own or compacted the context, the token counts are sums over
-/// several requests, and `iterations` lists the counts of each request. The prompt of the last
-/// request is the size of the context (platform.claude.com/docs/en/build-with-claude/compaction).
+/// If the server called its own tools or compacted the context, the token counts are sums over
+/// several requests, and `iterations` lists the counts of each request. The size of the context is
+/// that of the last request's prompt (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     let all = message.object_of("usage")?;
     let last = last_request(&all);

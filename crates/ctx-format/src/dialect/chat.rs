@@ -1,4 +1,5 @@
-//! OpenAI chat messages, one per record, in the format of the Chat Completions API reference.
+//! OpenAI chat messages, one per record, in the format described in the Chat Completions API
+//! reference.
 
 use crate::dialect::content::{blocks, kind_of, parts, role_of, text_or_json, with_text};
 use crate::dialect::interface::{Dialect, Sniff};
@@ -17,11 +18,11 @@ use std::ops::Range;
 /// The dialect `chat`.
 pub struct Chat;
 
-/// The members in which `DeepSeek` and API routers return the reasoning of a model.
+/// The members in which `DeepSeek` and API routers return a model's reasoning.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// The types of media parts, apart from `file`. Video and audio URLs are supported only by servers
-/// that offer this API for models of other vendors.
+/// that offer this API for other vendors' models.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
 /// The members that can hold a message's content. Every message has at least one of them.
@@ -131,7 +132,7 @@ impl Dialect for Chat {
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // A summary cannot have the role of a tool or a role that this API does not define.
+            // A summary cannot have a tool's role, or a role that this API does not define.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }
@@ -156,8 +157,7 @@ fn is_own(part: &Object<'_>) -> bool {
     matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
 }
 
-/// Returns true for a file part of this API. Some programs use the type `file` for parts of their
-/// own.
+/// Returns true for a file part of this API. Some programs use the type `file` for their own parts.
 fn is_file(part: &Object<'_>) -> bool {
     kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }

@@ -91,8 +91,8 @@ pub(crate) fn text_record(role: Role, text: &str) -> String {
     format!("{{\"role\":\"{role}\",\"content\":{text}}}")
 }
 
-/// Returns the text of `object` after the string value of `key` is replaced with `to`. A value that
-/// is not a string is left unchanged.
+/// Returns the text of `object` with the string value of `key` replaced with `to`. A value that is
+/// not a string is left unchanged.
 pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
     let mut edits = Edits::new();
     if let Some(raw) = object.get(key)

@@ -4,7 +4,7 @@ use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
 use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
-/// The number of records to examine for signs of a format that is recognized but not supported.
+/// How many records to examine for signs of a format that is recognized but not supported.
 const FOREIGN_IN: usize = 64;
 
 /// Detects the dialect of a session from its records.
@@ -83,8 +83,8 @@ pub struct Plain;
 
 impl Plain {
     /// Returns the dialect in which to read a record. Normally, no record in a plain session is
-    /// specific to one dialect, but a reader that has not seen the whole session may still
-    /// encounter one that is.
+    /// specific to one dialect, but a reader may encounter such a record if it has not seen the
+    /// whole session.
     fn reader(object: &Object<'_>) -> &'static dyn Dialect {
         match Anthropic.sniff(object) {
             Sniff::Yes => &Anthropic,
@@ -168,11 +168,11 @@ mod tests {
         assert_eq!(detect(&[]), None);
     }
 
-    /// Messages of plain text are legal in several dialects, so they do not determine the dialect.
+    /// Plain text messages are legal in several dialects, so they do not determine the dialect.
     #[test]
     fn texts_alone_decide_nothing() {
         assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
-        // The marks of our own summaries do not determine the dialect either, because an earlier
+        // The marks on our own summaries do not determine the dialect either, because an earlier
         // run may have written them into a plain session.
         let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
         let lined = Plain.summary_record(crate::Role::User, "x");

@@ -48,8 +48,8 @@ const AIDER: Foreign = Foreign {
     remedy: "aider --llm-history-file records what the model received, as text",
 };
 
-/// Files that are not UTF-8 text, each with its first bytes, its name in messages, and a command
-/// that decodes it.
+/// Kinds of files that are not UTF-8 text. Each has its first bytes, a name for use in messages,
+/// and a command that decodes the file.
 const ENCODED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
     (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),
@@ -78,7 +78,7 @@ impl Foreign {
         })
     }
 
-    /// Returns the format of a record that cannot be read in `own`, the dialect of its session.
+    /// Returns the format of a record that cannot be read in `own`, the session's dialect.
     pub fn of(object: &Object<'_>, own: Option<&dyn Dialect>) -> Option<Self> {
         let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
         let of_other = ALL.into_iter().find(|it| !is_own(*it) && it.sniff(object) == Sniff::Yes);

@@ -27,7 +27,7 @@ pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     }
 }
 
-/// Returns true if the value is truthy in JavaScript, the language in which the client is written.
+/// Returns true if the value is truthy in JavaScript, the client's language.
 fn is_truthy(raw: &str) -> bool {
     let is_zero = || raw.parse().is_ok_and(|number: f64| number == 0.0);
     !matches!(raw, "null" | "false" | "\"\"") && !is_zero()
@@ -63,9 +63,8 @@ pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
     }
 }
 
-/// Returns true if the whole content of the part can be read. Parts of the following kinds are
-/// accepted although their content is not read: code that the API ran, the output of that code, and
-/// the signature of a thought.
+/// Returns true if the whole content of the part can be read. Some parts are accepted although
+/// their content is not read: code that the API ran, its output, and thought signatures.
 pub(crate) fn is_read(raw: &str) -> bool {
     const OTHERS: [&str; 4] =
         ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];

@@ -48,7 +48,7 @@ pub struct HeldMessage<'a> {
     pub raw: Cow<'a, str>,
     /// The text of the summary, if the message is a summary.
     pub summary: Option<Cow<'a, str>>,
-    /// Whether the message is a request from the user, which begins a turn.
+    /// Whether the message is a user request, which begins a turn.
     pub begins_turn: bool,
 }
 
@@ -98,7 +98,7 @@ pub trait Dialect: Sync {
     /// The dialect's name, as users write it after `--dialect`.
     fn name(&self) -> &'static str;
 
-    /// Returns how certain the dialect is that `object` is a record of its format.
+    /// Returns how certain the dialect is that `object` is a record in its format.
     fn sniff(&self, object: &Object<'_>) -> Sniff;
 
     /// Returns the role, calls and results of a message without decoding its content; `None` if the
@@ -138,8 +138,8 @@ pub trait Dialect: Sync {
     /// What the API requires of any sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// The methods that repair a list of messages so that it complies with [`Self::rules`]; `None`
-    /// if records of this format cannot be repaired individually. A log is repaired through the
+    /// Methods for repairing a list of messages so that it complies with [`Self::rules`]; `None` if
+    /// records of this format cannot be repaired individually. A log is repaired through the
     /// remedies for its flaws instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
@@ -172,8 +172,8 @@ pub trait Dialect: Sync {
     }
 
     /// Returns the role in which to write a summary if `wanted` was requested. Every API accepts
-    /// the role `user`. The role `user` is also the only safe one for a summary that is marked only
-    /// by its first line, because a model could be tricked into writing that line.
+    /// the role `user`. For a summary that is marked only by its first line, `user` is also the
+    /// only safe role, because a model could be tricked into writing that line.
     fn summary_role(&self, _wanted: Role) -> Role {
         Role::User
     }
@@ -257,8 +257,8 @@ pub struct NewResult<'a> {
     pub id: &'a str,
     /// The record that contains the call.
     pub call: Object<'a>,
-    /// The record that contains the result, and the index of the result among the results of that
-    /// record; `None` if the result is missing, in which case [`MISSING_RESULT`] is written.
+    /// The record that contains the result, and the index of the result among the record's results;
+    /// `None` if the result is missing, in which case [`MISSING_RESULT`] is written.
     pub found: Option<(Object<'a>, usize)>,
 }
 

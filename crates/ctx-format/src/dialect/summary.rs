@@ -16,8 +16,8 @@ pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages
 pub(crate) const SUMMARY_NAME: &str = "ctx_summary";
 
 /// Returns the text of a summary that is marked by its `name` or by its first line. Both the `name`
-/// and the first line are recognized in every dialect, because a plain session, in which summaries
-/// are marked by their first line, may later turn out to be in the dialect `chat`.
+/// and the first line are recognized in every dialect, because a plain session marks summaries by
+/// their first line, and may later turn out to be in the dialect `chat`.
 ///
 /// A marked message is a summary only if its role allows this. A tool can have any name, and a
 /// model can be tricked into writing that first line, so tool results and unnamed replies are never

@@ -41,7 +41,7 @@ pub trait ViewBuilder {
     fn view(&self) -> View;
 }
 
-/// Tells which records of a session are in the context, and which messages they form.
+/// Tells which of a session's records are in the context, and which messages they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,

@@ -89,8 +89,8 @@ impl Edits {
         self.replace(place, String::new());
     }
 
-    /// Replaces the value in `slot` with `text`, which is quoted as a string or inserted as JSON,
-    /// as the slot requires.
+    /// Replaces the value in `slot` with `text`, quoted as a string or inserted as raw JSON as the
+    /// slot requires.
     ///
     /// # Panics
     ///
@@ -100,7 +100,7 @@ impl Edits {
         self.replace(slot.range.clone(), json);
     }
 
-    /// Adds the edits of an inner object, whose text begins at byte `start` of this object's text.
+    /// Adds the edits for an inner object, whose text begins at byte `start` of this object's text.
     ///
     /// # Panics
     ///

@@ -88,7 +88,7 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    /// Returns the line that begins `at` bytes after the next unreturned byte, without its line
+    /// Returns the line that begins `at` bytes after the first unreturned byte, without its line
     /// ending. Returns only the beginning of the line if it does not fit into the buffer, and
     /// `None` at the end of the input.
     pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {
@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{self, Read};
 
-    /// A reader that returns at most a certain number of bytes per call.
+    /// A reader that returns at most a fixed number of bytes per call.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {

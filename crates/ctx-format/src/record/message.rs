@@ -73,8 +73,7 @@ impl From<SummaryRole> for Role {
     }
 }
 
-/// The skeleton of a message, which is enough to find exchanges and turns without decoding any
-/// content.
+/// The skeleton of a message: enough to find exchanges and turns without decoding any content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub struct Outline<'a> {
@@ -96,8 +95,8 @@ pub struct Outline<'a> {
     /// Whether the message is a summary that a tool wrote. Whatever its role, an old summary is
     /// summarized again together with other old messages.
     pub is_summary: bool,
-    /// The part of a context message that this record holds, if it is known from the view of the
-    /// session. Dialects leave this field empty, because they read only one record at a time.
+    /// The part of a context message that this record holds, if it is known from the session's
+    /// view. Dialects leave this field empty, because they read only one record at a time.
     pub fragment: Option<Fragment>,
 }
 
@@ -132,7 +131,7 @@ impl Outline<'_> {
 pub struct Message<'a> {
     /// The role of the message.
     pub role: Role,
-    /// The name of the participant or, for a tool result, of the tool.
+    /// The name of the participant or, for a tool result, the name of the tool.
     pub name: Option<Cow<'a, str>>,
     /// The parts of the message, in the order in which the record holds them.
     pub parts: Vec<Part<'a>>,

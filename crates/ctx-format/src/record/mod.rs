@@ -19,8 +19,8 @@ use crate::{Edits, Object, Splice, Tag};
 /// A line of a session or a piece of a line, along with its position.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// The bytes of the whole line including its line ending, or, if the line is too long, of one
-    /// piece of it.
+    /// The bytes of the whole line, including its line ending. If the line is too long, the bytes
+    /// of one piece of it.
     pub bytes: &'a [u8],
     /// The number of the line in the source, starting at 1.
     pub line: u64,
@@ -30,7 +30,7 @@ pub struct Record<'a> {
     pub class: Class,
     /// Whether `bytes` is the whole line or, if not, which piece of it.
     pub piece: Piece,
-    /// Whether the record is in the context; `None` in a linear session, in which every record is a
+    /// Whether the record is in the context; `None` in a linear session, where every record is a
     /// message that is sent.
     pub presence: Option<Presence>,
     /// The part of the record that is in the context; `None` if the whole record is.
@@ -76,7 +76,7 @@ impl Origin {
 }
 
 impl<'a> Record<'a> {
-    /// The origin of the record: all its data except its bytes and what is parsed from them.
+    /// The origin of the record: all its data except its bytes and anything parsed from them.
     pub fn origin(&self) -> Origin {
         Origin {
             line: self.line,
@@ -218,7 +218,7 @@ fn rest_is_json(object: &Object<'_>) -> bool {
         .all(|value| value.is_ok())
 }
 
-/// The class of a line, which tells whether and how it can be read. Only lines of the classes
+/// The class of a line, which tells whether and how the line can be read. Only lines of the classes
 /// [`Class::Object`] and [`Class::Concatenated`] can have a tag. All lines count as bad, except
 /// objects, blank lines and tails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -241,7 +241,7 @@ pub enum Class {
     Nul,
     /// The line is longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// The line is the last one, has no line ending, and cannot be parsed, as if it were
+    /// The line is the last one, has no line ending, and cannot be parsed; it is probably
     /// unfinished.
     Tail,
 }
@@ -287,7 +287,7 @@ impl Piece {
     }
 }
 
-/// The origin of a record: all its data except its bytes and what is parsed from them.
+/// The origin of a record: all its data except its bytes and anything parsed from them.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The number of the line in the source, starting at 1.

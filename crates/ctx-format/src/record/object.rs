@@ -28,7 +28,7 @@ pub struct Member<'a> {
     inside: OnceLock<Vec<Inner>>,
 }
 
-/// The range of a value within a member's value, and, if it is an object, its members.
+/// The range of a value within a member's value and, if the value is an object, its members.
 type Inner = (Range<usize>, Option<Vec<Span>>);
 
 impl<'a> Member<'a> {

@@ -1,5 +1,5 @@
-//! The presence of a record: whether the record, or which part of it, is in the context that the
-//! agent would send to the model.
+//! The presence of a record: whether it, or which part of it, is in the context that the agent
+//! would send to the model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,7 +82,8 @@ impl Portion {
         self.content.as_deref()
     }
 
-    /// The messages in the context, each as its number in the record and its number in the context.
+    /// The messages in the context, each given by its number in the record and its number in the
+    /// context.
     pub fn inside(&self) -> &[(usize, u64)] {
         &self.inside
     }
@@ -109,8 +110,7 @@ fn has(sorted: &[(usize, u64)], number: usize) -> bool {
     sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
 }
 
-/// The presence of each waiting record, in the order of the spool. A linear session needs no memory
-/// for this.
+/// The presence of each waiting record, in spool order. A linear session needs no memory for this.
 #[derive(Clone, Debug, Default)]
 pub struct Presences {
     records: Vec<Presence>,

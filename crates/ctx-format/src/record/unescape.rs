@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use super::scan::{BLOCK, special};
 
 thread_local! {
-    /// The buffer into which strings are decoded before each is copied to a string of the right
+    /// The buffer into which each string is decoded before it is copied to a string of the right
     /// size. Without this buffer, a new one would have to be filled with zeros for each string.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
@@ -64,7 +64,7 @@ fn unit(source: &[u8]) -> Option<u32> {
 }
 
 /// Copies less than a whole block. If this function were inlined, the compiler would merge it with
-/// the copying of a whole block into a single call of memcpy.
+/// the copying of a whole block into a single call to memcpy.
 #[inline(never)]
 fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);

@@ -1,6 +1,6 @@
 //! Documents, which hold a whole session in a single JSON value: an array of messages or
 //! `{"messages":[…]}`, on one or more lines. A document is split into records. Each record is an
-//! element of the list without its line breaks and indentation, but otherwise unchanged.
+//! element of the list, without line breaks and indentation but otherwise unchanged.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -139,7 +139,7 @@ impl<'a> Conversation<'a> {
 /// A JSON value around a list of messages, and the position of each message in it.
 pub struct Frame {
     source: String,
-    /// The byte offset of the opening bracket of the list.
+    /// The byte offset of the list's opening bracket.
     list: usize,
     messages: Vec<Range<usize>>,
 }
@@ -291,7 +291,7 @@ pub struct FixedFile {
 }
 
 impl FixedFile {
-    /// Creates a fixed file from `file`, and from its content if that has already been read.
+    /// Creates a fixed file from `file` and, if already read, its content.
     pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
         Self { file, memory }
     }
@@ -478,7 +478,7 @@ mod frame_tests {
     }
 
     proptest! {
-        /// Inserting a document's own messages yields the original bytes, and any other inserted
+        /// Reinserting a document's own messages yields the original bytes, and any other inserted
         /// messages can be read back.
         #[test]
         fn what_is_put_in_comes_out(

@@ -69,8 +69,8 @@ impl<R: Read> Records<R> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes. The
-    /// records of a log therefore need not be stored until the context is known.
+    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes. With
+    /// it, the records of a log need not be stored until the context is known.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,
@@ -107,8 +107,7 @@ impl<R: Read> Records<R> {
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
         if let Some(mut view) = log.map(Log::view_builder) {
-            // The records of a document differ from the bytes of the source, so they have to be
-            // stored.
+            // A document's records differ from the source's bytes, so they have to be stored.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
                 Some(source) => Source::Reader(BufReader::with_capacity(READ_AHEAD, source)),
@@ -188,10 +187,10 @@ impl Options {
     }
 }
 
-/// Replaces the lines of a document with records. The document is read into memory as a whole,
-/// unless it exceeds the maximum length of a line.
+/// Replaces the lines of a document with records. The whole document is read into memory, unless it
+/// exceeds the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // Reads the first line, or as much of it as is needed to see whether it may begin a document.
+    // Reads as much of the first line as is needed to see whether it may begin a document.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Reads a log for the second time, now that the first reading has shown which records are in the
+//! Reads a log for the second time, when the first reading has shown which records are in the
 //! context.
 
 use crate::view::ViewBuilder;
@@ -14,10 +14,10 @@ pub(crate) enum Source {
     Reader(BufReader<Box<dyn Read + Send>>),
 }
 
-/// The results of the first reading, which are returned together with the bytes of each record.
+/// The results of the first reading, to be returned along with the bytes of each record.
 pub(crate) struct SecondReading {
     source: Source,
-    /// The origin and length of each record that has not been returned again yet.
+    /// The origin and length of each record that the second reading has not returned yet.
     waiting: VecDeque<(Origin, usize)>,
     /// The number of records. All pieces of an overlong line count as one record.
     records: usize,
@@ -34,7 +34,7 @@ impl SecondReading {
         Self { source, waiting, records: 0, bytes, flaws }
     }
 
-    /// Adds the next record of the first reading, and passes it to `view`.
+    /// Adds the next record from the first reading, and passes it to `view`.
     pub(crate) fn push(
         &mut self,
         record: &Record<'_>,

@@ -45,7 +45,7 @@ pub(crate) trait Target {
         all.filter_map(|json| self.line(said.role, json, &said.origins, notes)).collect()
     }
 
-    /// Writes the records for a reply's results, followed by the other content of the source
+    /// Writes the records for a reply's results, followed by any other content from the source
     /// records that held the results.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
@@ -111,7 +111,7 @@ impl Line {
     }
 }
 
-/// What an agent's session file states about the session that is being written.
+/// Facts that an agent's session file states about the session being written.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) cwd: String,
@@ -127,13 +127,13 @@ impl Session {
     }
 }
 
-/// Writes a block of the type `text`, which is the same in several dialects.
+/// Writes a `text` block, which has the same format in several dialects.
 pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
 }
 
-/// The state that a target shares with the conversion while it writes a unit: facts about the
-/// unit's source, and the report of losses.
+/// The state that a target shares with the conversion while writing a unit: facts about the unit's
+/// source, and the report of losses.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) session: &'r mut Session,
@@ -253,7 +253,7 @@ impl Notes<'_> {
     pub(crate) fn opaque(&mut self, raw: &str) {
         match &*kind_of_raw(raw) {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
-            // A plain string is content that only the API can read, and has no type.
+            // A plain string has no type; it is content that only the API can read.
             "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),
             kind => self.count(LossKind::Part, kind),
         }

@@ -1,10 +1,10 @@
 //! Repairs a session so that the API accepts it again.
 //!
-//! A [`Planner`] decides which repairs to make, based only on the outlines of the messages, so that
-//! each record is read once. The [`Repair`] lists every [`Action`] and writes the repaired records.
+//! A [`Planner`] decides which repairs to make, based only on the messages' outlines, so each
+//! record is read only once. The [`Repair`] lists every [`Action`] and writes the repaired records.
 //! Content is kept where possible: a misplaced result is moved to its call, and only a result
-//! without a call is removed. A call without a result gets a new result, which says that the
-//! original is missing.
+//! without a call is removed. A call without a result gets a new one, which says that the original
+//! is missing.
 
 use crate::record::line_end;
 use crate::{Object, Origin};

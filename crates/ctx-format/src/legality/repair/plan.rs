@@ -99,8 +99,8 @@ impl Planner {
         }
     }
 
-    /// Handles a result that cannot stay where it is: moves it to the nearest call that needs this
-    /// result, or removes it if there is no such call.
+    /// Handles a result that cannot stay where it is: moves it to the nearest call that needs it
+    /// or, if there is none, removes it.
     fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
         let id = &outline.results[at.place];
         let calls = &mut self.repair.calls;
@@ -190,8 +190,8 @@ impl Planner {
 /// The lines that replace a damaged line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
-    /// The lines without line endings. Text that is not an object becomes a line of its own, which
-    /// no agent can read.
+    /// The lines without line endings. Text that is not an object becomes a separate line, which no
+    /// agent can read.
     pub lines: Vec<String>,
     /// The repairs of the damaged line.
     pub done: Vec<RepairKind>,

@@ -1,5 +1,5 @@
-//! Finds the lines that the client sends: a path through the tree and other lines that belong to
-//! it. The path ends with the newest line, or with the line to which the user went back.
+//! Finds the lines that the client sends: those on a path through the tree, and others that belong
+//! to that path. The path ends with the newest line, or with the line to which the user went back.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -203,8 +203,8 @@ const NEAR: i64 = 5_000;
 /// The lines of one agent, from which the client chooses the replacement for a missing parent.
 struct EarlierLines {
     /// The time and index of each line, sorted by time. Lines with the same time are in reverse
-    /// order of the file. Lines that turn out to be on the path are removed, so that the search is
-    /// fast even if all parents in the file are missing.
+    /// order of the file. Lines found to be on the path are removed, so that the search is fast
+    /// even if all parents in the file are missing.
     lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 

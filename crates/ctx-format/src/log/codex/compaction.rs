@@ -1,9 +1,9 @@
 //! A compaction in Codex's format: a line with items that replace everything before it.
 //!
-//! The compaction is followed by an event with the number of tokens in the context, because the
-//! client relies on the last such event and would otherwise compact again at once. If the session
-//! is divided into turns, the compaction and the event form a turn of their own, because a rollback
-//! of a turn also undoes the compactions in it.
+//! The compaction is followed by an event with the number of tokens in the context, because
+//! otherwise the client would rely on an older event and compact again at once. If the session is
+//! divided into turns, the compaction and the event form a separate turn, because a rollback of a
+//! turn also undoes the compactions in it.
 
 use super::entry::{Entry, compacted};
 use super::{Codex, is_paginated, items, kind_of};

@@ -17,8 +17,8 @@ use crate::{Message, Object, Outline, Part, Role, json, scan};
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
     /// A message from another agent. Some versions store a message from another agent in a line of
-    /// a special type, and send the item that [`items::of_agent`] creates from that line. Newer
-    /// versions store a message from another agent as the item `agent_message`.
+    /// a special type, and send the item that [`items::of_agent`] creates from it. Newer versions
+    /// store such a message as an `agent_message` item.
     Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }

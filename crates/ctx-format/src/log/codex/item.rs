@@ -1,4 +1,5 @@
-//! Determines which items the client loads and sends, and which of their texts it wrote itself.
+//! Determines which items the client loads and sends, and which of their texts were written by the
+//! client itself.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,8 +28,7 @@ pub(super) struct Shapes {
     /// The types of items that the client sends if each is on a line of its own. Items of any type
     /// are sent if they are in a compaction.
     pub(super) sent: Sign,
-    /// The members of a line that holds a message from another agent, all of which the client
-    /// requires.
+    /// The members that the client requires in a line with a message from another agent.
     pub(super) agent_message: Sign,
     /// The JSON object in the text of a reply that is actually a message from another agent.
     pub(super) agent_text: Sign,

@@ -18,7 +18,7 @@ struct Replay {
     items: Vec<Placed>,
     /// The reason why each removed item is no longer in the context.
     view: View,
-    /// The indexes, within `items`, of items that begin a turn which a rollback can undo.
+    /// The indexes, within `items`, of items that begin a turn. A rollback can undo these turns.
     begins: Vec<usize>,
 }
 

@@ -75,8 +75,8 @@ impl Dialect for Gemini {
         let parts = sent.iter().flat_map(|message| message.parts(object)).collect();
         let mut message = Message::new(role, parts);
         message.reasoning = sent.iter().flat_map(|message| message.reasoning(object)).collect();
-        // The ranges may be out of order, because a message that is written again stays in the
-        // place of its first copy, and thoughts may come before or after the content.
+        // The ranges may be out of order, because a rewritten message keeps the place of its first
+        // copy, and thoughts may come before or after the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
     }

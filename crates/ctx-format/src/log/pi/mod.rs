@@ -170,8 +170,8 @@ impl Dialect for Pi {
         }
         let mut links = Links::of(object, "id");
         links.name(object, object, &["parentId"], Bond::Parent);
-        // If the entry that an edit refers to is removed, the edit must not be applied to that
-        // entry's parent instead.
+        // If an edited entry is removed, its edit must not be applied to the entry's parent
+        // instead.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
         links.name(object, object, &["targetId"], bond);
