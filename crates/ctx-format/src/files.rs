@@ -16,7 +16,7 @@ pub struct FileUse {
 pub enum Access {
     /// The call reads the file.
     Read {
-        /// The arguments that select a part of the file, or an empty string if the call reads the
+        /// The arguments that select part of the file, or an empty string if the call reads the
         /// whole file.
         part: String,
     },
@@ -24,7 +24,7 @@ pub enum Access {
     Write,
 }
 
-/// The names of arguments that hold the path of a file.
+/// The names of arguments that hold a file path.
 const PATHS: [&str; 10] = [
     "file_path",
     "filePath",
@@ -38,7 +38,7 @@ const PATHS: [&str; 10] = [
     "target_file",
 ];
 
-/// The names of arguments that do not select a part of the file.
+/// The names of arguments that do not select part of the file.
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
 
 impl FileUse {

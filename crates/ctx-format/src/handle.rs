@@ -2,12 +2,12 @@
 //!
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` states the
 //! call whose result was removed, the length of the result, and the command that prints it. The
-//! digits at the end are the first 8 hex digits of the SHA-256 hash of the text. If the tool that
+//! digits at the end are the first 8 hex digits of the text's SHA-256 hash. If the tool that
 //! removes a text saves no snapshot of the session, `, if saved` precedes the command, because the
 //! text may be lost. A handle is the last line of the shortened text. If a text is shortened again,
 //! its handle still refers to the original.
 //!
-//! Handles in the form of older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
+//! Handles written by older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
 //! recognized.
 
 use std::fmt;
@@ -17,7 +17,7 @@ use ring::digest::{SHA256, digest};
 /// A reference to a removed text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// The first bytes of the SHA-256 hash of the original text.
+    /// The first bytes of the original text's SHA-256 hash.
     pub hash: ShortHash,
     /// The length of the original text in bytes.
     pub bytes: u64,
@@ -50,10 +50,10 @@ pub struct ShortHash([u8; BYTES]);
 /// How many bytes of the hash a handle contains. Each hex digit of the hash costs tokens. With four
 /// bytes, the chance that a text has the same hash as one of ten thousand others is 1 in 400,000.
 const BYTES: usize = 4;
-/// The number of hex digits in the handles of older versions.
+/// The number of hex digits in handles written by older versions.
 const OLD_DIGITS: usize = 12;
 
-/// The beginning of a handle, in the current form and in that of older versions.
+/// The beginning of a handle, in the current form and in the form written by older versions.
 const BEGIN: &str = "⟦ctx:";
 const END: &str = "⟧";
 const COMMAND: &str = ": ctx-offload --show ";

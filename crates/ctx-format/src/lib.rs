@@ -1,4 +1,4 @@
-//! Session files: their records and messages, the formats of APIs, and the log formats of agents.
+//! Session files: their records and messages, API formats, and the log formats of agents.
 //!
 //! [`Records`] reads a session file line by line. Each line keeps its bytes and is assigned a
 //! [`Class`]. No line is rejected. A [`Dialect`] reads the [`Object`] of a record as an [`Outline`]

@@ -21,7 +21,7 @@ pub enum Sniff {
     /// The record belongs to another dialect.
     #[default]
     No,
-    /// The record could belong to this dialect or to another, as with
+    /// The record could belong to this dialect or to another, as is the case with
     /// `{"role":"user","content":"hi"}`.
     Maybe,
     /// The record cannot belong to any other dialect.
@@ -113,7 +113,7 @@ pub trait Dialect: Sync {
     /// Reads the message with all its parts; `None` if the record is not a message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
-    /// Returns the first unreadable content of a message: its role, its type, or a part. Returns
+    /// Returns the first unreadable content in a message: its role, its type, or a part. Returns
     /// `None` for content that the agent itself ignores, and for records that are not meant to be
     /// messages, such as progress lines in an agent's log.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
@@ -145,7 +145,7 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// The messages of a record in order. [`Self::message`] joins these messages into one.
+    /// The messages in a record, in order. [`Self::message`] joins these messages into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         HeldMessage::alone(self, object, object.text().trim().into())
     }
@@ -196,14 +196,14 @@ pub trait Dialect: Sync {
         true
     }
 
-    /// What the API requires of a session that one of our tools writes. If the session could be in
+    /// What the API requires of a session written by one of our tools. If the session could be in
     /// several formats, it must comply with the rules of all of them.
     fn output_rules(&self) -> Rules {
         self.rules()
     }
 
     /// Returns true if records depend on each other in more ways than through calls and results, so
-    /// that removing or inserting a record could break others.
+    /// removing or inserting a record could break others.
     fn is_linked(&self) -> bool {
         self.is_log()
     }
@@ -288,7 +288,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Returns the first unreadable content of a record that should be a message of `dialect`.
+    /// Returns the first unreadable content in a record that should be a message in `dialect`.
     /// Records on another branch or before a compaction are not examined, because they are outside
     /// the context.
     pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {

@@ -1,6 +1,6 @@
 //! The items of the OpenAI Responses API: messages, calls, results and reasoning are separate
-//! items. The formats are those of the input items in the API reference, along with those that
-//! Codex 0.169.0 stores.
+//! items. The formats are those of input items in the API reference, and those that Codex 0.169.0
+//! stores.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -54,7 +54,7 @@ impl ItemType {
         item.get("content").map(|_| Self::Message)
     }
 
-    /// The role of an item of this kind.
+    /// The role for items of this kind.
     fn role(self, item: &Object<'_>) -> Role {
         match self {
             Self::Message => role_of(item).unwrap_or(Role::Other),
@@ -78,7 +78,7 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
             let is_typed = has("type");
             blocks(item).iter().any(|block| match kind_of(block).as_ref() {
                 "input_text" | "output_text" | "input_image" | "input_file" => true,
-                // `chat` has parts of this type too, but its messages have no member `type`.
+                // `chat` also has parts of this type, but its messages have no member `type`.
                 "refusal" => is_typed,
                 _ => false,
             })
@@ -186,7 +186,7 @@ fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
-    // Some types of calls have an object instead of a string as their arguments.
+    // In some types of calls, the arguments are an object instead of a string.
     let raw = ARGUMENTS.into_iter().find_map(|key| item.get(key));
     let (arguments, slot) = text_or_json(record, raw);
     let kind = kind_of(item);
@@ -226,7 +226,7 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
         },
         Some(ItemType::Reasoning) => in_list("summary").or_else(|| in_list("content")),
         Some(ItemType::Result) if is_of_text(&kind_of(item)) => in_list("output"),
-        // Call arguments and the results of server tools have many formats, which are not checked.
+        // Call arguments and server tool results have many formats, which are not checked.
         Some(ItemType::Result | ItemType::Call | ItemType::Server) => None,
     }
 }

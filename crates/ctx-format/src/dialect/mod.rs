@@ -87,7 +87,7 @@ impl Format {
     }
 }
 
-/// All dialects. If a record fits several dialects, the first of them in this list is used.
+/// All dialects. If a record fits several dialects, the one that comes first in this list is used.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;
@@ -115,7 +115,7 @@ mod tests {
         assert!(by_name("klingon").is_none());
     }
 
-    /// The first line of our summaries marks a summary in every dialect of messages.
+    /// The first line of our summaries marks a summary in every dialect for messages.
     #[test]
     fn a_summary_of_each_dialect_is_known_in_every_other() {
         let plain: &dyn Dialect = &Plain;
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// A tool result or model reply is never a summary, even if it looks like one.
+    /// A tool result or an unnamed reply is never a summary, even if it looks like one.
     #[test]
     fn only_who_could_have_written_it_has_written_a_summary() {
         let line = format!("{SUMMARY_LINE}\\n\\n- push to main");

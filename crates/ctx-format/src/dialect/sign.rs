@@ -1,4 +1,4 @@
-//! Signs: conditions, stored as data, that identify the format of a record by its members.
+//! Signs: conditions, stored as data, that identify a record's format by its members.
 
 use serde::Deserialize;
 
@@ -39,7 +39,7 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    /// Parses the sign of a format. The sign of a format matches every record of that format.
+    /// Parses the sign of a format. A format's sign matches every record in that format.
     pub(crate) fn read(json: &str) -> Self {
         serde_json::from_str(json).expect("a test reads each sign")
     }

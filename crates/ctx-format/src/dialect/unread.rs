@@ -1,7 +1,7 @@
 //! Content that is meant to be a message but cannot be read.
 //!
 //! A message with an unknown role or an unknown part may contain a call or a result. Removing or
-//! summarizing a message with such content could separate a call from its result unnoticed. The
+//! summarizing a message with such content could silently separate a call from its result. The
 //! check for unreadable content decodes no text.
 
 use std::fmt;
@@ -125,7 +125,7 @@ pub(crate) fn has_text(part: &Object<'_>, key: &str) -> bool {
     part.get(key).is_some_and(|raw| raw.starts_with('"'))
 }
 
-/// Quotes a raw value from the file, and shortens it if it is long.
+/// Quotes a raw value from the file, shortening long values.
 fn quoted(raw: &str) -> String {
     let word = json::text(raw).unwrap_or(raw.into());
     format!("{:?}", shortened(&word))

@@ -17,7 +17,7 @@ pub struct Usage {
     pub window: Option<u64>,
     /// The reply to which the counts apply.
     pub of: UsageOf,
-    /// Whether a subagent, which has a context of its own, received the reply.
+    /// Whether the reply went to a subagent, which has its own context.
     pub is_of_helper: bool,
 }
 
@@ -54,14 +54,14 @@ impl Usage {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
-    /// The number of tokens in the prompt and the reply, which is the size of the context after the
+    /// The number of tokens in the prompt and the reply. This is the size of the context after the
     /// reply.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.output)
     }
 }
 
-/// Returns the sum of the values of `keys`. A value that is not a whole number counts as 0.
+/// Returns the sum of the values for `keys`. A value that is not a whole number counts as 0.
 pub(crate) fn sum(object: &Object<'_>, keys: &[&str]) -> u64 {
     let numbers = keys.iter().filter_map(|key| object.get(key)?.parse().ok());
     numbers.fold(0, u64::saturating_add)
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
     }
 
-    /// The Gemini CLI does not use these counts, but estimates the size of its history.
+    /// The Gemini CLI does not use these counts, but estimates the size of its history itself.
     #[test]
     fn what_the_gemini_cli_does_not_go_by_stays() {
         let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;

@@ -2,7 +2,7 @@
 //!
 //! Even real sessions have problems; for example, an interrupted turn leaves a call without a
 //! result. A tool that removes or changes records therefore compares the problems of its output
-//! with those of its input, because it must not add any.
+//! with those of its input, because it must not add new ones.
 
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
-    /// A call has no result at any position where the API accepts one.
+    /// A call has no result in any position where the API accepts one.
     UnansweredCall,
     /// A result has no call that it could answer from its position.
     OrphanResult,
@@ -34,7 +34,7 @@ impl Rule {
     }
 }
 
-/// A violation of an API rule at a certain place in a session. Two problems are equal if their
+/// A violation of an API rule at a specific place in a session. Two problems are equal if their
 /// line, rule and id are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Problem {
@@ -87,7 +87,7 @@ impl Validator {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
-    /// Adds the next message of the file, which begins on line `line` of the source.
+    /// Adds the next message in the file, which begins on line `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
         let message = outline.fragment.map_or(0, |fragment| fragment.message);
         if message > self.next {
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(problems(&Anthropic, &[USER, USE, &other, RESULT, &other_result]), []);
     }
 
-    /// The message that is sent first may be the last one in the file.
+    /// The message sent first may be the last one in the file.
     #[test]
     fn messages_are_looked_at_in_the_order_in_which_they_are_sent() {
         let of = |order: [u64; 3]| {

@@ -28,7 +28,8 @@ pub struct Rules {
 /// Where the results of a reply's calls have to be.
 ///
 /// A record that contains both a call and its result lists neither in its outline, because nothing
-/// can separate them. Examples are the server tools of Anthropic and all calls of the Gemini CLI.
+/// can separate them. Examples are calls of Anthropic's server tools and all calls in the Gemini
+/// CLI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
     /// In separate messages directly after the reply, as in `chat`.
@@ -145,7 +146,7 @@ impl<T: Copy + Default> Pairs<T> {
         step
     }
 
-    /// Returns the calls without a result. Calls of earlier turns can no longer get a result,
+    /// Returns the calls without a result. Calls from earlier turns can no longer get a result,
     /// because the agent continued without one.
     pub(crate) fn finish(&mut self) -> End<T> {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
@@ -170,8 +171,8 @@ impl<T: Copy + Default> Pairs<T> {
         self.results_may_come = true;
     }
 
-    /// Pairs the results of a message with calls, in a format in which results are the first blocks
-    /// of a message.
+    /// Pairs the results in a message with calls, for a format in which results are the first
+    /// blocks of a message.
     fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Option<T>> {
         if !continues {
             self.results_may_come = self.last_role != Some(Role::User);

@@ -22,7 +22,7 @@ pub struct Compaction<'a> {
     pub kept: Vec<Kept<'a>>,
     /// How many records in `kept` come before the summary; 0 if the format allows none.
     pub kept_before: usize,
-    /// Whether the kept records are the last records of the context, with no gaps between them.
+    /// Whether the kept records are the last records in the context, with no gaps between them.
     pub is_end: bool,
     /// The text of the context's last record.
     pub last: &'a str,
@@ -113,8 +113,8 @@ pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &
     edits
 }
 
-/// The ids and times of the lines that a compaction adds. Each new line has a later time than every
-/// line before it, because an agent may sort lines by time.
+/// The ids and times of the lines that a compaction adds. Each new line's time is later than those
+/// of all lines before it, because an agent may sort lines by time.
 pub(crate) struct NewLines {
     pub(crate) ids: Ids,
     next: DateTime<Utc>,
@@ -271,7 +271,7 @@ pub fn with_changes(
     let mut edits = Edits::new();
     let (old, new) = (texts(before), texts(after));
     for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
-        // A result has changed if its text has changed, or if it has become a text.
+        // A result has changed if its text has changed, or if its content has become a text.
         if let (Some(slot), Some(text)) = (slot, new.get(&key))
             && old.get(&key) != Some(text)
         {

@@ -1,5 +1,5 @@
-//! The links between the lines of a log: the id of each line, and the ids by which it refers to
-//! other lines.
+//! The links between the lines of a log: each line's id, and the ids by which it refers to other
+//! lines.
 //!
 //! A tool that removes a line needs the links, because the children of the line must be linked to
 //! its parent instead, and some lines must not be removed at all. Each link is stored as the byte
@@ -14,7 +14,7 @@ use super::{Effect, Flaw, Remedy};
 use crate::record::edit::cut_members;
 use crate::{Edits, Object, counted, json};
 
-/// The links of one line of a log.
+/// The links of a single log line.
 #[derive(Clone, Debug, Default)]
 pub struct Links<'a> {
     /// The id by which other lines refer to this line.
@@ -64,7 +64,7 @@ pub enum Bond {
 pub enum GoodFor {
     /// The line shows the progress of a tool.
     Progress,
-    /// The line stores the state of files, so that they can be restored.
+    /// The line stores the state of files so that they can be restored.
     FileHistory,
     /// The line describes its parent.
     ItsParent,
@@ -80,7 +80,7 @@ pub struct SecondCopy {
 }
 
 impl<'a> Links<'a> {
-    /// Creates the links of a line whose own id is in the member `id`.
+    /// Creates the links for a line whose own id is in the member `id`.
     pub(crate) fn of(object: &Object<'a>, id: &str) -> Self {
         let id = object.text_of(id).filter(|id| !id.is_empty());
         Self { id, ..Self::default() }
@@ -154,8 +154,8 @@ impl SecondCopy {
     }
 }
 
-/// The hash of a line's id. A long log has many ids, and they are only compared, so their hashes
-/// are enough.
+/// The hash of a line's id. Because a long log has many ids, and they are only compared, hashes are
+/// enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 

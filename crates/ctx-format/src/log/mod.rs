@@ -8,9 +8,9 @@
 //!
 //! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`]
 //!   and [`crate::Dialect::message`] read the object inside the record; slots and cuts are byte
-//!   ranges in the text of the whole record. A duplicate of a result that is only shown on the
-//!   agent's screen is not part of the message. A record that replaces everything before it and
-//!   holds several messages counts as one message with all their parts. If only some of these
+//!   ranges in the text of the whole record. If a result has a duplicate for the agent's screen
+//!   only, the duplicate is not part of the message. A record that replaces everything before it
+//!   and holds several messages counts as one message with all their parts. If only some of these
 //!   messages are in the context, the object is limited to them ([`Object::only`]), and no others
 //!   are read.
 //! - **Some of the file is not in the context**: there are branches, compactions that leave old
@@ -129,7 +129,7 @@ pub struct Flaw {
     pub rule: &'static str,
     /// The effect of the flaw on the session.
     pub effect: Effect,
-    /// A description of the flaw and of the agent's reaction to it.
+    /// A description of the flaw and how the agent reacts to it.
     pub message: String,
     /// The id of the tool call that the flaw concerns, if any.
     pub id: Option<String>,
@@ -192,7 +192,7 @@ impl HeaderFacts {
 /// The time to write if the session states no time at all.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// Creates a replacement for a lost session id: a UUID made of the digits of `time`, so that the
+/// Creates a replacement for a lost session id: a UUID made from the digits of `time`, so that the
 /// same session always gets the same id.
 fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);

@@ -12,7 +12,7 @@ use crate::record::presence::Portion;
 
 pub use crate::record::presence::{Fragment, Outside, Presence};
 
-/// Receives the records of a session in order, and determines which of them are in the context.
+/// Receives a session's records in order, and determines which of them are in the context.
 pub trait ViewBuilder {
     /// Adds the object in record number `record`, counted from 0. Blank lines are counted as
     /// records too.
@@ -76,7 +76,7 @@ impl View {
         self.lists.insert(record, vec![Outside::NeverSent; messages]);
     }
 
-    /// Stores the reason why one message of a record is outside the context.
+    /// Stores the reason why one message in a record is outside the context.
     pub(crate) fn leave_message(&mut self, record: usize, number: usize, why: Outside) {
         self.leave(record, why);
         if let Some(list) = self.lists.get_mut(&record) {

@@ -134,8 +134,8 @@ impl Edits {
 }
 
 /// Returns the ranges to cut from `text` to remove items from an object or an array, along with the
-/// commas that would be left over. The ranges are in order and do not overlap. `items` yields each
-/// member or element in order, as its range and whether to remove it.
+/// commas that would be left over. The ranges are in order and do not overlap. `items` yields the
+/// range of each member or element in order, along with whether to remove it.
 pub(crate) fn cuts(
     text: &str,
     items: impl Iterator<Item = (Range<usize>, bool)>,
@@ -147,7 +147,7 @@ pub(crate) fn cuts(
             trailing.push(place);
             continue;
         }
-        // If another item follows a removed one, the comma between them is removed as well.
+        // If another item follows a removed one, the comma between them is also removed.
         cuts.extend(trailing.drain(..).map(|cut| {
             let comma = text[cut.end..].find(',');
             cut.start..cut.end + comma.map_or(0, |at| at + 1)

@@ -1,5 +1,5 @@
 //! Functions that read raw JSON values. `serde_json` does the lexing. A `RawValue` keeps the bytes
-//! of its value, and accepts any number, any escape, and any depth of nesting.
+//! of its value, and accepts any number, any escape, and any nesting depth.
 
 use super::unescape::unescaped;
 use serde_json::value::RawValue;
@@ -56,7 +56,7 @@ pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -
     (from > 0).then_some(changed)
 }
 
-/// Returns the byte ranges of all strings in a JSON text, except those that are keys.
+/// Returns the byte ranges of all strings in a JSON text, except keys.
 fn string_values(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();

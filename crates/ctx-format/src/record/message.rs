@@ -85,7 +85,7 @@ pub struct Outline<'a> {
     /// The ids of calls whose results are expected in other records. An id is empty if the format
     /// has no ids.
     pub calls: Vec<Cow<'a, str>>,
-    /// The ids of calls in other records whose results are in this record.
+    /// The ids of the calls, made in other records, whose results are in this record.
     pub results: Vec<Cow<'a, str>>,
     /// Whether other content comes before a result, although the API requires results to come
     /// first.
@@ -93,7 +93,7 @@ pub struct Outline<'a> {
     /// Whether the message has content other than results.
     pub has_content: bool,
     /// Whether the message is a summary that a tool wrote. Whatever its role, an old summary is
-    /// summarized again together with other old messages.
+    /// summarized again along with other old messages.
     pub is_summary: bool,
     /// The part of a context message that this record holds, if it is known from the session's
     /// view. Dialects leave this field empty, because they read only one record at a time.

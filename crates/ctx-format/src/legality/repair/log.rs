@@ -1,7 +1,7 @@
 //! Repairs a log by making a copy from which the agent loads everything that can be recovered.
 //!
-//! First, every readable object is put on a line of its own. Then flaws are repaired in rounds,
-//! until no flaw that has a remedy remains. Unchanged lines keep their bytes.
+//! First, every readable object is put on a line of its own. Then flaws are repaired in rounds
+//! until none that has a remedy remains. Unchanged lines keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ struct Line {
     bytes: Vec<u8>,
 }
 
-/// The maximum number of rounds of repairs. Several rounds are needed because a repair may reveal
-/// other flaws.
+/// The maximum number of repair rounds. Several rounds are needed because a repair may reveal other
+/// flaws.
 const ROUNDS: usize = 8;
 
 /// Repairs a log in `dialect`; `None` if the dialect is not a log. `lines` are the lines of the

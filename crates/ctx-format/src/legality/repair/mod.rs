@@ -44,11 +44,11 @@ pub enum RepairKind {
         /// The line number of the call.
         to: u64,
     },
-    /// Moves results in front of the other blocks of their message.
+    /// Moves results in front of the other blocks in their message.
     ResultsFirst,
     /// Inserts [`MISSING_RESULT`] as the result of a call without one.
     Answer,
-    /// Gives a new id to a call and to the result that answers it.
+    /// Gives a new id to a call and its result.
     Rename {
         /// The new id.
         to: String,
@@ -75,7 +75,7 @@ pub enum RepairKind {
         /// The line number of the new parent.
         to: u64,
     },
-    /// Changes a line so that it no longer breaks a rule of its dialect.
+    /// Changes a line so that it no longer breaks one of its dialect's rules.
     Change {
         /// The name of the rule.
         rule: &'static str,
@@ -128,7 +128,7 @@ pub struct Repair {
     /// The repairs, sorted by line.
     pub actions: Vec<Action>,
     edits: BTreeMap<usize, Edit>,
-    /// All calls of the session, in order.
+    /// All calls in the session, in order.
     calls: Vec<Call>,
 }
 
@@ -148,7 +148,7 @@ struct Edit {
     behind: Vec<usize>,
 }
 
-/// A call of the session, and the state of its result.
+/// A call in the session, and the state of its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Call {
     id: String,
@@ -175,7 +175,7 @@ struct Exchange {
     user: Option<usize>,
 }
 
-/// The position of a result: its record, and its index among the results of that record.
+/// The position of a result: its record, and its index among that record's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ResultAt {
     record: usize,

@@ -120,8 +120,7 @@ impl Planner {
         self.act(line, id, what);
         let edit = self.edit(at.record);
         edit.change.without.push(at.place);
-        // A record without any remaining content is removed, unless results are moved into it
-        // later.
+        // A record with no remaining content is removed, unless results are moved into it later.
         let is_empty = edit.change.without.len() == outline.results.len();
         edit.drop = is_empty && !outline.has_content;
     }
@@ -231,7 +230,7 @@ impl Salvage {
         // An incomplete object at the end of the file was never fully written, so it is removed.
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
-            // If the incomplete object was the whole line, no other repair of that line is
+            // If the incomplete object was the whole line, no other repair to that line is
             // reported.
             salvage.done = vec![RepairKind::Cut];
         } else if is_cut {
@@ -260,8 +259,8 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
     (found, rest)
 }
 
-/// Splits `text` into the complete objects at its end and the incomplete object before them, if
-/// any.
+/// Splits `text` into the complete objects at its end and the incomplete object, if any, before
+/// them.
 fn behind_torn(text: &str) -> (Vec<&str>, &str) {
     // An object where a value would be may be part of the incomplete object.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);

@@ -15,7 +15,7 @@ use crate::log::compaction::{
 };
 use crate::{Object, json};
 
-/// The members whose values are the same in all lines of a session.
+/// The members whose values are the same on all lines of a session.
 const SHARED: [&str; 7] =
     ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
 
@@ -27,7 +27,7 @@ const READS_LIST: [u32; 3] = [2, 1, 141];
 /// The text that precedes the summary in the message to the model.
 const OPENING: &str = "What came before in this session was compacted. Its summary:";
 
-/// The keys and raw JSON values of some members of an object.
+/// The keys and raw JSON values of some of an object's members.
 type Members = Vec<(&'static str, String)>;
 
 /// Collects the members that the lines of a session share.

@@ -1,5 +1,6 @@
 //! Finds the lines that the client sends: those on a path through the tree, and others that belong
-//! to that path. The path ends with the newest line, or with the line to which the user went back.
+//! to that path. The path ends with the newest line or, if the user went back to an earlier line,
+//! with that one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};

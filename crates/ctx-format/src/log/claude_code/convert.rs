@@ -1,5 +1,5 @@
-//! Writes session files of Claude Code, with one block of a reply per line. The client 2.1.197 was
-//! tested and loads the written files.
+//! Writes Claude Code session files, with each block of a reply on its own line. The client 2.1.197
+//! was tested and loads the written files.
 
 use super::NO_USAGE;
 use crate::Role;

@@ -42,7 +42,7 @@ const WINDOW: u64 = 200_000;
 /// default size.
 const LONG_WINDOW: u64 = 1_000_000;
 
-/// The beginnings of texts that the client writes on behalf of the user.
+/// The beginnings of texts that the client writes on the user's behalf.
 const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 
@@ -156,8 +156,8 @@ impl Dialect for ClaudeCode {
         links.name(object, object, &["parentUuid"], Bond::Parent);
         let mentions = ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"];
         links.name(object, object, &mentions, Bond::Mention);
-        // If any line that a compaction keeps is missing from the file, the client keeps none of
-        // them.
+        // If any of the lines that a compaction keeps is missing from the file, the client keeps
+        // none of them.
         let metadata = object.object_of("compactMetadata");
         for key in ["preservedSegment", "preservedMessages"] {
             let Some(kept) = metadata.as_ref().and_then(|it| it.object_of(key)) else { continue };

@@ -24,11 +24,11 @@ pub(super) struct Node {
     pub(super) is_said: bool,
     /// Whether the line contains a tool result.
     pub(super) has_result: bool,
-    /// The id of the reply, if the line contains a block of a reply.
+    /// The id of the reply, if the line contains a block from a reply.
     pub(super) reply: Option<LineId>,
     /// The references of a boundary to earlier lines; `None` if the line is not a boundary.
     pub(super) boundary: Option<Box<Boundary>>,
-    /// Whether the line belongs to a subagent, which has a context of its own.
+    /// Whether the line belongs to a subagent, which has its own context.
     pub(super) is_sidechain: bool,
     /// Whether the client sends the line when it is in the context.
     pub(super) is_sent: bool,
@@ -248,8 +248,7 @@ impl<'l> LoadedTree<'l> {
         Some(end)
     }
 
-    /// Returns the indexes of the lines that a compaction keeps; `None` if any of these lines is
-    /// missing.
+    /// Returns the indexes of the lines that a compaction keeps; `None` if any of them is missing.
     pub(super) fn preserved(&self, kept: &Preserved) -> Option<Vec<usize>> {
         let places = kept.ids.iter().map(|id| self.place(Some(*id)));
         let places: Vec<usize> = places.collect::<Option<_>>()?;

@@ -19,8 +19,8 @@ fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
     Line::new(json.end(), origins)
 }
 
-/// Writes the copy of a message that Codex shows on its screen. The client lists only sessions in
-/// which such a copy of a request from the user exists.
+/// Writes the copy of a message that Codex shows on its screen. The client lists only sessions that
+/// contain such a copy of a user request.
 fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
     let (kind, lists): (_, &[&str]) = match said.role {
         Role::User => ("user_message", &["images", "local_images", "text_elements"]),

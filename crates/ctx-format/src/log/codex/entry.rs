@@ -56,8 +56,8 @@ pub(super) fn compacted(text: &str, items: &[String]) -> String {
 pub(super) struct Compacted<'a> {
     /// The summary as raw JSON; an empty JSON string if only the server can read the summary.
     message: &'a str,
-    /// The items that replace the context, as raw JSON. In files from 2025, such items are missing,
-    /// and the new context consists of the user's earlier messages and the summary.
+    /// The items that replace the context, as raw JSON. Files from 2025 lack these items; the new
+    /// context then consists of the user's earlier messages and the summary.
     replacement: Option<&'a str>,
     /// Which of the items are in the context; `None` if all items are in the context.
     portion: Option<Portion>,
@@ -131,7 +131,7 @@ impl<'a> Compacted<'a> {
             return HeldMessage::alone(&Codex, record, record.text().trim().into());
         }
         let held = items.iter().map(|item| {
-            // The client sends all items of a compaction, even those that are not messages.
+            // The client sends all items in a compaction, even those that are not messages.
             let other = || Message::new(Role::Other, items::parts(record, item));
             HeldMessage {
                 message: items::message_of(record, item).unwrap_or_else(other),

@@ -19,13 +19,14 @@ const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 /// The beginning of a summary that the client wrote.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
-/// The client's requirements for items and lines, and marks of the texts that it writes itself.
+/// The client's requirements for items and lines, and the marks by which its own texts are
+/// recognized.
 #[derive(Deserialize)]
 pub(super) struct Shapes {
-    /// The required members of each type of item. Results of functions and of other tools have the
+    /// The required members for each type of item. Function results and other tool results have the
     /// same members.
     items: HashMap<String, Sign>,
-    /// The types of items that the client sends if each is on a line of its own. Items of any type
+    /// The types of items that the client sends if each is on a separate line. Items of any type
     /// are sent if they are in a compaction.
     pub(super) sent: Sign,
     /// The members that the client requires in a line with a message from another agent.
@@ -40,7 +41,7 @@ pub(super) struct Shapes {
     pub(super) old_header: Sign,
     /// The beginnings and ends of texts that the client writes in the user's name.
     for_user: Vec<(String, String)>,
-    /// The beginnings of developer messages in which the client announces the settings of a turn.
+    /// The beginnings of developer messages in which the client announces the settings for a turn.
     of_settings: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::log::{Effect, Flaw};
 /// items. The client counts four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
-/// The state of the context at some point of the replay.
+/// The state of the context at some point in the replay.
 #[derive(Default)]
 struct Replay {
     items: Vec<Placed>,

@@ -1,4 +1,4 @@
-//! Writes session files of the Gemini CLI in the format of version 0.61.0.
+//! Writes session files of the Gemini CLI in the format that version 0.61.0 uses.
 
 use ring::digest::{SHA256, digest};
 

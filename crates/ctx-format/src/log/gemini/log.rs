@@ -16,7 +16,7 @@ use crate::log::view::{Outside, View};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, Role, counted};
 
-/// The kinds of lines. If a line has the keys of several kinds, the first of these kinds counts.
+/// The kinds of lines. If a line has the keys of several kinds, the first of them counts.
 pub(super) enum Line<'a> {
     /// Undoes the message with the given id and all later messages.
     Rewind(Cow<'a, str>),

@@ -127,7 +127,8 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.role == Role::Assistant || self.content().into_iter().any(is_other)
     }
 
-    /// The text that contains the client's own summary, if this is a user message with such a text.
+    /// The text that contains the client's own summary, if this is a user message with such a
+    /// summary.
     pub(super) fn snapshot(&self) -> Option<Cow<'a, str>> {
         if self.role != Role::User {
             return None;

@@ -125,7 +125,7 @@ fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
 #[derive(Default)]
 struct Messages<'t> {
     all: Vec<ContextMessage>,
-    /// The number of the last record of each group.
+    /// The number of the last record in each group.
     ends: Vec<usize>,
     /// The group of each record. All messages in a list belong to the same group.
     groups: HashMap<usize, usize>,

@@ -1,4 +1,4 @@
-//! Writes session files of pi in version 3 of the format, as pi 0.73.1 does.
+//! Writes pi session files in version 3 of the format, as pi 0.73.1 does.
 
 use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};

@@ -2,7 +2,7 @@
 //!
 //! The rules follow the loaders of pi 0.73.1 and 1.5.2. The first line that is JSON must be a
 //! header; otherwise pi reads nothing. The path consists of the newest entry and its ancestors. In
-//! version 1 of the format, entries have no ids, and the parent of an entry is the preceding entry.
+//! version 1 of the format, entries have no ids, and each entry's parent is the preceding entry.
 
 use std::collections::HashMap;
 
@@ -98,7 +98,7 @@ pub(super) struct Entries {
     pub(super) newest: Option<usize>,
     /// The flaw for a session without a header.
     pub(super) headless: Option<Flaw>,
-    /// In `OpenClaw`, a pair of ids: if the next entry has the first id as its parent, the second
+    /// In `OpenClaw`, a pair of ids: if the next entry's parent is the first id, the second
     /// replaces it.
     stands_for: Option<(LineId, Option<LineId>)>,
 }

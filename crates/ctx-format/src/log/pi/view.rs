@@ -1,6 +1,6 @@
 //! Finds the entries that are in the context of a session, and the session's flaws.
 //!
-//! The rules follow pi 0.73.1 and 1.5.2, and were checked against what these versions send. The
+//! The rules follow pi 0.73.1 and 1.5.2, and were checked against what those versions send. The
 //! context consists of the last compaction on the path, the entries that it keeps, and the entries
 //! after it. Edits in the context change the content of other entries. A reset in `OpenClaw`
 //! 2026.9.6 is a boundary, like a compaction. The flaws were tested with the loaders of pi and
