@@ -10,12 +10,13 @@ use crate::{Denial, HeldMessage, Object, Record, Role};
 /// A whole message, or the fragment of a message that one record holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The source record of the message. If that record holds several messages, this includes the
-    /// number of the message.
+    /// The source record of the message. If that record holds several messages, the number of the
+    /// message is included.
     pub(crate) origin: SourceId,
     /// The line number of the source record, starting at 1.
     pub(crate) line: u64,
-    /// The position of the message in the context. Messages are written in this order.
+    /// The position of the message in the context. Messages are written in the order of their
+    /// positions.
     pub(crate) message: u64,
     /// The byte offset of the message's text in the spool.
     pub(crate) start: usize,

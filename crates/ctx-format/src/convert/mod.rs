@@ -38,8 +38,8 @@ pub use report::{Loss, LossKind, Report, Source, SourceId};
 pub struct Converter<'c> {
     /// The target dialect.
     pub to: &'static dyn Dialect,
-    /// The name of a member to add to each written record. It lists the source records that the
-    /// written record was made from ([`SourceId`]). If this is `None`, no such member is added.
+    /// The name of a member to add to each written record. The member lists the source records that
+    /// the written record was made from ([`SourceId`]). If this is `None`, no such member is added.
     pub mark: Option<&'c str>,
     /// Whether to lower the session, so that each source record (or each message in a record that
     /// holds a list) is written in exactly one exchange. Messages that must stay together but do

@@ -27,7 +27,7 @@ pub struct Reading<'c> {
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
-    /// The hash of all messages read so far. Ids in the new session are derived from it.
+    /// The hash of all messages read so far. The ids in the new session are derived from this hash.
     hash: Context,
     /// The working folder of the source session, if it is known.
     cwd: Option<String>,

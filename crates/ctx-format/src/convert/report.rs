@@ -75,7 +75,7 @@ pub struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
-    /// The reasoning of a model, which is accepted only by the API that produced it.
+    /// Model reasoning, which is accepted only by the API that produced it.
     Reasoning,
     /// An image, an audio clip or a file that the target dialect cannot represent, or that is
     /// stored only as a reference.

@@ -27,7 +27,8 @@ pub(crate) struct Writing<'w> {
     pub(crate) session: Session,
     pub(crate) ids: Ids,
     /// Whether it is too late, or not allowed, to insert a user message at the beginning of the new
-    /// session. It is too late once a message other than a system message has been written.
+    /// session. Such a message cannot be inserted once any message other than a system message has
+    /// been written.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,

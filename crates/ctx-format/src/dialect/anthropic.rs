@@ -203,7 +203,7 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 
-/// Returns the token counts of the last request, if the reply took several requests.
+/// Returns the token counts for the last request, if the reply took several requests.
 fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
     let requests = usage.elements_of("iterations")?;
     requests.into_iter().rev().find_map(|raw| {

@@ -219,8 +219,8 @@ pub const MISSING_RESULT: &str = "The result of this call is missing from the se
 
 /// Applies a [`Repair`](crate::repair::Repair) to records in a dialect's format.
 pub trait RepairDialect {
-    /// Returns the text of `object` after `change`. `into` lists results from [`Self::result`],
-    /// which are inserted before the object's own results.
+    /// Returns the text of `object` with `change` applied. `into` lists results from
+    /// [`Self::result`], which are inserted before the object's own results.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
     /// Writes a result in the dialect's format: a block of a message, or a record without a line

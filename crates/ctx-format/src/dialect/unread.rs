@@ -59,7 +59,7 @@ impl Unread {
         }
     }
 
-    /// Reports a record that is not a message of `dialect`.
+    /// Reports a record that is not a message in `dialect`.
     pub(crate) fn item(dialect: &str, item: &Object<'_>) -> Self {
         let what = match item.get("type") {
             Some(kind) => format!("record of the type {}", quoted(kind)),

@@ -24,7 +24,7 @@ pub struct Usage {
 /// The reply to which token counts apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UsageOf {
-    /// The record that holds the counts. It is a complete reply.
+    /// The record that holds the counts. That record is a complete reply.
     #[default]
     Record,
     /// The reply with this id. The record with the counts is a fragment of that reply. If several
@@ -35,8 +35,8 @@ pub enum UsageOf {
     Before,
 }
 
-/// A hash of the id shared by all fragments of a reply. It can only be compared with other such
-/// hashes.
+/// A hash of the id shared by all fragments of a reply. Such hashes can only be compared with each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 
@@ -54,8 +54,8 @@ impl Usage {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
-    /// The number of tokens in the prompt and the reply. This is the size of the context after the
-    /// reply.
+    /// The number of tokens in the prompt and the reply. This sum is the size of the context after
+    /// the reply.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.output)
     }

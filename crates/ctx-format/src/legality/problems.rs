@@ -168,7 +168,7 @@ pub struct NamedRule {
     pub name: &'static str,
     /// A short description of a violation of this rule.
     pub what: &'static str,
-    /// Whether a violation of the rule can count as a problem, rather than only being reported.
+    /// Whether a violation of the rule can count as a problem, rather than merely being reported.
     pub may_be_problem: bool,
 }
 

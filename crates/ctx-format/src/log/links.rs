@@ -62,7 +62,7 @@ pub enum Bond {
 /// The purpose of a line that is never sent to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoodFor {
-    /// The line shows the progress of a tool.
+    /// The line shows a tool's progress.
     Progress,
     /// The line stores the state of files so that they can be restored.
     FileHistory,

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The initial size of the buffer. It is small so that short inputs touch little memory.
+/// The initial size of the buffer, kept small so that short inputs touch little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
 /// The size of the buffer for longer inputs. For a line longer than that, the buffer grows to the

@@ -138,8 +138,8 @@ pub struct Message<'a> {
     /// The byte ranges to cut from the object's text to remove the reasoning, in order and without
     /// overlaps.
     pub reasoning: Vec<Range<usize>>,
-    /// The number of characters in reasoning signatures. Only the API can read these, and they may
-    /// contain more than the readable text.
+    /// The number of characters in reasoning signatures. Only the API can read the signatures,
+    /// which may contain more than the readable text.
     pub sealed: u64,
     /// Whether this record continues a message that began in an earlier record. Dialects leave this
     /// field `false`, just as they leave [`Outline::fragment`] empty.

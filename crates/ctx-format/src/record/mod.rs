@@ -120,7 +120,7 @@ impl<'a> Record<'a> {
         self.object()?.get(Tag::KEY).map(Tag::parse)
     }
 
-    /// The bytes of the record without any tag. They are the source's bytes even if a tool has
+    /// The bytes of the record without any tag. These are the source's bytes even if a tool has
     /// inserted a tag.
     pub fn untagged(&self) -> Cow<'a, [u8]> {
         match self.object() {

@@ -1,4 +1,4 @@
-//! A queue of waiting records. It is kept in memory until it exceeds a limit, and then in an
+//! A queue of waiting records. The queue is kept in memory until it exceeds a limit, and then in an
 //! unnamed temporary file.
 
 use std::fs::File;

@@ -50,7 +50,7 @@ pub struct Tag {
     pub pin: Option<String>,
     /// The length of the record in bytes, not counting the tag and the line ending.
     pub bytes: Option<u64>,
-    /// The number of tokens in the record. It is valid only while the record has the length
+    /// The number of tokens in the record. The number is valid only while the record has the length
     /// `bytes`.
     pub tokens: Option<u64>,
     /// The encoding with which `tokens` was counted.
@@ -163,9 +163,9 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
     if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }
 
-/// Reads the zones of a stream, and compares the number of records with `end`, the number that the
-/// writer announced. Without the announced number, the output of a crashed program would look like
-/// a short file.
+/// Reads the zones from a stream, and compares the number of records with `end`, the number
+/// announced by the writer. Without the announced number, the output of a crashed program would
+/// look like a short file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
     /// The zone of the last object that was read; `None` before the first object.

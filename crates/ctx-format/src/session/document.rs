@@ -94,8 +94,8 @@ fn is_message(object: &Object<'_>) -> bool {
     object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
 }
 
-/// Writes each JSON value on a line of its own. JSON strings cannot contain raw line breaks, so
-/// every line break is part of the layout, and whitespace after it is indentation.
+/// Writes each JSON value on its own line. JSON strings cannot contain raw line breaks, so every
+/// line break is part of the layout, and whitespace after it is indentation.
 fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = Vec::new();
     for element in elements {
@@ -232,8 +232,8 @@ const LINES: usize = 64;
 /// file can contain all instructions to the model.
 const BYTES: u64 = 1 << 20;
 
-/// Facts from the first lines of a session file. They stay true as long as lines are only appended
-/// to the file.
+/// Facts from the first lines of a session file. These facts stay true as long as lines are only
+/// appended to the file.
 #[derive(Clone, Default)]
 pub struct Head {
     /// The dialect, if a line was found that can belong to only one dialect.

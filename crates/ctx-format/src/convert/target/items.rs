@@ -11,7 +11,7 @@ use crate::dialect::responses::Responses;
 use crate::record::json::one_line;
 use crate::{Dialect, Media, Object, Part, Role};
 
-/// The program that will read the written session. It determines which items are accepted.
+/// The program that will read the written session. The program determines which items are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
     /// The OpenAI API, which accepts every type of item.

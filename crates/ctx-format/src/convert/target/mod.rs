@@ -92,7 +92,7 @@ pub(crate) fn lines_of<T: Target + ?Sized>(
     }
 }
 
-/// A record of the new session.
+/// A record in the new session.
 pub(crate) struct Line {
     /// The JSON object of the record, on one line.
     pub(crate) json: String,

@@ -22,7 +22,7 @@ pub struct RepairedLog {
     pub sources: Vec<u64>,
 }
 
-/// A line of the unfinished copy.
+/// A line in the unfinished copy.
 struct Line {
     /// The number of the source line that this line came from.
     source: u64,

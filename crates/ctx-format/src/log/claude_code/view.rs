@@ -152,8 +152,8 @@ pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
-    // Only strings in the list are counted, so their numbers differ from their indexes if there are
-    // other entries.
+    // Only the list's strings are counted, so their numbers differ from their indexes if the list
+    // has other entries.
     let mut texts = 0..;
     let items = list().unwrap_or_default().into_iter().map(|raw| {
         let number = json::text(raw).and_then(|_| texts.next());

@@ -7,7 +7,7 @@ use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 
-/// The model's answer to the summary. It is needed because roles must alternate.
+/// The model's answer to the summary. This answer is needed because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
 
 /// Determines whether the session has a header.

@@ -94,9 +94,9 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         part::list(self.message.get("content"))
     }
 
-    /// Returns true if the content of a reply includes its thoughts and calls. After the client has
-    /// loaded a session, it writes the thoughts and calls of a reply into the content. Thoughts and
-    /// calls of all other replies are stored outside the content.
+    /// Returns true if a reply's content includes the reply's thoughts and calls. After the client
+    /// has loaded a session, it writes a reply's thoughts and calls into the reply's content.
+    /// Thoughts and calls of all other replies are stored outside the content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }

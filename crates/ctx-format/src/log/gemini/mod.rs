@@ -99,7 +99,7 @@ impl Dialect for Gemini {
     }
 
     fn rules(&self) -> Rules {
-        // The client inserts a message of its own before the first message.
+        // The client inserts its own message before the first message.
         Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 

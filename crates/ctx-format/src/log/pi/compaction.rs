@@ -1,8 +1,9 @@
 //! A compaction in pi's format: an entry with a summary and the id of the first earlier entry to
 //! keep.
 //!
-//! That entry and all later ones are kept. If an entry after the first kept entry is removed, or if
-//! a kept entry has changed, all kept entries are written again after the compaction.
+//! The first entry to keep and all later entries are kept. If an entry after the first kept entry
+//! is removed, or if a kept entry has changed, all kept entries are written again after the
+//! compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -60,7 +60,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns true for a summary. Its text is in the member `summary` instead of `content`.
+    /// Returns true for a summary. The text of a summary is in the member `summary` instead of
+    /// `content`.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)
     }
