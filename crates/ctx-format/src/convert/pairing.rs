@@ -43,7 +43,7 @@ impl Unit {
     }
 }
 
-/// Groups the entries of a context into units. `entries` must be in the order of the context. If
+/// Groups the entries of a context into units. `entries` must be in context order. If
 /// `joins_replies` is true, adjacent replies become one message.
 pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool) -> Vec<Unit> {
     let mut nodes = nodes(entries, joins_replies);

@@ -121,8 +121,8 @@ pub struct Source {
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// The subject and verb of the sentence for a single loss. `many` holds the plural forms of
-    /// both.
+    /// The subject and verb of the sentence for a single loss. `many` holds the plural forms of the
+    /// subject and the verb.
     one: String,
     many: String,
     /// The end of the sentence, after the subject and the verb.

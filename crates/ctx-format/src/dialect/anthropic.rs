@@ -403,7 +403,7 @@ mod tests {
             {"type":"server_tool_use","id":"s1","name":"web_search","input":{}},
             {"type":"web_search_tool_result","tool_use_id":"s1","content":[]}]}"#,
         );
-        // The API itself answers calls of server tools, inside the reply; only `tool_use` needs a
+        // The API itself answers calls to server tools, inside the reply; only `tool_use` needs a
         // result.
         assert_eq!(Anthropic.outline(&reply).expect("a message").calls, ["t1"]);
         let message = Anthropic.message(&reply).expect("a message");

@@ -25,7 +25,7 @@ const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 /// that offer this API for other vendors' models.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// The members that can hold a message's content. Every message has at least one of them.
+/// The members that can hold a message's content. Every message has at least one of these members.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 

@@ -138,7 +138,7 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
 /// The types of media parts.
 const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 
-/// The members that can hold the arguments of a call. A call has only one of them.
+/// The members that can hold the arguments of a call. A call has only one of these members.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
 /// Reads the parts of `item`, a value within `record`. An item of an unknown type becomes a single

@@ -28,7 +28,7 @@ pub struct Rules {
 /// Where the results of a reply's calls have to be.
 ///
 /// A record that contains both a call and its result lists neither in its outline, because nothing
-/// can separate them. Examples are calls of Anthropic's server tools and all calls in the Gemini
+/// can separate them. Examples are calls to Anthropic's server tools and all calls in the Gemini
 /// CLI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
@@ -59,7 +59,7 @@ pub(crate) struct Pairs<T> {
     late_results: bool,
     /// The calls without a result, in the order of the session.
     waiting: BTreeMap<u64, OpenCall<T>>,
-    /// The calls without a result, by their id and then by message, with the latest message last.
+    /// The calls without a result, grouped by id and then by message, with the latest message last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
     /// The number of calls so far.
     calls: u64,

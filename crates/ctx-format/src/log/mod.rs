@@ -47,7 +47,7 @@ pub trait Log: Sync {
     /// Creates a view builder, which determines the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
-    /// Creates a writer of compactions in the agent's own format. `None` if the agent has no such
+    /// Creates a writer for compactions in the agent's own format. `None` if the agent has no such
     /// format, in which case a compaction rewrites the whole session.
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         None

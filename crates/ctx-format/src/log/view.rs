@@ -14,8 +14,8 @@ pub use crate::record::presence::{Fragment, Outside, Presence};
 
 /// Receives a session's records in order, and determines which of them are in the context.
 pub trait ViewBuilder {
-    /// Adds the object in record number `record`, counted from 0. Blank lines are counted as
-    /// records too.
+    /// Adds the object in record number `record`, counted from 0. Blank lines also count as
+    /// records.
     fn push(&mut self, record: usize, object: &Object<'_>);
 
     /// Announces that the records are the messages of a single document. The builder does not

@@ -147,8 +147,7 @@ impl<R: Read> Records<R> {
     }
 
     /// The format of an input without readable lines. An input without readable lines is
-    /// compressed, in another encoding, or a batch with conversations that take up several lines
-    /// each.
+    /// compressed, uses another encoding, or is a batch with several lines per conversation.
     pub fn unreadable(&self) -> Option<Foreign> {
         self.unreadable
     }
@@ -340,7 +339,8 @@ pub trait Observer: Send + Sync {
     fn reading(&self, bytes: u64);
     /// Reports that `bytes` more of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// Reports that a request is sent to a model. It is unknown how long the response will take.
+    /// Reports that a request is being sent to a model. It is unknown how long the response will
+    /// take.
     fn asking(&self, what: &str);
 }
 
@@ -361,7 +361,8 @@ impl Watch {
         }
     }
 
-    /// Reports that a request is sent to a model. `what` is called only if there is an observer.
+    /// Reports that a request is being sent to a model. `what` is called only if there is an
+    /// observer.
     pub fn asking(&self, what: impl FnOnce() -> String) {
         if let Some(observer) = &self.0 {
             observer.asking(&what());
@@ -547,7 +548,7 @@ mod tests {
             assert_eq!(unreadable(input.as_bytes(), true), Some(name));
             assert_eq!(unreadable(input.as_bytes(), false), None);
         }
-        // Any line of a batch may be malformed, including the first.
+        // Any line in a batch may be malformed, including the first.
         let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
         for batch in ["{\"messages\":[{\n".to_owned() + line, line.to_owned(), String::new()] {
             assert_eq!(unreadable(batch.as_bytes(), true), None);

@@ -1,4 +1,4 @@
-//! Reads a log for the second time, when the first reading has shown which records are in the
+//! Reads a log for the second time, after the first reading has shown which records are in the
 //! context.
 
 use crate::view::ViewBuilder;
@@ -122,7 +122,7 @@ pub(crate) struct Again<R> {
     rest: R,
 }
 
-/// Examines bytes of a source before they are returned by reading it.
+/// Examines bytes from a source before the source is read.
 pub(crate) struct Look<'a, R> {
     again: &'a mut Again<R>,
     /// The number of bytes that may be examined before the limit is reached.

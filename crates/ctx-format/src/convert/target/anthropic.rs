@@ -1,4 +1,4 @@
-//! Writes messages of the Anthropic API.
+//! Writes messages for the Anthropic API.
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;

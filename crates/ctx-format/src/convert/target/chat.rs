@@ -1,4 +1,4 @@
-//! Writes messages of the OpenAI Chat Completions API.
+//! Writes messages for the OpenAI Chat Completions API.
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::chat::Chat;

@@ -1,4 +1,4 @@
-//! Writes items of the OpenAI Responses API.
+//! Writes items for the OpenAI Responses API.
 
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};

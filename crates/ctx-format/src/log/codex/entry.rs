@@ -1,4 +1,4 @@
-//! Reads the content that the model may receive from a line.
+//! Reads the part of a line that the model may receive.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::record::edit;
 use crate::record::presence::Portion;
 use crate::{Message, Object, Outline, Part, Role, json, scan};
 
-/// The content that the client may send from a line to the model.
+/// The part of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
     /// A message from another agent. Some versions store a message from another agent in a line of

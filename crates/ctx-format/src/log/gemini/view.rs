@@ -14,7 +14,7 @@ use crate::log::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, json};
 
-/// Creates the flaws for calls that the client sends without a result. The calls of the last reply
+/// Creates the flaws for calls that the client sends without a result. The calls in the last reply
 /// may still get their results.
 fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads the content that the model may receive from an entry.
+//! Reads the part of an entry that the model may receive.
 
 use std::borrow::Cow;
 
