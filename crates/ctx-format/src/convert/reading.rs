@@ -56,7 +56,7 @@ impl<'c> Reading<'c> {
         }
     }
 
-    /// Reads the next record of the session. The caller must pass every record in the session,
+    /// Reads the next record in the session. The caller must pass every record in the session,
     /// because this method also counts the records.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
         if !record.piece.begins() {
@@ -100,7 +100,8 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Records the model that is in use. A record on an abandoned branch does not change the model.
+    /// Stores the name of the model that is in use. A record on an abandoned branch does not change
+    /// the model.
     fn model(&mut self, record: &Record<'_>, object: &Object<'_>) {
         use Outside::{BeforeCompaction, NeverSent};
         if let Some(Presence::Outside(outside)) = record.presence

@@ -134,7 +134,7 @@ static WORDS: LazyLock<HashMap<LossKind, Words>> = LazyLock::new(|| {
 });
 
 impl LossKind {
-    /// Returns true if the new session lacks content of the source, or contains content that the
+    /// Returns true if the new session lacks content from the source, or contains content that the
     /// source lacks. Returns false if only the form of the content differs.
     pub fn is_loss(self) -> bool {
         WORDS[&self].is_loss

@@ -4,7 +4,7 @@ use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A turn of the new session, which is written as a whole.
+/// A turn in the new session, which is written as a whole.
 #[derive(Clone, Debug)]
 pub(crate) enum Turn<'a> {
     /// A message from one speaker.

@@ -157,7 +157,8 @@ fn is_own(part: &Object<'_>) -> bool {
     matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
 }
 
-/// Returns true for a file part of this API. Some programs use the type `file` for their own parts.
+/// Returns true for a file part in this API's format. Some programs use the type `file` for their
+/// own parts.
 fn is_file(part: &Object<'_>) -> bool {
     kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }

@@ -139,7 +139,7 @@ pub trait Dialect: Sync {
     fn rules(&self) -> Rules;
 
     /// Methods for repairing a list of messages so that it complies with [`Self::rules`]; `None` if
-    /// records of this format cannot be repaired individually. A log is repaired through the
+    /// records in this format cannot be repaired individually. A log is repaired through the
     /// remedies for its flaws instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
@@ -165,7 +165,7 @@ pub trait Dialect: Sync {
         Vec::new()
     }
 
-    /// The log format, if an agent writes files of this dialect; `None` if the file is a list of
+    /// The log format, if an agent writes files in this dialect; `None` if the file is a list of
     /// messages, which are sent in order.
     fn log(&self) -> Option<&dyn Log> {
         None

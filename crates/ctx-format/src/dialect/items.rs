@@ -258,7 +258,7 @@ pub(crate) fn message(role: Role, content: &[String]) -> String {
     LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
 }
 
-/// Writes a message from the user with a single text.
+/// Writes a user message with a single text.
 pub(crate) fn of_user(said: &str) -> String {
     message(Role::User, &[text("input_text", said)])
 }

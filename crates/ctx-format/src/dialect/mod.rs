@@ -41,7 +41,7 @@ pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
     /// A noun phrase for a session in this format, for use in messages.
     pub(crate) session: &'static str,
-    /// How messages are written within the records of this format.
+    /// How messages are written within records in this format.
     pub(crate) family: Family,
     /// Creates the writer that converts a session to this format.
     pub(crate) writer: fn() -> Box<dyn Target>,

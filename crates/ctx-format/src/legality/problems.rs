@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 
-/// The rule of an API that a problem breaks.
+/// The API rule that a problem violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
@@ -35,7 +35,7 @@ impl Rule {
 }
 
 /// A violation of an API rule at a specific place in a session. Two problems are equal if their
-/// line, rule and id are.
+/// lines, rules and ids are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Problem {
     /// The line number of the record in the source, starting at 1, or 0 if the record is not from

@@ -57,7 +57,7 @@ pub(crate) struct Pairs<T> {
     rules: Rules,
     /// Whether a result can answer a call even if it follows other content in its message.
     late_results: bool,
-    /// The calls without a result, in the order of the session.
+    /// The calls without a result, in session order.
     waiting: BTreeMap<u64, OpenCall<T>>,
     /// The calls without a result, grouped by id and then by message, with the latest message last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,

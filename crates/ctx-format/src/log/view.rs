@@ -53,7 +53,7 @@ pub struct View {
     pub flaws: Vec<Flaw>,
 }
 
-/// A message in the context. A record may hold several messages of the context.
+/// A message in the context. A record may hold several messages from the context.
 pub(crate) struct ContextMessage {
     /// The number of the record that contains the message.
     pub(crate) record: usize,
@@ -143,7 +143,7 @@ impl View {
     }
 
     /// Returns the presence of the record with the given number, starting at 0. Records unknown to
-    /// the view are never sent.
+    /// the view are treated as never sent.
     pub fn of(&self, number: usize) -> Presence {
         self.records.get(number).copied().unwrap_or(Presence::Outside(Outside::NeverSent))
     }

@@ -17,7 +17,7 @@ pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, Rep
 pub use log::{RepairedLog, repair_log};
 pub use plan::{Planner, Salvage};
 
-/// The text of the user message that is inserted before a session that begins with a reply.
+/// The text of the user message inserted before a session that begins with a reply.
 pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
 
 /// A repair, attributed to the record that makes it necessary.

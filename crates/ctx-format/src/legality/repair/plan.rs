@@ -6,7 +6,7 @@ use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
-/// Decides how to repair a session. Calls are paired with results in the same way as by
+/// Decides how to repair a session. Calls are paired with results in the same way as in
 /// [`crate::Validator`].
 #[derive(Default)]
 pub struct Planner {
@@ -15,7 +15,7 @@ pub struct Planner {
     pairs: Pairs<usize>,
     /// The number of calls in exchanges that have ended.
     over: usize,
-    /// Where to insert missing results of the current exchange.
+    /// Where to insert missing results in the current exchange.
     exchange: Exchange,
     /// The record number, line and role of each message that is not a system message.
     messages: Vec<(usize, u64, Role)>,
@@ -147,8 +147,8 @@ impl Planner {
         self.repair
     }
 
-    /// Moves the misplaced result of a call to where the API expects it, or inserts a result saying
-    /// that the original is missing.
+    /// Moves a call's misplaced result to where the API expects it, or inserts a result saying that
+    /// the original is missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {

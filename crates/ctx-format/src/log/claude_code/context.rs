@@ -204,8 +204,8 @@ const NEAR: i64 = 5_000;
 /// The lines of one agent, from which the client chooses the replacement for a missing parent.
 struct EarlierLines {
     /// The time and index of each line, sorted by time. Lines with the same time are in reverse
-    /// order of the file. Lines found to be on the path are removed, so that the search is fast
-    /// even if all parents in the file are missing.
+    /// file order. Lines found to be on the path are removed, so that the search is fast even if
+    /// all parents in the file are missing.
     lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 

@@ -242,7 +242,7 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
 }
 
 /// Returns the id of the session that a line belongs to. A subagent's lines contain the id of the
-/// main session. Older versions write the lines of a subagent into the main session's file, without
+/// main session. Older versions write a subagent's lines into the main session's file, without
 /// naming the subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;

@@ -67,7 +67,7 @@ impl Dialect for Codex {
         }
     }
 
-    // Items that the client does not load are reported as flaws of the file.
+    // Items that the client does not load are reported as flaws in the file.
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         let has_envelope = object.get("payload").is_some();
         match Entry::of(object)? {
@@ -211,7 +211,7 @@ fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     if kind_of(object) == kind { object.object_of("payload") } else { None }
 }
 
-/// Returns true if a header states that every line of the file has a number.
+/// Returns true if a header states that every line in the file has a number.
 fn is_paginated(header: &Object<'_>) -> bool {
     header.text_of("history_mode").as_deref() == Some("paginated")
 }

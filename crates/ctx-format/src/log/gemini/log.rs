@@ -87,7 +87,7 @@ pub(super) struct MessagePosition {
     pub(super) number: usize,
 }
 
-/// A message of the log, which may or may not be sent.
+/// A message in the log, which may or may not be sent.
 pub(super) struct Entry {
     id: LineId,
     pub(super) place: MessagePosition,

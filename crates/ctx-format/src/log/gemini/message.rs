@@ -13,7 +13,7 @@ use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 pub(super) const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 
-/// Writes a summary in the same form as the client.
+/// Writes a summary in the form that the client uses.
 pub(super) fn snapshot_of(summary: &str) -> String {
     format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
 }
@@ -137,7 +137,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         texts.find(|text| text.contains(SNAPSHOT))
     }
 
-    /// Returns true if the message is a single text.
+    /// Returns true if the message consists of a single text.
     pub(super) fn is_text(&self) -> bool {
         let is_text = matches!(self.content()[..], [raw] if part::kind(raw) == PartKind::Text);
         is_text && self.listed_calls().is_empty()

@@ -177,7 +177,7 @@ fn shell_text(shell: &Object<'_>) -> String {
     text
 }
 
-/// Returns the text of an entry after a `context_edit` replaced its content; `None` if the entry
+/// Returns the text of an entry with its content replaced by a `context_edit`; `None` if the entry
 /// was not edited. Summaries and commands have no content that could be replaced.
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     let new = object.portion.as_ref()?.content()?;

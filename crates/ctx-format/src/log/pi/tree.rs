@@ -104,7 +104,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Adds the next record of the session.
+    /// Adds the next record in the session.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         if self.lines == 0 {
             self.version = header_version(object);

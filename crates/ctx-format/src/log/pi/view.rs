@@ -86,8 +86,8 @@ pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node>
     context
 }
 
-/// The new content of each edited entry, as raw JSON, by the entry's id; `None` if the entry is no
-/// longer sent.
+/// The new content of each edited entry, as raw JSON, keyed by the entry's id; `None` if the entry
+/// is no longer sent.
 pub(super) type Edits<'t> = HashMap<LineId, Option<&'t str>>;
 
 /// Returns the edits in the context. If an entry is edited several times, the last edit applies.
