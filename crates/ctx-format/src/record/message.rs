@@ -15,7 +15,7 @@ use strum::{EnumString, IntoStaticStr};
 #[serde(rename_all = "lowercase")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// Instructions from the operator of the application.
+    /// Instructions from the application's operator.
     System,
     /// The name of [`Role::System`] in newer versions of the OpenAI API.
     Developer,
@@ -95,8 +95,8 @@ pub struct Outline<'a> {
     /// Whether the message is a summary that a tool wrote. Whatever its role, an old summary is
     /// summarized again along with other old messages.
     pub is_summary: bool,
-    /// The part of a context message that this record holds, if it is known from the session's
-    /// view. Dialects leave this field empty, because they read only one record at a time.
+    /// The part of a context message that this record holds, if known from the session's view.
+    /// Dialects leave this field empty, because they read only one record at a time.
     pub fragment: Option<Fragment>,
 }
 

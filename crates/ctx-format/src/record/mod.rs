@@ -253,7 +253,7 @@ impl Class {
         !matches!(self, Self::Object | Self::Blank | Self::Tail)
     }
 
-    /// The name of the class in reports and in the metadata of snapshots.
+    /// The name of the class in reports and in snapshot metadata.
     pub fn as_str(self) -> &'static str {
         self.into()
     }

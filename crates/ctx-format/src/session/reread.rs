@@ -134,7 +134,7 @@ impl<R: Read> Again<R> {
         Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
     }
 
-    /// Returns a reader that examines the bytes of the source. The bytes that it returns wait in
+    /// Returns a reader that examines the source's bytes. The bytes that it returns wait in
     /// `spool`. After `most` bytes, the reader behaves as if the input ended.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;

@@ -1,7 +1,7 @@
 //! Repairs a log by making a copy from which the agent loads everything that can be recovered.
 //!
-//! First, every readable object is put on a line of its own. Then flaws are repaired in rounds
-//! until none that has a remedy remains. Unchanged lines keep their bytes.
+//! First, every readable object is put on its own line. Then flaws are repaired in rounds until
+//! none that has a remedy remains. Unchanged lines keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct RepairedLog {
     pub bytes: Vec<u8>,
     /// All repairs, sorted by source line.
     pub actions: Vec<Action>,
-    /// For each line of the copy, the number of the source line that it came from.
+    /// For each line in the copy, the number of the source line that it came from.
     pub sources: Vec<u64>,
 }
 
@@ -35,7 +35,7 @@ const ROUNDS: usize = 8;
 
 /// Repairs a log in `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
 /// file with their line numbers and line endings. If `strict` is true, calls at the end of the
-/// session that may still get a result are repaired as well.
+/// session that may still get a result are also repaired.
 pub fn repair_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,

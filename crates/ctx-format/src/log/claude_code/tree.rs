@@ -1,7 +1,7 @@
 //! The lines of a session as a tree, in which a compaction changes the parents of some lines.
 //!
-//! The rules in this file, in `context.rs` and in `view.rs` follow the loader of the client
-//! 2.1.197, and were checked against what that client sends.
+//! The rules in this file, in `context.rs` and in `view.rs` follow the loader in client version
+//! 2.1.197, and were checked against what that version sends.
 
 use std::collections::{HashMap, HashSet};
 

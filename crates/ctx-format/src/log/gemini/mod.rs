@@ -158,7 +158,7 @@ impl Dialect for Gemini {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
-        // Duplicates in undone messages can be removed as well.
+        // Duplicates in undone messages can also be removed.
         for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
                 if let Some(call) = Object::within(raw) {
