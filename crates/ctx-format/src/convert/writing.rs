@@ -27,8 +27,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) session: Session,
     pub(crate) ids: Ids,
     /// Whether it is too late, or not allowed, to insert a user message at the beginning of the new
-    /// session. Such a message cannot be inserted once any message other than a system message has
-    /// been written.
+    /// session. A message other than a system message makes it too late.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,
@@ -159,7 +158,7 @@ impl Writing<'_> {
 }
 
 /// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
-/// the text was taken out of the record or list that contained it.
+/// the text no longer includes the record or list around it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
     // Parsed records are not kept in memory, because a unit can have any number of records.
     let Ok(object) = Object::parse(text) else { return Vec::new() };

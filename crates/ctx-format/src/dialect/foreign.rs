@@ -48,8 +48,8 @@ const AIDER: Foreign = Foreign {
     remedy: "aider --llm-history-file records what the model received, as text",
 };
 
-/// Kinds of files that are not UTF-8 text. Each has its first bytes, a name for use in messages,
-/// and a command that decodes the file.
+/// Kinds of files that are not UTF-8 text: the first bytes, the name in messages, and a command
+/// that decodes such a file.
 const ENCODED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
     (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),

@@ -242,7 +242,7 @@ pub trait RepairDialect {
 pub struct RecordChange {
     /// The results to remove from the record.
     pub without: Vec<usize>,
-    /// Whether to move the results in front of all other content.
+    /// Whether to move the results before all other content.
     pub results_first: bool,
     /// The new ids of calls, each with the index of the call.
     pub rename_calls: BTreeMap<usize, String>,

@@ -270,7 +270,7 @@ pub(crate) fn of_agent(line: &Object<'_>) -> String {
     let text_of = |key| line.text_of(key).unwrap_or_default();
     let sealed = line.get("encrypted_content").filter(|raw| json::text(raw).is_some());
     let content = if let Some(raw) = sealed {
-        // Codex puts a descriptive text in front of the encrypted content.
+        // Codex puts a descriptive text before the encrypted content.
         let kind = if line.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
         let (task, sender) = (text_of("recipient"), text_of("author"));
         let head = format!("Message Type: {kind}\nTask name: {task}\nSender: {sender}\nPayload:\n");

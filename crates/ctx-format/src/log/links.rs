@@ -247,9 +247,9 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// Creates the flaw for the newest compaction if the context does not begin with it. This
-    /// happens if a program appended the compaction while the agent was running, because the agent
-    /// then continued from its own last line.
+    /// Creates the flaw for the newest compaction if the context does not begin with it. A program
+    /// causes such a flaw if it appends the compaction while the agent is running, because the
+    /// agent then continues from its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;

@@ -154,7 +154,8 @@ impl Splice {
     }
 }
 
-/// Removes every member `_ctx`, wherever it is, along with a comma. This undoes [`Splice::write`].
+/// Removes every member `_ctx`, wherever it is, along with a comma. This reverses the effect of
+/// [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {

@@ -69,8 +69,8 @@ impl<R: Read> Records<R> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes. With
-    /// it, the records of a log need not be stored until the context is known.
+    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes. Thanks
+    /// to `again`, a log's records need not be stored until the context is known.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,
@@ -339,8 +339,7 @@ pub trait Observer: Send + Sync {
     fn reading(&self, bytes: u64);
     /// Reports that `bytes` more of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// Reports that a request is being sent to a model. It is unknown how long the response will
-    /// take.
+    /// Reports that a request is being sent to a model. How long the response will take is unknown.
     fn asking(&self, what: &str);
 }
 

@@ -141,7 +141,7 @@ struct Edit {
     drop: bool,
     change: RecordChange,
     /// The indexes, within [`Repair::calls`], of the calls whose results are inserted into this
-    /// record in front of the record's own results.
+    /// record before the record's own results.
     into: Vec<usize>,
     /// The indexes, within [`Repair::calls`], of the calls whose results are inserted after this
     /// record as new records.

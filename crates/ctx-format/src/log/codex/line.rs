@@ -43,7 +43,7 @@ pub(super) enum ItemKind {
     Request,
     /// A request from another agent.
     AgentRequest,
-    /// A text that the client inserts in front of a request.
+    /// A text that the client inserts before a request.
     Injected,
     /// Part of a reply from the model.
     Reply,

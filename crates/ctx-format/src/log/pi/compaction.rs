@@ -89,7 +89,7 @@ impl CompactionWriter for Writer {
                 let id = new_id(&mut new);
                 let time = new.time();
                 let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
-                // Entries in version 1 files have no ids.
+                // Entries have no ids in version 1 of the format.
                 let texts = if has_ids { &ids[..] } else { &ids[..1] };
                 lines.push(copy(kept, texts, &edits)?);
                 parent = id;
