@@ -104,7 +104,7 @@ pub enum LossKind {
     OpenCall,
     /// A result without a call, which is written unchanged.
     LoneResult,
-    /// A user message that was inserted because the API rejects a session that begins with a reply.
+    /// A user message that was inserted because the API rejects sessions that begin with a reply.
     Beginning,
 }
 

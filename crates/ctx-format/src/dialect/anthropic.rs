@@ -172,8 +172,7 @@ fn is_read(block: &Object<'_>) -> bool {
     }
 }
 
-/// Returns the token counts that the API reported for the reply `message`, which may be a fragment
-/// of a reply.
+/// Returns the token counts that the API reported for `message`, a reply or a fragment of one.
 ///
 /// If the server called its own tools or compacted the context, the token counts are sums over
 /// several requests, and `iterations` lists the counts of each request. The size of the context is

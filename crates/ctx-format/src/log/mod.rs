@@ -25,8 +25,8 @@
 //!   describes. If a call and its result are in the same record, neither is in its outline, because
 //!   nothing can separate them.
 //!
-//! Each flaw contains the remedy that repairs a copy of the file. [`Log::repaired`] makes the
-//! changes that only the agent's own code can make.
+//! If a flaw can be repaired in a copy of the file, it contains the remedy. [`Log::repaired`] makes
+//! the changes that only the agent's own code can make.
 
 pub(crate) mod claude_code;
 pub(crate) mod codex;

@@ -1,5 +1,5 @@
-//! The presence of a record: whether it, or which part of it, is in the context that the agent
-//! would send to the model.
+//! The presence of a record: whether all, part or none of it is in the context that the agent would
+//! send to the model.
 
 use std::collections::HashMap;
 use std::sync::Arc;

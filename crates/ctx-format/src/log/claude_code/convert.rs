@@ -16,7 +16,7 @@ const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The id of the last line so far, which is the parent of the next one.
+    /// The id of the last line so far. That line is the parent of the next one.
     parent: Option<String>,
     /// The model of the last reply that came from an Anthropic API model.
     model: Option<String>,

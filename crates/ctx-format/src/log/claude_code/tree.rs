@@ -1,4 +1,4 @@
-//! The lines of a session as a tree, in which a compaction changes the parents of some lines.
+//! The lines of a session as a tree. A compaction changes the parents of some lines.
 //!
 //! The rules in this file, in `context.rs` and in `view.rs` follow the loader in client version
 //! 2.1.197, and were checked against what that version sends.
@@ -45,8 +45,8 @@ pub(super) struct Boundary {
 pub(super) struct Preserved {
     /// The id of the line after which the kept lines are placed.
     anchor: LineId,
-    /// The ids of all kept lines, or, if they form a chain of parents, only of its first and last
-    /// line.
+    /// The ids of all kept lines, or, if they form a chain of parents, only those of the first and
+    /// last line.
     pub(super) ids: Vec<LineId>,
     pub(super) is_chain: bool,
 }

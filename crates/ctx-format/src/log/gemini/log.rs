@@ -98,7 +98,7 @@ pub(super) struct Entry {
 /// The messages that the loader holds at some point in the log.
 #[derive(Default)]
 pub(super) struct Log {
-    /// The messages in the order in which the client would send them at that point.
+    /// The messages, in the order in which the client would send them.
     pub(super) entries: Vec<Entry>,
     places: HashMap<LineId, usize>,
     /// The records outside the context, and the reasons why.

@@ -36,8 +36,8 @@ const OF_CLIENT: [&str; 5] = [
     "- **Workspace Directories:**",
 ];
 
-/// The beginnings of user messages that the client omits when it loads a file, because they are
-/// commands or texts that the client writes every time.
+/// The beginnings of user messages that the client omits when it loads a file. Such messages are
+/// commands, or texts that the client writes every time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 /// The maximum length in bytes of an entry in [`NOT_SENT`].

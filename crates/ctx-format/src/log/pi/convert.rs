@@ -12,7 +12,7 @@ use crate::{Media, Part, Role};
 pub(crate) struct Writer {
     /// The id of the first entry in the file.
     first: Option<String>,
-    /// The id of the last entry so far, which is the parent of the next one.
+    /// The id of the last entry so far. That entry is the parent of the next one.
     parent: Option<String>,
 }
 
