@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::find::{Mark, project_root};
 
-/// The data about a session file that the session list shows.
+/// What the session list shows about a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Content {
     /// The dialect of the file.
@@ -33,7 +33,7 @@ pub struct Content {
     pub ask: Option<String>,
     /// The folder in which the agent works.
     pub folder: Option<String>,
-    /// The model of the last request.
+    /// The model used for the last request.
     pub model: Option<String>,
     /// The size of the model's window in tokens, taken from the file, or else from the list of
     /// models.
@@ -58,7 +58,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Returns the size of the session, for a comparison with the triggers of a policy.
+    /// Returns the size of the session, to be compared with a policy's triggers.
     pub(crate) fn size(&self) -> Size {
         Size {
             messages: self.messages - self.system.min(self.messages),
@@ -70,7 +70,7 @@ impl Content {
     }
 }
 
-/// The result of reading a session file, with the state of the file.
+/// The result of reading a session file, and the state of the file at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The mark of the file when it was opened. A later write to the file changes the mark.
@@ -121,7 +121,7 @@ struct ContentReader {
     content: Content,
     /// The title that the agent chose, which is used if the user gave the session no name.
     made_title: Option<String>,
-    /// A request that may have been written by the client instead of the user.
+    /// The first request that may have been written by the client rather than the user.
     doubtful_ask: Option<String>,
 }
 
@@ -156,7 +156,7 @@ impl ContentReader {
         }
     }
 
-    /// Adds a message in the context to the size of the session, and returns its token count.
+    /// Adds a message to the size of the context, and returns the message's token count.
     fn message(&mut self, record: &Record<'_>) -> Option<u64> {
         let outline = record.outline(Some(self.dialect))?;
         let message = record.message(Some(self.dialect))?;
@@ -190,7 +190,7 @@ impl ContentReader {
         for part in &message.parts {
             let Part::Text(text) = part else { continue };
             let Some(line) = one_line(text) else { continue };
-            // A tag or a command may have been written by the client instead of the user.
+            // The client rather than the user may have written a tag or a command.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {
                 self.content.ask = Some(line);
@@ -230,7 +230,7 @@ fn not_empty(text: Cow<'_, str>) -> Option<String> {
 /// The maximum number of characters in a title.
 const TITLE: usize = 160;
 
-/// Returns the beginning of `text` as one line, or `None` if `text` is empty.
+/// Returns the beginning of `text` on one line, or `None` if `text` is empty.
 fn one_line(text: &str) -> Option<String> {
     let line = ctx_text::one_line(text);
     let begin = first_chars(&line, TITLE);
@@ -245,12 +245,12 @@ const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}
 /// Cached results of reading session files, by path.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// The mark and the content of each file. The content is `None` if the file is not a session.
+    /// The mark and content of each file. The content is `None` if the file is not a session.
     entries: HashMap<PathBuf, (Mark, Option<Content>)>,
     is_changed: bool,
 }
 
-/// A line of the index.
+/// A line in the index.
 #[derive(Deserialize, Serialize)]
 struct IndexLine<P, M, C> {
     path: P,
@@ -259,7 +259,7 @@ struct IndexLine<P, M, C> {
 }
 
 impl Index {
-    /// Parses an index. If the text has a different version, the result is empty.
+    /// Parses an index. If the format version of `text` differs, the result is empty.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {
@@ -297,7 +297,7 @@ impl Index {
         }
     }
 
-    /// Returns true if results were added after the index was parsed.
+    /// Returns true if results have been added since the index was parsed.
     pub fn is_changed(&self) -> bool {
         self.is_changed
     }

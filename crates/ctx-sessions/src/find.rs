@@ -29,7 +29,7 @@ pub(crate) struct SessionFile {
     pub is_packed: bool,
 }
 
-/// The session files that were found, and the paths that could not be read.
+/// The session files found, and the paths that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
     /// The files, each listed once, in the order of the folders and sorted by name within each
@@ -44,11 +44,11 @@ pub(crate) struct Finds {
 }
 
 /// Finds session files in the `named` files and folders. If `named` is empty, searches the folders
-/// of `places` that exist. `places` is also used to find the agent of a file. Files of subagents
-/// are included only if `with_helpers` is set or the user named them.
+/// of `places` that exist. `places` is also used to find the agent of a file. Subagents' files are
+/// included only if `with_helpers` is set or the user named them.
 ///
-/// Follows links, but returns each file only once. Skips sockets, devices, the snapshots in a
-/// store, and names within a folder that begin with a dot.
+/// Follows links, but returns each file only once. Skips sockets, devices, snapshots in a store,
+/// and dot files inside folders.
 pub(crate) fn find(named: &[PathBuf], places: &[AgentFolder], with_helpers: bool) -> Finds {
     let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
     for path in named {
@@ -163,8 +163,8 @@ impl Finder {
         self.finds.unreadable.push((path, error));
     }
 
-    /// Removes a packed file from the finds if the same session also exists unpacked, because Codex
-    /// then reads the unpacked file.
+    /// Drops a packed file if the same session also exists unpacked, because Codex then reads the
+    /// unpacked file.
     fn without_packed_twins(&mut self) {
         let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
         let has_twin = |found: &SessionFile| {
@@ -178,12 +178,12 @@ impl Finder {
     }
 }
 
-/// The coarsest resolution of file times, which is that of FAT. A file that changed more recently
-/// than this may change again without a change of its times.
+/// The coarsest resolution of file times on any common file system, that of FAT. A file that
+/// changed more recently than this may change again while its times stay the same.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// The size, times and inode number of a file. As long as the mark of a file is the same, the
-/// content of the file has not changed.
+/// The size, times and inode number of a file. If a file's mark has not changed, neither has its
+/// content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
@@ -197,7 +197,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Returns the mark of the file with this metadata.
+    /// Returns the mark for a file with this metadata.
     pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
@@ -224,7 +224,7 @@ impl Mark {
     }
 }
 
-/// The agents whose folders are known, by the names that the list shows.
+/// The agents whose folders are known, by the names shown in the list.
 #[cfg(feature = "clap")]
 pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 
@@ -245,8 +245,8 @@ impl AgentFolder {
             value.map(|value| with_home(&PathBuf::from(value), variable("HOME").as_deref()))
         };
         let home = || set("HOME");
-        // Returns the folder that the variable `name` contains, or the default folder in the home
-        // folder.
+        // Returns the folder named in the environment variable `name`, or the default one in the
+        // home folder.
         let of = |name: &str, usual: &str| set(name).or_else(|| Some(home()?.join(usual)));
         let below_home_of = |name: &str, usual: &str| Some(set(name).or_else(home)?.join(usual));
         let codex = of("CODEX_HOME", ".codex");
@@ -296,23 +296,22 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Returns true if the file name looks like a session of an agent. Older sessions of the Gemini CLI
-/// are JSON documents.
+/// Returns true if the file name looks like that of an agent's session. Older sessions of the
+/// Gemini CLI are JSON documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");
     name.ends_with(b".jsonl") || is_document || is_packed(path)
 }
 
-/// Returns true if the file is compressed with zstd, as old sessions of Codex are.
+/// Returns true if the file is compressed with zstd, as old Codex sessions are.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".jsonl.zst")
 }
 
-/// Returns true if the file belongs to a subagent, that is, if it is an `agent-*.jsonl` file or in
-/// a folder `<session>/subagents/` of Claude Code, or in a folder `chats/<session>/` of the Gemini
-/// CLI.
+/// Returns true if the file belongs to a subagent: Claude Code names it `agent-*.jsonl` or puts it
+/// in `<session>/subagents/`, and the Gemini CLI puts it in `chats/<session>/`.
 pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
@@ -322,8 +321,7 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
 }
 
-/// Returns the folder of a project, which the Gemini CLI stores in a file next to the folder
-/// `chats`.
+/// Returns the project's folder, whose path the Gemini CLI stores in a file next to `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;

@@ -1,5 +1,5 @@
-//! Makes the rows of the session list, including whether a session needs a compaction, and formats
-//! the list as a table, as JSON or as bare paths. The JSON keys are a contract: keys may be added
+//! Makes the rows of the session list, and formats them as a table, as JSON or as bare paths. Each
+//! row says whether the session needs a compaction. The JSON keys are a contract: keys may be added
 //! but are never removed.
 
 use std::os::unix::ffi::OsStrExt;
@@ -21,13 +21,13 @@ use crate::find::{Mark, SessionFile};
 pub struct RowOptions {
     /// The triggers that determine whether a session needs a compaction.
     pub triggers: Triggers,
-    /// The counter with which tokens are counted.
+    /// Counts the tokens.
     pub counter: MessageCounter,
     /// The current time.
     pub now: SystemTime,
 }
 
-/// A session, or a packed file whose content is unknown.
+/// A row of the list: a session, or a packed file whose content is unknown.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// The agent whose folder contains the file, such as `openclaw`, or else the dialect.
@@ -38,13 +38,13 @@ pub struct Row {
     /// The content of the file, or `None` if the file is packed.
     #[serde(flatten)]
     pub content: Option<Content>,
-    /// The token count of the context. JSON contains the `tokens` of `content` instead, or null if
-    /// the content is unknown.
+    /// The token count of the context. The JSON output contains the `tokens` from `content`
+    /// instead, or null if the content is unknown.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
     /// The size of the window in tokens, or null if the model is unknown.
     pub window: Option<u64>,
-    /// The tokens of the context divided by the window.
+    /// The context's token count divided by the size of the window.
     pub share: Option<f64>,
     /// The size of the file in bytes.
     pub bytes: u64,
@@ -54,7 +54,7 @@ pub struct Row {
     pub age: u64,
     /// True if the session needs a compaction, or null if that is unknown.
     pub due: Option<bool>,
-    /// The step that the policy requires: `none`, `flush` or `compact`.
+    /// What the policy requires: `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
     /// True if the file is compressed with zstd.
     pub packed: bool,
@@ -109,9 +109,9 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// Returns the size of the window and the step that `triggers` require. An unknown window is
-/// `None`, and a step that depends on an unknown window is `None`. A window set in the triggers
-/// takes precedence over the window of the session.
+/// Returns the size of the window, and what `triggers` require to be done. The size is `None` if it
+/// is unknown, and so is a requirement that depends on it. A window set in the triggers takes
+/// precedence over the session's own.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };
@@ -167,7 +167,7 @@ fn path_to_show(path: &Path) -> String {
     printable(&operand(path).to_string_lossy())
 }
 
-/// Returns the path as an operand for another tool. The operand never looks like a flag.
+/// Returns the path as an operand for another tool. The operand is never mistaken for a flag.
 fn operand(path: &Path) -> PathBuf {
     if path.as_os_str().as_bytes().starts_with(b"-") {
         Path::new(".").join(path)
@@ -180,7 +180,7 @@ fn operand(path: &Path) -> PathBuf {
 const NOTHING: &str = "-";
 /// The text of a table cell whose value is unknown.
 const UNKNOWN: &str = "?";
-/// The width of the terminal divided by this number is the maximum width of a project name.
+/// The terminal's width is divided by this number to get the maximum width of a project name.
 const PROJECT_PART: usize = 5;
 
 /// Returns a table with headings. The long form is not cut to the width of the terminal.
@@ -220,7 +220,7 @@ fn title(row: &Row) -> String {
     }
 }
 
-/// Returns the cells that are in both the short and the long form of the table.
+/// Returns the cells that the short and the long form of the table have in common.
 fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();

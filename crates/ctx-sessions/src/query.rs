@@ -13,7 +13,7 @@ use crate::content::{Index, Reading, read};
 use crate::find::{AgentFolder, Finds, SessionFile, find};
 use crate::list::{Row, RowOptions, sort};
 
-/// The selection of sessions to list. If `project` is not an absolute path, it is a project name.
+/// Which sessions to list. If `project` is not an absolute path, it is a project name.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Query {
@@ -54,8 +54,8 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions, and returns the new index. Results in `index` that are still valid are
-    /// reused. `variable` reads an environment variable. Data that does not fit into memory is
+    /// Lists the sessions. Also returns the new index. Reuses the results in `index` that are still
+    /// valid. `variable` reads an environment variable. Data that does not fit into memory is
     /// written to unnamed files in `temp`.
     pub fn list(
         &self,
@@ -81,8 +81,8 @@ impl Query {
         (listed, index)
     }
 
-    /// Makes the list, and the index for the next run. `readings` are the results of reading the
-    /// files that are not in the index.
+    /// Makes the list and the index for the next run. `readings` holds the results for the files
+    /// that are not in the index.
     fn rows(
         &self,
         finds: Finds,
@@ -184,7 +184,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Returns warnings about skipped files and an empty list.
+    /// Returns warnings about skipped files and about an empty list.
     pub fn warnings(&self, query: &Query) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.foreign.first() {

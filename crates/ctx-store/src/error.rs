@@ -25,7 +25,7 @@ pub enum StoreError {
         /// The error reported by the operating system.
         source: io::Error,
     },
-    /// An atomic write failed before the file had its final name.
+    /// An atomic write failed before the file was renamed to its final name.
     #[error("cannot write {}: {source}; nothing was changed", path.display())]
     NotWritten {
         /// The file that was not written.
@@ -44,7 +44,7 @@ pub enum StoreError {
     /// Other users can write to the store, or another user owns it.
     #[error("{} is not safe: {why}", path.display())]
     Insecure {
-        /// The unsafe directory or file of the store.
+        /// The unsafe directory or file in the store.
         path: PathBuf,
         /// Why the path is not safe.
         why: &'static str,
@@ -60,22 +60,22 @@ pub enum StoreError {
     /// No snapshot has the requested name.
     #[error("{0}")]
     NoSnapshot(Box<MissingSnapshot>),
-    /// The store contains neither snapshots nor offloaded files of this session.
+    /// The store contains neither snapshots nor offloaded files for this session.
     #[error("no session {session:?} in the store")]
     NoSession {
         /// The requested session id.
         session: String,
-        /// Similar ids of sessions in the store.
+        /// The ids of sessions in the store that are similar to it.
         near: Vec<String>,
-        /// Whether the trash contains items of this session.
+        /// Whether the trash contains items from this session.
         in_trash: bool,
     },
     /// The store has no snapshot of this file, and the file does not begin with the content of any
     /// other snapshot.
     #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
-    /// The file seems to have been moved, so it can be recognized only by its content, which
-    /// matches several sessions.
+    /// The file seems to have been moved, so only its content can identify its session, but several
+    /// sessions match.
     #[error("{} begins with the content of several sessions: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
         /// The moved file.
@@ -83,7 +83,7 @@ pub enum StoreError {
         /// The sessions whose content matches the beginning of the file.
         sessions: Vec<String>,
     },
-    /// The trash contains nothing with the requested name.
+    /// Nothing in the trash has the requested name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
     /// There is nothing to undo, because no tool has replaced the file, or every snapshot contains
@@ -104,13 +104,13 @@ pub enum StoreError {
     Ambiguous {
         /// The requested name.
         wanted: String,
-        /// The first few matching items, and how many more there are.
+        /// The first few matches, and how many more there are.
         matches: Vec<String>,
     },
     /// The retention policy is not valid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The bytes or the meta.json of a snapshot have changed since they were committed.
+    /// A snapshot's bytes or its meta.json have changed since the commit.
     #[error("snapshot {id} is damaged: {why}")]
     Damaged {
         /// The id of the damaged snapshot.
@@ -118,7 +118,7 @@ pub enum StoreError {
         /// What is wrong with the snapshot.
         why: String,
     },
-    /// The commit record of a snapshot could not be read, but the snapshot may be intact.
+    /// A snapshot's commit record could not be read, but the snapshot may be intact.
     #[error("snapshot {id} could not be read: {why}")]
     Unread {
         /// The id of the snapshot.
@@ -126,7 +126,7 @@ pub enum StoreError {
         /// The error reported by the operating system, with the path.
         why: String,
     },
-    /// It is not known which offloaded files of a session are still in use, because not every
+    /// It is not known which of a session's offloaded files are still in use, because not every
     /// transcript could be searched.
     #[error("cannot read every transcript that may refer to offloaded files: {0}")]
     Unsearchable(String),
@@ -160,7 +160,7 @@ pub enum StoreError {
         /// The directory of the store.
         root: PathBuf,
     },
-    /// The snapshot is of another file.
+    /// The snapshot was taken of another file.
     #[error("{id} is a snapshot of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
         /// The file that the user wants to restore.
@@ -178,7 +178,7 @@ pub enum StoreError {
     ClockJumped {
         /// The current time according to the clock.
         now: DateTime<Utc>,
-        /// The last time recorded in the store before the clock jumped.
+        /// The last time recorded in the store before the jump.
         seen: DateTime<Utc>,
         /// The first time recorded in the store after the jump, or `now` if there is none.
         to: DateTime<Utc>,
@@ -203,7 +203,7 @@ pub enum StoreError {
     /// The operation is done, but a power cut may undo it, or its audit record is missing.
     #[error("{what} is done, but {source}")]
     Uncertain {
-        /// What was done, in the words of the message: `snapshot ID`, `the replacement of PATH`.
+        /// What was done, as worded in the message: `snapshot ID`, `the replacement of PATH`.
         what: String,
         /// The failure that occurred after the change.
         source: Box<StoreError>,
@@ -222,7 +222,7 @@ pub enum Severity {
     Uncertain,
 }
 
-/// Returns the time since a change in words: `5 s ago`.
+/// Puts the time since a change into words: `5 s ago`.
 fn since(ago: Duration) -> String {
     match ago.as_secs() {
         0 => "just now".to_owned(),
@@ -231,7 +231,7 @@ fn since(ago: Duration) -> String {
     }
 }
 
-/// The maximum number of matches that the message for an ambiguous name lists.
+/// How many matches the message about an ambiguous name lists at most.
 const SHOWN_MATCHES: usize = 5;
 
 impl StoreError {
@@ -286,8 +286,8 @@ impl StoreError {
         Self::Uncertain { what: what.into(), source }
     }
 
-    /// Turns the error for a damaged or unreadable snapshot into the error of an undo, because an
-    /// undo never falls back to an older snapshot.
+    /// Turns the error for a damaged or unreadable snapshot into the error that an undo reports,
+    /// because an undo never falls back to an older snapshot.
     pub(crate) fn in_undo(self) -> Self {
         match self {
             Self::Damaged { id, why } | Self::Unread { id, why } => Self::UndoDamaged { id, why },
@@ -295,8 +295,8 @@ impl StoreError {
         }
     }
 
-    /// Turns the error "is done, but …" into a plain failure, for a file that has no effect until a
-    /// later step has succeeded.
+    /// Turns the error "is done, but …" into a plain failure. Meant for a file that has no effect
+    /// until a later step has succeeded.
     pub(crate) fn before(self) -> Self {
         match self {
             Self::NotDurable { path, source } => Self::NotWritten { path, source },
@@ -332,10 +332,10 @@ pub struct MissingSnapshot {
 pub enum MissingReason {
     /// There is no such snapshot.
     Unknown,
-    /// The requested name consists of digits that look like a date. The text is the same date in
-    /// the accepted form, `2026-11-21`.
+    /// The requested name consists of digits and looks like a date. The text is that date in the
+    /// accepted form, `2026-11-21`.
     DayInDigits(String),
-    /// The requested name consists of digits that may be a hash without letters.
+    /// The requested name consists of digits and may be a hash without letters.
     HashInDigits,
     /// The snapshot belongs to another session or another file. The text is the id of that
     /// snapshot.
@@ -371,13 +371,13 @@ impl fmt::Display for MissingSnapshot {
     }
 }
 
-/// Adds the path and the action to the error of a failed system call.
+/// Adds the path and the action to the error from a failed system call.
 pub(crate) trait OrCannot<T> {
     /// `action` is the verb in the message, such as "read" or "create".
     fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
-    /// Turns the error of an atomic write into the report that the file was not written and nothing
-    /// was changed.
+    /// Turns the error from an atomic write into one that says that the file was not written and
+    /// nothing was changed.
     fn or_not_written(self, path: &Path) -> Result<T>;
 }
 

@@ -17,11 +17,10 @@ use crate::fs::{hex, open_plain};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
-/// The maximum length of a session id, in characters or bytes, which are the same because all
-/// allowed characters are ASCII.
+/// The maximum length of a session id in bytes. All allowed characters are ASCII, so this is also
+/// the maximum in characters.
 const LONGEST: usize = 128;
-/// The length of the `-` and the 8 hash digits that are appended to a file's stem to make a session
-/// id.
+/// The length of the suffix that turns a file's stem into a session id: `-` and 8 hash digits.
 const HASH_LENGTH: usize = 9;
 
 impl SessionId {
@@ -31,8 +30,8 @@ impl SessionId {
     }
 
     /// Returns the session id of a file for which the user named no session. The result is the id
-    /// that the agent wrote into the file or, if the file contains no valid id or cannot be read,
-    /// an id made from the path.
+    /// that the agent wrote into the file. If the file contains no valid id or cannot be read, the
+    /// id is made from the path.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }
@@ -43,9 +42,9 @@ impl SessionId {
         head.ok()?.session?.parse().ok()
     }
 
-    /// Returns the session id of a file that contains no id: the file's stem, `-`, and 8 hex digits
-    /// of the sha256 of its real path. Files with the same name in different folders therefore have
-    /// different ids.
+    /// Returns the session id for a file that contains no id: the file's stem, `-`, and the first 8
+    /// hex digits of its real path's sha256. Files with the same name in different folders
+    /// therefore have different ids.
     pub fn of_path(path: &Path) -> Result<Self> {
         let real = real_path(path).or_cannot("read", path)?;
         let digest = hex(digest(&SHA256, real.as_os_str().as_encoded_bytes()));
@@ -96,7 +95,7 @@ impl fmt::Display for SessionId {
 
 /// The time and the number of a snapshot: `20261121T234307.123456Z-0007`.
 ///
-/// Snapshots are ordered by the sequence number, which is correct even if the clock was changed.
+/// Snapshots are ordered by sequence number, which is right even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     /// The number of the snapshot. Snapshots are numbered consecutively across all sessions of a
@@ -106,13 +105,13 @@ pub struct Stamp {
     pub time: DateTime<Utc>,
 }
 
-/// The format of a time in the name of a snapshot or another file.
+/// The format of times in the names of snapshots and other files.
 pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
-/// The length of a time in the format [`TIME`].
+/// The length of a time in [`TIME`] format.
 const TIME_LEN: usize = "20261121T234307.123456Z".len();
 
 impl Stamp {
-    /// Parses a stamp in the format of `Display`.
+    /// Parses a stamp as written by `Display`.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, sequence) = text.split_at_checked(TIME_LEN)?;
         let sequence = sequence.strip_prefix('-')?;
@@ -120,7 +119,7 @@ impl Stamp {
             time: NaiveDateTime::parse_from_str(time, TIME).ok()?.and_utc(),
             sequence: sequence.parse().ok()?,
         };
-        // Reject any spelling other than that of `Display`.
+        // Reject any spelling that `Display` would not produce.
         (stamp.to_string() == text).then_some(stamp)
     }
 }
@@ -141,8 +140,8 @@ pub struct SnapshotId {
 }
 
 impl SnapshotId {
-    /// Parses a snapshot id in the format of `Display`, from right to left, because the session id
-    /// may contain `-`.
+    /// Parses a snapshot id as written by `Display`. Works from right to left, because the session
+    /// id may contain `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.rfind('-')?;
         let time = digits.checked_sub(TIME_LEN)?;

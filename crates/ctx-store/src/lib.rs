@@ -1,7 +1,7 @@
 //! The store on disk, which keeps snapshots of sessions and replaces session files to which agents
 //! may be writing.
 //!
-//! The modules form layers, in which each module uses only the modules listed above it:
+//! The modules form layers. Each module uses only those listed above it:
 //!
 //! - [`error`] defines the errors.
 //! - `os` contains the code that depends on the operating system.
@@ -12,7 +12,7 @@
 //! - `snapshot` lists, takes, checks and packs snapshots.
 //! - `replace` gives a session file new content without losing what an agent writes in the
 //!   meantime, and restores snapshots.
-//! - `offload` keeps large tool results in files of their own.
+//! - `offload` keeps each large tool result in its own file.
 //! - `trash` keeps removed items until their grace period is over.
 //! - [`retention`] decides which snapshots stay, given only the list of snapshots and the time.
 //! - [`collect`] carries out the garbage collection of `ctx-gc`.

@@ -13,7 +13,7 @@ use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
 /// An operation on a session, as recorded in the audit log. A field is empty if the audit record
-/// has no such member.
+/// lacks it.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
@@ -33,8 +33,8 @@ pub struct Event {
     pub flags: Vec<String>,
     /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The ids of the snapshots that the operation made or removed. The event of a replacement
-    /// lists the snapshot of the old content.
+    /// The ids of the snapshots that the operation took or removed. For a replacement, this is the
+    /// snapshot of the old content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The id of the snapshot that a rollback restored.
@@ -55,7 +55,7 @@ pub struct Event {
     pub messages_after: Option<u64>,
     /// How a compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: Option<String>,
-    /// All members of the JSON record that have no field of their own here.
+    /// All members of the JSON record for which this struct has no field.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
@@ -64,14 +64,14 @@ impl Event {
     /// Parses a line of the audit log. Returns `None` if the line is not a complete record.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut event: Self = serde_json::from_slice(line).ok()?;
-        // Outside the log, the hash of the previous line is meaningless.
+        // Drop the hash of the previous line, which is meaningless outside the log.
         event.others.remove("prev");
         event.others.remove("pid");
         Some(event)
     }
 
-    /// Removes the snapshots of other sessions from the event. Returns `None` if the event has
-    /// nothing to do with any of the given sessions.
+    /// Removes other sessions' snapshots from the event. Returns `None` if the event concerns none
+    /// of the given sessions.
     fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
         let is_of =
             |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
@@ -102,8 +102,9 @@ impl Store {
         Ok(events)
     }
 
-    /// Calls `see` with each record of the audit log, oldest first. Returns the number of lines
-    /// that could not be parsed, because they are incomplete or were written by another program.
+    /// Calls `see` with each record in the audit log, oldest first. Returns the number of lines
+    /// that could not be parsed, for example because they are incomplete or were written by another
+    /// program.
     pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64> {
         let mut unread = 0;
         self.each_log_line(|line| match Event::parse(line) {
@@ -115,7 +116,7 @@ impl Store {
     }
 }
 
-/// Drops events that are part of a larger event in the list. For example, a rollback includes the
+/// Drops each event that is part of another event in the list. For example, a rollback includes the
 /// snapshot taken before it.
 fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let has_part = |event: &&Event| {
@@ -125,8 +126,8 @@ fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let parts: BTreeSet<String> = parts.collect();
     events.retain(|event| match event.op.as_str() {
         "snapshot" => !event.snapshots.iter().any(|id| parts.contains(id)),
-        // Skip the `summary` record of ctx-compact, because its `compact` record covers the summary
-        // as well.
+        // Skip ctx-compact's `summary` record, because its `compact` record covers the summary as
+        // well.
         "summary" => event.tool != "ctx-compact",
         "withdraw" => false,
         _ => true,
@@ -165,7 +166,7 @@ mod history_tests {
         let other = bench.take("other", b"x\n");
         fs::write(&path, "new\n").expect("written");
         // Advance the clock so that the events have different times. Events with the same time are
-        // sorted by operation id, and the order of two ids of one process is arbitrary.
+        // sorted by operation id, and ids from one process have no fixed order.
         bench.wait_days(1);
         let restore = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         restore.expect("found").restore(&path, MinIdle::default()).expect("restored");

@@ -1,11 +1,11 @@
-//! The audit log: which tool did what to the store, and when. Each operation is recorded twice,
-//! before and after it, so that an interrupted operation can be recognized. Each record is written
-//! in a single call and begins with the sha256 of the previous line, so that changed, removed or
-//! inserted lines can be detected. An attempt that failed without changing anything is recorded
-//! only once.
+//! The audit log, which records what each tool did to the store, and when. Each operation is
+//! recorded twice, before and after it, so that an interrupted operation can be recognized. Each
+//! record is written in a single call. It begins with the sha256 of the previous line, so that
+//! changed, removed or inserted lines can be detected. An attempt that failed without changing
+//! anything is recorded only once.
 //!
-//! A record contains only ids, hashes, numbers and fixed words, so that no session text and no
-//! value of a flag can end up in the log.
+//! A record contains only ids, hashes, numbers and fixed words, so neither session text nor flag
+//! values can end up in the log.
 
 pub(crate) mod history;
 
@@ -57,7 +57,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
-    /// Whether the outcome is normal and requires no intervention.
+    /// Whether the outcome is normal, so that nobody needs to intervene.
     pub success: bool,
     /// The triggers that caused the compaction.
     pub triggers: Vec<&'static str>,
@@ -103,18 +103,18 @@ pub struct ClassCounts {
     pub retained: u64,
     /// Items that the new session refers to but no longer contains.
     pub recoverable: u64,
-    /// Items that only the snapshot of the old session contains.
+    /// Items that are only in the snapshot of the old session.
     pub lost: u64,
 }
 
 /// The facts about an operation that go into its audit record: ids, hashes and sizes, but never
-/// session text or the values of flags.
+/// session text or flag values.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
     /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The ids of the snapshots that the operation made, restored or removed.
+    /// The ids of the snapshots that the operation took, restored or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The sha256 of the session file before the operation.
@@ -123,10 +123,10 @@ pub struct Facts {
     pub sha256: Option<String>,
     /// The size of the file in bytes, or the number of bytes written.
     pub bytes: Option<u64>,
-    /// The number of bytes that were appended to the session file, if the file was not replaced.
+    /// The number of bytes appended to the session file, if the file was not replaced.
     pub added_bytes: Option<u64>,
-    /// The number of bytes that other processes wrote during the operation and that were carried
-    /// over.
+    /// The number of bytes that other processes wrote during the operation, and that were carried
+    /// over into the new file.
     pub late_bytes: Option<u64>,
     /// The number of items written or removed.
     pub count: Option<u64>,
@@ -136,13 +136,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the facts of an operation on one session, with all fields empty except for the
-    /// session's id.
+    /// Returns the facts for an operation on one session. All fields except the session's id are
+    /// empty.
     pub fn of(session: &SessionId) -> Self {
         Self { session: Some(session.to_string()), ..Self::default() }
     }
 
-    /// Returns the facts of an operation on one snapshot.
+    /// Returns the facts for an operation on one snapshot.
     pub(crate) fn of_snapshot(id: &SnapshotId, meta: &Meta) -> Self {
         Self {
             snapshots: vec![id.to_string()],
@@ -178,19 +178,19 @@ struct Record<'a> {
 
 impl Store {
     /// Records the start of an operation. If this record cannot be written, the operation must not
-    /// change anything, because nothing may be changed without leaving a trace in the log.
+    /// change anything, because every change must leave a trace in the log.
     pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation> {
         self.lock()?.begin(op, facts)
     }
 
-    /// Checks the hash chain of the audit log and returns the lines at which it is broken.
+    /// Checks the audit log's hash chain, and returns the lines at which it is broken.
     pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>> {
         let log = self.open_audit_log()?;
         log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
     }
 
-    /// Calls `see` with each line of the audit log, or with the start of a line that is too long to
-    /// be a record.
+    /// Calls `see` with each line of the audit log. A line that is too long to be a record is cut
+    /// off.
     pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<()> {
         let Some(log) = self.open_audit_log()? else { return Ok(()) };
         let see_first = |piece: &[u8], begins: bool| {
@@ -213,8 +213,8 @@ impl Store {
         locked.append(&operation, "failed", facts)
     }
 
-    /// Records that the operation is done. If the record cannot be written, the error message
-    /// begins with "… is done, but", because the change itself is complete.
+    /// Records that the operation has been completed. If the record cannot be written, the error
+    /// message begins with "… is done, but", because the change itself is complete.
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
         locked?.done(operation, facts)
@@ -247,7 +247,7 @@ impl StoreLock<'_> {
         let mut file = opened.or_cannot("open", &path)?;
         let prev = hash_of_last(&file).or_cannot("read", &path)?;
         let mut line = Vec::new();
-        // The last line has no line end if a run was killed while it wrote a record.
+        // If a run was killed while it was writing a record, the last line has no line end.
         if !ends_line(&file).or_cannot("read", &path)? {
             line.push(b'\n');
         }
@@ -269,15 +269,15 @@ impl StoreLock<'_> {
     }
 }
 
-/// The bytes at the start of every record that is part of the hash chain.
+/// The bytes with which every record in the hash chain begins.
 const PREV: &[u8] = b"{\"prev\":\"";
 /// The number of hex digits in a sha256.
 const DIGITS: usize = 64;
-/// How many bytes at the start of a line are searched for the time of the record.
+/// How many bytes at the start of a line are searched for the record's time.
 const HEAD: usize = 256;
 const BLOCK: usize = 64 * 1024;
 
-/// Returns the 64 zeros that take the place of the previous hash in the first record of a log.
+/// Returns the 64 zeros that the first record of a log contains instead of a previous hash.
 fn none_before() -> String {
     "0".repeat(DIGITS)
 }
@@ -308,7 +308,7 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
 }
 
 /// Returns the sha256 of the last line of a log, for use in the next record. If a run was killed
-/// while it wrote the last line, the incomplete line is hashed.
+/// while it was writing the last line, the incomplete line is hashed.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
     let Some(Range { start, end }) = last_line(log)? else { return Ok(none_before()) };
     log.seek(SeekFrom::Start(start))?;
@@ -330,7 +330,7 @@ pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
 /// A line of the audit log whose recorded hash does not match the previous line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLink {
-    /// The number of the line, from 1.
+    /// The 1-based line number.
     pub line: u64,
     /// What is wrong with the line.
     pub why: &'static str,
@@ -341,8 +341,8 @@ const OTHER_LINE: &str =
 const NO_BEGINNING: &str = "the records before it are missing";
 const NO_HASH: &str = "the record lacks the hash of the previous record";
 
-/// Checks the hash chain of a log in bounded memory. Lines before the first hashed record are
-/// accepted, because older versions of the tools wrote no hashes.
+/// Checks a log's hash chain in bounded memory. Lines before the first hashed record are accepted,
+/// because older versions of the tools wrote no hashes.
 fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     let mut broken = Vec::new();
     let (mut number, mut is_chained) = (0, false);
@@ -367,7 +367,7 @@ fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     Ok(broken)
 }
 
-/// Returns the hash of the previous line that is recorded in this line of the log.
+/// Returns the previous line's hash, as recorded in this line of the log.
 fn prev(line: &[u8]) -> Option<&[u8]> {
     let (prev, rest) = line.strip_prefix(PREV)?.split_at_checked(DIGITS)?;
     let is_hash = prev.iter().all(u8::is_ascii_hexdigit) && rest.starts_with(b"\"");
@@ -375,10 +375,10 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// The length in bytes of the longest line that the tools write. A longer line comes from another
-/// program and is read in pieces of this length to bound the memory use.
+/// program. To bound memory use, it is read in pieces of this length.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Calls `see` with each piece of each line of a log. The second argument is whether the piece is
+/// Calls `see` with each piece of each line of a log. The second argument says whether the piece is
 /// the start of a line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);
@@ -397,8 +397,8 @@ mod chain_tests {
 
     use super::check;
 
-    /// A log whose reader is interrupted by a signal before every read, and returns one byte at a
-    /// time.
+    /// A reader that returns a log one byte at a time, and is interrupted by a signal before every
+    /// read.
     struct Interrupted<'a>(&'a [u8], bool);
 
     impl Read for Interrupted<'_> {

@@ -1,14 +1,13 @@
 //! Decides whether to trust the system clock, by comparing it with the times recorded in the store.
 //!
-//! If the clock is wrong, the grace period of everything in the trash may seem to be over. After a
-//! month without snapshots, a single run cannot tell a correct clock from one that jumped ahead by
-//! a month. Each collection therefore records its time, so that a nightly run can see that the last
-//! collection was yesterday. After a real pause, the first run distrusts the clock, and a later run
-//! trusts it again if its own time is consistent with that of the first run.
+//! If the clock is wrong, the grace periods of all items in the trash may seem to be over. After a
+//! month without snapshots, a single run cannot tell a correct clock from one that has jumped ahead
+//! by a month. Each collection therefore records its time, which tells a nightly run that the last
+//! collection was yesterday. After a real pause, the first run distrusts the clock. A later run
+//! trusts it again if the time that has passed since the first run is plausible.
 //!
-//! Events between two collections must not hide a jump. If a slow clock is corrected, the time of
-//! the next snapshot jumps ahead as much as the time of the next collection, so the snapshot proves
-//! nothing.
+//! Events between two collections must not hide a jump. If a slow clock is corrected, the next
+//! snapshot's time jumps ahead just as the next collection's does, so the snapshot proves nothing.
 
 use std::path::PathBuf;
 
@@ -23,12 +22,12 @@ use crate::snapshot::meta::snapshot_files;
 use crate::store::{Store, read_derived};
 use crate::trash::bins;
 
-/// A day, plus two hours to allow for a run that starts late and for the change to summer time.
+/// A day, plus two hours to allow for a late start and for the change to summer time.
 const DAY: TimeDelta = TimeDelta::hours(26);
 /// The minimum time between a run that distrusts the clock and a later run that may trust it again.
 const HOUR: TimeDelta = TimeDelta::hours(1);
-/// Once a pause has turned out to be real, later pauses of the same length are not doubted, up to
-/// this limit. Eight days are enough for the pauses between weekly runs.
+/// Once a pause has turned out to be real, later pauses of that length are not doubted, unless they
+/// exceed this limit. Eight days are enough for the pauses between weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
@@ -36,16 +35,16 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct ClockRecord {
     /// The time of the last collection that trusted the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// The start of the grace period of the items removed by the last collection that trusted the
-    /// clock. The grace period began later than `believed` if the clock was known to be slow.
+    /// When the grace period began for the items removed by the last collection that trusted the
+    /// clock. This is later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
-    /// The time of a collection that distrusted the clock because too much time seemed to have
+    /// The time of a collection that distrusted the clock, because too much time seemed to have
     /// passed since the last recorded event.
     #[serde(default)]
     doubted: Option<DateTime<Utc>>,
-    /// The last time that was first doubted and later trusted. Days before it do not count towards
-    /// the grace period of an item.
+    /// The latest time that was doubted at first and trusted later. Days before that time do not
+    /// count towards an item's grace period.
     #[serde(default)]
     resumed: Option<DateTime<Utc>>,
     /// The longest pause, in seconds, that turned out to be real.
@@ -53,7 +52,7 @@ pub(crate) struct ClockRecord {
     pause: i64,
 }
 
-/// A period in which nothing was recorded in the store.
+/// A period during which nothing was recorded in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) from: DateTime<Utc>,
@@ -91,11 +90,11 @@ pub(crate) struct ClockVerdict {
 
 impl ClockRecord {
     /// Decides whether to trust the clock, given all recorded `times`. `grace` is the start of the
-    /// grace period of an item that is removed now. Times in the future are ignored, because either
-    /// the clock is slow now or it was fast when they were recorded.
+    /// grace period for an item removed now. Times in the future are ignored, because either the
+    /// clock is slow now or it was fast when they were recorded.
     ///
-    /// The recorded times since the last collection (or since the start of the grace period of the
-    /// items that it removed, if that is later) must not contain a large gap. A snapshot that was
+    /// There must be no large gap between the recorded times since the last collection, or since
+    /// the start of the grace period for the items that it removed, if that is later. A snapshot
     /// taken after a jump does not prove the clock right. Before the first collection, no grace
     /// period can be cut short, so comparing the clock with the latest recorded time is enough.
     pub(crate) fn judge(
@@ -134,14 +133,14 @@ impl ClockRecord {
         learned.believe(now, grace)
     }
 
-    /// Returns the decision to trust the clock because the user says that it is right.
+    /// Returns the decision to trust the clock, because the user says that it is right.
     pub(crate) fn trust(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> ClockVerdict {
         let resumed = None;
         Self { resumed, ..self }.believe(now, grace)
     }
 
-    /// Whether the grace period of items removed at `deadline` or before has ended. Days before a
-    /// time that was first doubted and later trusted do not count, because the clock may have
+    /// Whether the grace period has ended for items removed at or before `deadline`. Days before a
+    /// time that was doubted at first and trusted later do not count, because the clock may have
     /// skipped them.
     pub(crate) fn graces_end_at(&self, deadline: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         let resumed = self.resumed.filter(|resumed| *resumed <= now);
@@ -195,15 +194,15 @@ impl Store {
         Ok(times)
     }
 
-    /// Returns the start of the grace period of an item that is removed now: the current time, or
-    /// the latest time recorded in the store if that is later. Either time may come from a wrong
-    /// clock; a grace period that is too long does no harm.
+    /// Returns the start of the grace period for an item removed now: the current time, or the
+    /// latest time recorded in the store if that is later. Either time may come from a wrong clock;
+    /// a grace period that is too long does no harm.
     pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>> {
         let _locked = self.lock()?;
         Ok(self.grace_would_begin())
     }
 
-    /// Like [`Store::grace_begins`], but neither locks nor creates the store.
+    /// Like [`Store::grace_begins`], but does not lock or create the store.
     pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
         let now = self.now();
         now.max(self.latest_time().unwrap_or(now))
@@ -220,8 +219,8 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 
-    /// Returns whether a collection at the hour `run` is stopped because it distrusts the clock.
-    /// Updates the clock record.
+    /// Returns whether a collection at the hour `run` stops because it distrusts the clock. Updates
+    /// the clock record.
     fn run(record: &mut ClockRecord, seen: &[i64], run: i64) -> bool {
         let seen: Vec<_> = seen.iter().copied().map(at).collect();
         let latest = seen.iter().copied().max();
@@ -231,7 +230,7 @@ mod tests {
         judged.jumped.is_some()
     }
 
-    /// Simulates collections at the hours `runs`, and returns for each whether it is stopped.
+    /// Simulates collections at the hours `runs`. For each, returns whether it stops.
     fn stopped(seen: &[i64], runs: &[i64]) -> Vec<bool> {
         let mut record = ClockRecord::default();
         let runs = runs.iter().map(|hour| run(&mut record, seen, *hour));
@@ -245,8 +244,7 @@ mod tests {
     }
     use Event::{Run, Seen};
 
-    /// Returns for each run among the events whether it is stopped. A run sees only the events
-    /// before it.
+    /// For each run among the events, returns whether it stops. A run sees only earlier events.
     fn stopped_among(events: impl IntoIterator<Item = Event>) -> Vec<bool> {
         let (mut record, mut seen, mut stopped) = (ClockRecord::default(), Vec::new(), Vec::new());
         for event in events {
@@ -266,11 +264,11 @@ mod tests {
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // The clock is slow at the first run in the first case, and at the second run in the
-            // second case.
+            // The clock is slow during the first run in the first case, and during the second run
+            // in the second case.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
-            // The clock is doubted and then right again, so the doubt is forgotten.
+            // The clock is doubted but then right again, so the doubt is forgotten.
             (vec![0], vec![far, 1, far], vec![true, false, true]),
             // The clock is doubted, and an hour later it shows a consistent time.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
@@ -285,13 +283,13 @@ mod tests {
         }
     }
 
-    /// The time from one run to the next is judged together with all events between the two runs.
+    /// The time between two runs is judged together with all events between them.
     #[test]
     fn what_was_seen_after_a_jump_does_not_hide_it() {
         let day = |days: i64| days * 24;
         let daily = |from: i64, to: i64| (from..=to).map(move |day| Seen(day * 24));
         for (events, expected) in [
-            // The clock is a week slow at the first run and right at the second.
+            // The clock is a week slow during the first run, and right during the second.
             (
                 vec![Seen(day(-7)), Seen(day(-7)), Run(day(-7)), Seen(0), Run(0), Run(1)],
                 vec![false, true, false],
@@ -299,7 +297,7 @@ mod tests {
             // The clock is known to be slow, so the grace period begins at the latest recorded
             // time.
             (vec![Seen(0), Run(day(-7)), Seen(1), Run(1)], vec![false; 2]),
-            // The jump is several days old, and something has been recorded every day since.
+            // The jump was several days ago, and something has been recorded every day since.
             (
                 [Seen(0), Run(0)]
                     .into_iter()
@@ -317,7 +315,7 @@ mod tests {
             // Before the first run that trusts the clock, comparing it with the latest recorded
             // time is enough.
             (vec![Seen(0), Seen(day(40)), Run(day(40))], vec![false]),
-            // The clock was fast at the previous run.
+            // The clock was fast during the previous run.
             (vec![Seen(0), Seen(day(40)), Run(day(40)), Run(2)], vec![false; 2]),
         ] {
             assert_eq!(stopped_among(events.clone()), expected, "{events:?}");

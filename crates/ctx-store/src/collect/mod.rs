@@ -1,4 +1,4 @@
-//! Garbage collection. Deletes items from the trash when their grace period is over. Moves a
+//! Garbage collection. Deletes items from the trash once their grace period is over. Moves a
 //! snapshot to the trash if no rule keeps it, and an offloaded file if no transcript refers to it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,14 +34,14 @@ pub struct CollectPlan<'a> {
     pub session: Option<&'a SessionId>,
     /// The rules that decide which snapshots stay.
     pub policy: &'a Policy,
-    /// Items that were moved to the trash at this time or before are deleted for good. Offloaded
-    /// files that were used after this time, or within the last day, are kept.
+    /// Items moved to the trash at or before this time are deleted for good. Offloaded files used
+    /// after this time, or within the last day, are kept.
     pub deadline: DateTime<Utc>,
     /// Whether to collect even if the clock is far ahead of every time recorded in the store.
     pub trust_clock: bool,
 }
 
-/// What is done with an item, and why.
+/// What to do with an item, and why.
 #[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Action {
@@ -60,7 +60,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The name of the action.
+    /// The name of the action, as reported to scripts.
     pub fn as_str(&self) -> &'static str {
         self.into()
     }
@@ -86,11 +86,11 @@ pub enum Cause {
     /// No retention rule keeps the snapshot.
     #[strum(to_string = "no rule keeps it")]
     NoRule,
-    /// No retention rule keeps the snapshot, which is the newest of its session, so the session
-    /// loses all of its snapshots.
+    /// No retention rule keeps the snapshot. It is the newest of its session, so the session loses
+    /// all its snapshots.
     #[strum(to_string = "no rule keeps it; it is the last snapshot of its session")]
     NoRuleAndLast,
-    /// The run that wrote the bytes of the snapshot was killed before it committed them.
+    /// The run that wrote the snapshot's bytes was killed before it committed them.
     #[strum(to_string = "never committed")]
     NeverCommitted,
     /// No transcript refers to the offloaded file.
@@ -101,13 +101,13 @@ pub enum Cause {
 /// An event of a collection.
 #[derive(Debug)]
 pub enum Event {
-    /// An action was taken on an item, or would be taken in a dry run.
+    /// An action was taken on an item or, in a dry run, would be taken.
     Done(Action, StoreItem),
     /// No rule keeps this snapshot, but it stays for now because another run is changing its
     /// session.
     Locked(SnapshotId),
-    /// A process wrote to a session file after the file had been replaced. The bytes that the
-    /// process wrote are in this snapshot.
+    /// A process wrote to a session file after the file had been replaced. This snapshot contains
+    /// the bytes that the process wrote.
     Late(SnapshotId),
     /// A process may still be writing to this file, although the file has been replaced.
     StillOpen(PathBuf),
@@ -115,13 +115,13 @@ pub enum Event {
     /// them cannot be searched.
     Unknown(SessionId, String),
     /// The clock is more than a day earlier than this time, which is the latest recorded in the
-    /// store. The grace period of the items that were moved to the trash begins at this time.
+    /// store. The grace period for the items moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
     /// A step of the collection failed. The other steps were carried out.
     Failed(StoreError),
 }
 
-/// The snapshots to move to the trash, each with the reason for its removal.
+/// The snapshots to move to the trash, each with the reason.
 type Doomed = BTreeMap<SnapshotId, Cause>;
 
 /// Carries out a garbage collection, or only reports what it would do.
@@ -133,7 +133,7 @@ pub struct Collector<'a> {
     pub events: Vec<Event>,
     /// The snapshots that the collection keeps.
     kept: Vec<Entry>,
-    /// Whether an audit record could not be written because the disk was full.
+    /// Set if the disk was too full to write an audit record.
     pub unaudited: bool,
 }
 
@@ -153,8 +153,7 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
-    /// Whether anything has been removed so far, or would have been removed if this were not a dry
-    /// run.
+    /// Whether anything has been removed so far or, in a dry run, would have been removed.
     pub fn has_removed(&self) -> bool {
         let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
         self.events.iter().any(removes)
@@ -184,7 +183,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs a collection without checking the clock. Empties the trash first to free space on a
-    /// full disk. If a step fails, the other steps are still carried out, and the error is returned
+    /// full disk. If a step fails, the other steps are still carried out. The error is returned
     /// only if nothing was removed.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
@@ -217,8 +216,7 @@ impl<'a> Collector<'a> {
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut failure = None;
         if !has_removed || errors.iter().all(is_done) {
-            // Return the error if nothing was removed, or if everything was done and only its audit
-            // record is missing.
+            // Return the error if nothing was removed, or if only an audit record is missing.
             failure = errors.pop();
         }
         self.events.extend(errors.into_iter().map(Event::Failed));
@@ -238,14 +236,14 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Deletes the items that were moved to the trash at `deadline` or before, or all items if
-    /// `deadline` is `None`.
+    /// Deletes the items moved to the trash at or before `deadline`, or all items if `deadline` is
+    /// `None`.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<()> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
     }
 
-    /// Packs the kept snapshots that were taken at `before` or earlier.
+    /// Packs the kept snapshots that were taken at or before `before`.
     pub fn pack(&mut self, before: DateTime<Utc>) {
         let kept = std::mem::take(&mut self.kept);
         let entries = match self.store.unpacked(kept, before) {
@@ -271,8 +269,8 @@ impl<'a> Collector<'a> {
         self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
-    /// Removes the replaced session files to which no process writes any more. Returns the ids of
-    /// the snapshots whose replaced files stay.
+    /// Removes the replaced session files to which no process is writing any more. Returns the ids
+    /// of the snapshots whose replaced files remain.
     fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
         if self.dry_run {
             return Vec::new();
@@ -292,8 +290,8 @@ impl<'a> Collector<'a> {
     fn discard_snapshots(&mut self, plan: &CollectPlan<'_>, open: &[SnapshotId]) -> Result<()> {
         let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;
-        // Report unreadable snapshots here, because they are kept and so do not appear among the
-        // removed items.
+        // Report unreadable snapshots here: they are kept, so they do not appear among the removed
+        // items.
         let unknown = catalog.entries.iter().filter_map(|entry| entry.trusted_meta().err());
         self.events.extend(unknown.map(Event::Failed));
         let open: BTreeSet<&SnapshotId> = open.iter().collect();
@@ -364,8 +362,8 @@ impl<'a> Collector<'a> {
         sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
         let mut snapshots = None;
         let mut doomed = Vec::new();
-        // No transcript refers to a result that another run has just offloaded, so keep new files
-        // for a day.
+        // Keep new files for a day, because no transcript refers yet to a result that another run
+        // has just offloaded.
         let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
         for session in sessions {
             let store = self.store;
@@ -383,7 +381,7 @@ impl<'a> Collector<'a> {
         self.act(&action, |_| Ok(items), discard)
     }
 
-    /// Carries out an action, or only lists the affected items in a dry run.
+    /// Carries out an action or, in a dry run, only lists the affected items.
     fn act(
         &mut self,
         action: &Action,
@@ -563,8 +561,8 @@ mod tests {
 
         let file = bench.offload("demo", "another", &live);
         fs::remove_file(&live).expect("removed");
-        // Advance the clock of the store, because the last use of the file was recorded with the
-        // machine's clock.
+        // Advance the store's clock, because the file's last use was recorded with the machine's
+        // clock.
         bench.wait_days(8);
         let told = collect(&bench.store, None, false);
         let unknown = told.last().expect("an event");

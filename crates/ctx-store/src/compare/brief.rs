@@ -1,5 +1,5 @@
 //! Describes the records of a session briefly, so that two sessions of any size can be compared in
-//! memory, and lists the differences between two versions of a message.
+//! memory. Also lists the differences between two versions of a message.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role,
 /// A short description of a record, which is usually a message.
 #[derive(Clone, Debug)]
 pub struct Brief {
-    /// The line number of the record, from 1.
+    /// The record's 1-based line number.
     pub line: u64,
     /// The length of the record in bytes, without the line end.
     pub bytes: u64,
@@ -19,7 +19,7 @@ pub struct Brief {
     pub words: String,
     pub(super) hash: u64,
     pub(super) parts: Vec<PartBrief>,
-    /// Hashes of the ids by which the same record can be recognized in another session.
+    /// Hashes of the ids that identify the same record in another session.
     pub(super) keys: Vec<u64>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct PartBrief {
 /// The kinds of parts, in the order in which their changes are listed.
 const KINDS: [&str; 5] = ["text", "reasoning", "arguments", "result", "other part"];
 
-/// The maximum number of characters that are kept of a record's text.
+/// How many characters to keep from the start of a record's text.
 const WORDS: usize = 80;
 
 /// Reads all records of a session. Both sessions must be read with the same `hasher`.
@@ -54,7 +54,7 @@ pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Bri
     while let Some(record) = records.next()? {
         let brief = Brief::of(&record, dialect, hasher);
         match briefs.last_mut() {
-            // This record continues a line that is too long for one record.
+            // Skip this record, because it continues a line that was too long for one record.
             Some(last) if last.line == brief.line && record.message(dialect).is_none() => {
                 last.bytes += brief.bytes;
                 last.hash = hasher.hash_one((last.hash, brief.hash));
@@ -94,8 +94,8 @@ fn kind(record: &Record<'_>) -> String {
     kind.unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Returns the hash of the record's own id or, if it has none, the hashes of the ids of its calls
-/// and results.
+/// Returns the hash of the record's own id or, if it has none, the hashes of its calls' and
+/// results' ids.
 fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
     let object = record.object();
     let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
@@ -124,8 +124,8 @@ impl PartBrief {
             Part::Opaque(raw) => (other, 0, raw.as_ref()),
         };
         let hash = match part {
-            // Hash the debug representation of a result, because some parts of a result, such as
-            // images, have no text.
+            // Hash the result's debug representation, because some of its parts, such as images,
+            // have no text.
             Part::Result(result) => hasher.hash_one(format!("{:?}", result.parts)),
             _ => hasher.hash_one(text),
         };
@@ -134,8 +134,8 @@ impl PartBrief {
     }
 }
 
-/// Returns the first words of the message's text or, if it has no text, of its first call, result
-/// or other part.
+/// Returns the first words of the message's text. If it has no text, returns those of its first
+/// call, result or other part.
 fn first_words(message: &Message<'_>) -> String {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),

@@ -1,5 +1,5 @@
-//! Compares two sessions. Finds the messages and lines that only one session contains, and the
-//! changes within the messages that both contain.
+//! Compares two sessions. Finds the messages and lines that only one of them contains, and the
+//! changes within messages that both contain.
 
 mod brief;
 
@@ -43,7 +43,7 @@ pub enum Change {
     },
 }
 
-/// The result of comparing two sessions by their records.
+/// The result of comparing two sessions record by record.
 #[derive(Debug)]
 pub struct Comparison {
     /// The differences, in the order of the new session.
@@ -64,10 +64,10 @@ pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
 struct Pairing<'a> {
     old: &'a [Brief],
     new: &'a [Brief],
-    /// For each record of the new session, the index of the matching record in the old session, and
+    /// For each record in the new session, the index of the matching record in the old session, and
     /// how the record changed.
     pairs: Vec<Option<(usize, LineChange)>>,
-    /// For each record of the old session, whether it matches a record of the new session.
+    /// For each record in the old session, whether it matches a record in the new one.
     is_paired: Vec<bool>,
 }
 
@@ -121,8 +121,8 @@ impl<'a> Pairing<'a> {
         self.is_paired[old] = true;
     }
 
-    /// Pairs those remaining records that have a key in common, in order. `keys` computes the keys
-    /// of a record, given the number of kept records that come before it.
+    /// Pairs the remaining records that share a key, in order. `keys` computes a record's keys,
+    /// given the number of kept records before it.
     fn by(&mut self, place: LineChange, keys: impl Fn(&Brief, usize) -> Vec<u64>) {
         let (old, new) = (self.old, self.new);
         let (old_gaps, new_gaps) = self.gaps();
@@ -149,7 +149,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Counts, for each record of both sessions, the kept records that come before it.
+    /// For each record in both sessions, counts the kept records before it.
     fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
         let (mut old_kept, mut new_kept) =
             (vec![false; self.old.len()], vec![false; self.new.len()]);
@@ -203,8 +203,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// How many characters at the start of two messages must be equal for them to count as the same
-/// message.
+/// How many characters two messages must have in common at the start to count as the same message.
 const BEGIN: usize = 24;
 
 /// Returns the role of a message and its first [`BEGIN`] characters, or `None` if the message is
@@ -215,7 +214,7 @@ fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
 }
 
 /// A range of lines of the old session, and the range of lines of the new session that replaces it.
-/// Lines are counted from 0.
+/// Line numbers are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
     /// The lines that were removed from the old session.
@@ -226,16 +225,16 @@ pub struct Hunk {
 
 /// The result of comparing two sessions line by line.
 pub struct Diff {
-    /// The lines of the old session.
+    /// All lines of the old session.
     pub old: Lines,
-    /// The lines of the new session.
+    /// All lines of the new session.
     pub new: Lines,
     /// The ranges of lines that differ, in order.
     pub hunks: Vec<Hunk>,
 }
 
-/// The lines of a file. Only the hashes of the lines are kept in memory, because two whole sessions
-/// may not fit.
+/// The lines of a file. Only the lines' hashes are kept in memory, because two whole sessions may
+/// not fit.
 pub struct Lines {
     file: File,
     /// The byte offset of each line, followed by the end of the last line.
@@ -277,7 +276,7 @@ impl Lines {
         Ok(Self { file: reader.into_inner(), bounds, hashes: measured })
     }
 
-    /// Reads the bytes of the line with this index, including the line end.
+    /// Reads the bytes of the line at this index, including the line end.
     pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
         let (from, to) = (self.bounds[line], self.bounds[line + 1]);
         self.file.seek(SeekFrom::Start(from))?;
@@ -384,7 +383,7 @@ mod tests {
         assert_eq!(changes, ["~2,2: text: 2 → 5 characters", "+4"]);
     }
 
-    /// Comparing two sessions that have nothing in common is fast.
+    /// It is fast to compare two sessions that have nothing in common.
     #[test]
     fn many_messages_are_compared_fast() {
         let many = |of: &str| -> Vec<String> {

@@ -4,11 +4,11 @@
 //! A new file is written next to its target, flushed to the disk and renamed. A reader therefore
 //! sees either the old file or the complete new one, even after a power cut.
 //!
-//! A session file is replaced by exchanging its name with that of the new file, because an exchange
-//! loses neither file. Before the exchange, the new file is renamed so that it is no longer marked
-//! as unfinished, and no other run removes it. After the exchange, the replaced file is checked. If
-//! an agent put another file in place since the last check, the names are exchanged back. No file
-//! is removed before it has been checked.
+//! A session file and its replacement exchange names, because an exchange loses neither file.
+//! Before the exchange, the new file is renamed so that it is no longer marked as unfinished, and
+//! no other run removes it. After the exchange, the replaced file is checked. If an agent put
+//! another file in place since the last check, the names are exchanged back. No file is removed
+//! before it has been checked.
 //!
 //! A temporary file is locked for as long as its writer lives, so that later runs can recognize and
 //! remove the files of dead writers.
@@ -34,10 +34,10 @@ use crate::fs::{
 };
 use crate::os;
 
-/// How often to try to undo an exchange of names while other processes interfere.
+/// How many times to try to undo an exchange of names while other processes interfere.
 const ROUNDS: usize = 16;
 
-/// Gives a finished file its final name, which no other file may have.
+/// Renames a finished file to its final name. Fails if that name is taken.
 pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
     rename_to_free(temp.path(), path)?;
     temp.keep();
@@ -57,14 +57,14 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     }
 }
 
-/// Exchanges a finished file with the file at `path`, which is moved to `aside`. If `is_expected`
-/// rejects the file that was moved, the names are exchanged back, and [`StoreError::Changed`] is
-/// returned. If the names were exchanged back, the caller must check the file at `aside`. Returns
-/// `false` on a file system that cannot exchange names.
+/// Exchanges a finished file with the file at `path`, and moves that file to `aside`. If
+/// `is_expected` rejects the file that was moved, the names are exchanged back, and
+/// [`StoreError::Changed`] is returned. If the names were exchanged back, the caller must check the
+/// file at `aside`. Returns `false` on a file system that cannot exchange names.
 ///
-/// Calls `taken_out` with each file of another process before that file is restored. An agent may
-/// have read our file in the meantime, and may soon overwrite the restored file with a new version
-/// of ours.
+/// Calls `taken_out` with each file that another process put in place, before that file is
+/// restored. An agent may have read our file in the meantime, and may soon overwrite the restored
+/// file with a new version of ours.
 pub(crate) fn take_the_place(
     new: &mut TempName,
     aside: PathBuf,
@@ -96,8 +96,8 @@ pub(crate) fn take_the_place(
     }
 }
 
-/// Exchanges the names back, again and again, until an exchange moves away from `path` exactly the
-/// file that the previous exchange placed there. The newest file then ends up at `path`.
+/// Exchanges the names back. Repeats this until the file moved away from `path` is the one that the
+/// previous exchange placed there. The newest file then ends up at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -135,13 +135,13 @@ const BUFFER: usize = 128 * 1024;
 #[derive(Debug)]
 pub struct OutputTarget {
     target: PathBuf,
-    /// The metadata of the existing file, whose mode and owner the new file inherits, or of a link
-    /// to a missing file. `None` if nothing exists at the path.
+    /// The metadata of the existing file, or of a link to a missing file. The new file inherits the
+    /// existing file's mode and owner. `None` if nothing exists at the path.
     replaced: Option<fs::Metadata>,
 }
 
 impl OutputTarget {
-    /// Checks `target`. If `target` is a symbolic link, the file to which the link points will be
+    /// Checks `target`. If `target` is a symbolic link, the file that it points to will be
     /// replaced, not the link.
     pub fn look(target: &Path) -> Result<Self> {
         let look = || match fs::metadata(target) {
@@ -161,7 +161,7 @@ impl OutputTarget {
         self.replaced.as_ref().filter(|replaced| replaced.is_file())
     }
 
-    /// Whether the target is unchanged since the first check.
+    /// Whether the target has not changed since the first check.
     fn is_as_seen(&self) -> Result<bool> {
         let now = if_there(fs::symlink_metadata(&self.target).or_cannot("read", &self.target))?;
         Ok(match (&now, &self.replaced) {
@@ -185,7 +185,7 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Creates the temporary file.
     pub fn create(output: OutputTarget) -> Result<Self> {
-        // A new file has the mode that a shell would give it. A file that replaces another one
+        // A new file gets the mode that a shell would give it. A file that replaces another one
         // stays private until it inherits the mode of the old file.
         let mode = output.file().map_or(0o666, |_| 0o600);
         let temp = TempFile::beside(&output.target, mode).or_not_written(&output.target)?;
@@ -200,7 +200,7 @@ impl AtomicFile {
 
     /// Flushes and syncs the file, renames it, and syncs the directory. If another process has
     /// created or changed the target since the first check, the new file is removed and the target
-    /// stays as it is.
+    /// is left alone.
     pub fn commit(mut self) -> Result<()> {
         let target = &self.output.target;
         self.writer.flush().or_not_written(target)?;
@@ -209,8 +209,7 @@ impl AtomicFile {
             inherit(&temp.file, replaced).or_not_written(target)?;
         }
         os::sync(&temp.file).or_not_written(target)?;
-        // If the target is changed between this check and the rename, the change is overwritten
-        // unnoticed.
+        // A change to the target between this check and the rename is overwritten unnoticed.
         if !self.output.is_as_seen()? {
             return Err(StoreError::Changed(target.clone()));
         }
@@ -235,8 +234,8 @@ impl Write for AtomicFile {
     }
 }
 
-/// Syncs the file, renames it to `target`, and syncs the directory, in this order, so that a power
-/// cut never leaves the name without the bytes.
+/// Syncs the file, renames it to `target`, and syncs the directory. In this order, a power cut
+/// never leaves the name without the bytes.
 pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
     os::sync(&temp.file).or_not_written(target)?;
     rename_over(temp, target)
@@ -256,8 +255,8 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
-        // The owner could not be set, so the permissions for "group" and "others" would apply to
-        // different people.
+        // The owner could not be set, so "group" and "others" would be different people than
+        // before.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))
@@ -266,8 +265,8 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
 /// The mark in the names of unfinished files, which have the form `.TARGET.ctx-tmp-…`.
 const MARK: &str = ".ctx-tmp-";
 
-/// The name of a file. Dropping this value removes the file, unless `keep` is set or another file
-/// has taken the name.
+/// The name of a file. Dropping this value removes the file, unless `keep` is set or the name now
+/// belongs to another file.
 #[derive(Debug)]
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
@@ -303,12 +302,12 @@ pub(crate) fn is_left() -> bool {
 }
 
 /// An unfinished file. The file stays locked for as long as its writer lives, so that [`reap`] can
-/// recognize the file of a dead writer without guessing from its age or from process ids. Dropping
-/// this value removes the file, unless [`TempFile::keep`] was called.
+/// tell a dead writer's file without guessing from its age or from process ids. Dropping this value
+/// removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
-    // This field must be dropped before the file is closed, because no other file can have the same
-    // inode number until then.
+    // This field must be dropped before the file is closed, because another file can have the same
+    // inode number after that.
     pub(crate) name: TempName,
     pub(crate) file: File,
 }
@@ -326,8 +325,8 @@ impl TempFile {
     /// Creates the file `.STEM.ctx-tmp-…` in `dir` with the mode `mode`, less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            // Use a name that no file has had before, because another run that is about to remove
-            // an old file by its name might otherwise remove the new file.
+            // Use a name that no file has had before. Otherwise, another run that is about to
+            // remove an old file of that name might remove the new one.
             let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {
@@ -335,8 +334,8 @@ impl TempFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // Ignore the failure on a file system without locks, where other runs cannot lock the
-            // file to remove it either.
+            // Ignore the failure on a file system without locks: there, no other run can lock the
+            // file in order to remove it.
             let _ = try_lock(&file, PATIENCE);
             let meta = file.metadata();
             let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
@@ -370,7 +369,7 @@ impl Write for TempFile {
     }
 }
 
-/// Builds the file name that consists of a dot, `stem`, `mark` and `end`.
+/// Builds a file name from a dot, `stem`, `mark` and `end`.
 pub(crate) fn marked(stem: &OsStr, mark: &str, end: &str) -> OsString {
     let mut name = OsString::from(".");
     name.push(OsStr::from_bytes(short(stem)));
@@ -387,8 +386,7 @@ pub(crate) fn never_used() -> String {
     format!("{}-{nanos:x}-{count}", std::process::id())
 }
 
-/// Cuts a target's name to 180 bytes, so that it stays below the limit of 255 bytes when the mark
-/// is added.
+/// Cuts a target's name to 180 bytes, so that it still fits into 255 bytes with the mark added.
 fn short(stem: &OsStr) -> &[u8] {
     let bytes = stem.as_bytes();
     &bytes[..bytes.len().min(180)]
@@ -400,7 +398,7 @@ pub(crate) fn reap(dir: &Path) -> usize {
     reap_those(dir, |_| true)
 }
 
-/// Like [`reap`], but removes only unfinished files of the given targets.
+/// Like [`reap`], but removes only unfinished files for the given targets.
 pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
     let stems: HashSet<&[u8]> = targets.iter().map(|name| short(name)).collect();
     reap_those(dir, |stem| stems.contains(stem))
@@ -422,15 +420,15 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
 }
 
 /// Splits a name built by [`marked`] into the parts before and after the mark. The first part is
-/// the name of the target, or the beginning of a long name.
+/// the target's name, or the beginning of it if it is long.
 fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
     let at = memmem::rfind(rest, mark.as_bytes())?;
     Some((&rest[..at], &rest[at + mark.len()..]))
 }
 
-/// Returns the paths in `dir` whose names were built by [`marked`] from `stem`, each with the text
-/// after the mark.
+/// Returns the paths in `dir` whose names [`marked`] built from `stem`, each with the text after
+/// the mark.
 pub(crate) fn marked_in(
     dir: &Path,
     stem: &OsStr,
@@ -443,9 +441,9 @@ pub(crate) fn marked_in(
     Entries::of(dir)?.filter_map(|name| name.map(|name| is_of(&name)).transpose()).collect()
 }
 
-/// Opens and locks a file, unless its writer is alive. The caller must hold the lock until the file
-/// is removed. A writer that is waiting for the lock in [`TempFile::create`] then sees that its
-/// file is gone, and creates another one.
+/// Opens and locks a file, unless its writer is still alive. The caller must hold the lock until it
+/// has removed the file. A writer that is waiting for the lock in [`TempFile::create`] then sees
+/// that its file is gone, and creates another one.
 fn abandoned(path: &Path) -> Option<File> {
     let file = open_plain(path).ok()?;
     try_lock(&file, Duration::ZERO).is_ok().then_some(file)
@@ -549,7 +547,7 @@ mod atomic_tests {
         assert_eq!(file_names(dir.path()), [PathBuf::from("out")]);
     }
 
-    /// Another process creates or replaces the target while the new version is being written.
+    /// Another process creates or replaces the target while we write the new version.
     #[test]
     fn what_came_to_its_place_meanwhile_stays() {
         type Act = fn(&Path);

@@ -1,6 +1,6 @@
 //! Lists the entries of a folder, and removes folders. The standard library is not used for
-//! folders, because it panics if a folder cannot be closed, and fails if a signal interrupts the
-//! opening of a folder.
+//! folders, because it panics if a folder cannot be closed, and fails if a signal arrives while a
+//! folder is being opened.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};

@@ -1,6 +1,6 @@
-//! The file-system calls of this crate. Files are opened without following links and without
-//! blocking on a FIFO, locks are waited for only for a limited time, and new file names are flushed
-//! to the disk. This module also computes the hashes of files.
+//! The file-system calls of this crate. Files are opened without following links or blocking on a
+//! FIFO, waits for locks are limited, and new file names are flushed to the disk. This module also
+//! computes the hashes of files.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -26,15 +26,14 @@ use crate::os::{self, is_link_error};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long to wait for a lock that is usually held until its holder exits. The time is not zero,
-/// because a process that another thread has just forked holds our lock until it executes its
-/// program.
+/// because a process that another thread has just forked holds our lock until it calls `exec`.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
 /// The pause between two attempts to take a lock or to open a leased file.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Returns the options to open a file for reading, without following a link and without blocking on
-/// a FIFO.
+/// Returns the options for opening a file to read it, without following a link or blocking on a
+/// FIFO.
 pub(crate) fn careful() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -73,8 +72,8 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Refuses anything that is not a regular file. An error is returned for a symbolic link, too,
-/// because links are not followed when a file is opened.
+/// Refuses anything that is not a regular file. This includes a symbolic link, because links are
+/// not followed.
 pub(crate) fn only_regular(
     opened: io::Result<File>,
     action: &'static str,
@@ -145,8 +144,8 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
     Ok(found.is_some())
 }
 
-/// Returns the directory of `path`, which is `.` for a bare file name. `Path::parent` would return
-/// an empty path.
+/// Returns the directory that contains `path`, which is `.` for a bare file name. `Path::parent`
+/// would return an empty path.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
@@ -166,8 +165,8 @@ pub(crate) fn sync_name(path: &Path) -> Result<()> {
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
 }
 
-/// Returns the file names in a folder, except for names that are not UTF-8. The list is empty if
-/// the folder does not exist.
+/// Returns the file names in a folder, except those that are not UTF-8. The list is empty if the
+/// folder does not exist.
 pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
@@ -192,8 +191,8 @@ pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockErr
     }
 }
 
-/// Locks the file at `path` like [`try_lock`]. `busy` returns the error message to use if the file
-/// stays locked.
+/// Locks the file at `path`, as [`try_lock`] does. `busy` returns the error for a file that stays
+/// locked.
 pub(crate) fn lock(
     file: &File,
     path: &Path,
@@ -227,8 +226,8 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     Ok(hex(hasher.finish()))
 }
 
-/// Starts a fingerprint, by which this run can recognize bytes that it has read before. The seed is
-/// random for each run, so that an attacker cannot craft other bytes with the same fingerprint.
+/// Starts a fingerprint that lets this run recognize bytes that it has read before. Each run uses a
+/// random seed, so that an attacker cannot craft other bytes with the same fingerprint.
 pub(crate) fn fingerprint() -> Xxh3 {
     static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     Xxh3::with_seed(*SEED)
@@ -276,9 +275,9 @@ pub(crate) fn each_block<E>(
     }
 }
 
-/// A reader that hashes its input while it is read, for input that can be read only once. All
-/// clones of the reader read the same input, so one clone can be handed to a consumer while another
-/// clone returns the hash.
+/// A reader that hashes its input as it is read, for input that can be read only once. All clones
+/// of the reader read the same input, so one clone can be handed to a consumer while another clone
+/// returns the hash.
 #[derive(Clone)]
 pub struct HashingReader(Arc<Mutex<Input>>);
 

@@ -41,7 +41,7 @@ impl OffloadName {
         Self { sha256: hex(digest(&SHA256, bytes)), form }
     }
 
-    /// Parses a name in the format of `Display`. Never accepts a path.
+    /// Parses a name as written by `Display`. Never accepts a path.
     pub fn parse(text: &str) -> Option<Self> {
         let (sha256, suffix) = text.split_at_checked(64)?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -61,7 +61,7 @@ impl fmt::Display for OffloadName {
     }
 }
 
-/// An offloaded file of a store, displayed as `{session}/{name}`.
+/// An offloaded file in a store, displayed as `{session}/{name}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadedFile {
     /// The session whose folder contains the file.
@@ -84,7 +84,7 @@ impl OffloadedFile {
     }
 }
 
-/// Returns the names in a folder, or an empty list if the folder does not exist.
+/// Returns the names in a folder. If the folder does not exist, the list is empty.
 fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
     if_there(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
 }
@@ -135,8 +135,8 @@ impl Store {
         }
     }
 
-    /// Moves an offloaded file back from the trash. A file that is moved back is marked as used
-    /// now, so that ctx-gc does not remove it again at once.
+    /// Moves an offloaded file back from the trash. The file is marked as used now, so that ctx-gc
+    /// does not remove it again at once.
     pub(crate) fn bring_back_offloaded(
         &self,
         file: &OffloadedFile,
@@ -163,13 +163,13 @@ impl Store {
 }
 
 /// The form in which an offloaded file stores a result: as plain text or as the exact JSON value.
-/// For plain text, the form also tells how the text was written as JSON in the session.
+/// For plain text, the form also says how the session wrote that text as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 
 /// A way to write text as JSON.
 struct Spelling {
-    /// The suffix of the names of files that store text written in this way.
+    /// The suffix of names of files with text that was written in this way.
     suffix: &'static str,
     /// The JSON that surrounds the string.
     around: (&'static str, &'static str),
@@ -181,8 +181,7 @@ const STRING: (&str, &str) = ("", "");
 const PART: (&str, &str) = ("[{\"type\":\"text\",\"text\":", "}]");
 const SPACED: (&str, &str) = ("[{\"type\": \"text\", \"text\": ", "}]");
 
-/// The ways in which common JSON libraries write a string, or a list that consists of one text
-/// part.
+/// The ways in which common JSON libraries write a string, or a list with a single text part.
 #[rustfmt::skip]
 const SPELLINGS: [Spelling; 6] = [
     Spelling { suffix: ".txt", around: STRING, ascii: false },
@@ -205,7 +204,7 @@ impl Form {
         (Self::TEXT.0..=Self::JSON.0).map(Self)
     }
 
-    /// Returns the suffix of the names of files in this form.
+    /// Returns the suffix of names of files in this form.
     pub fn suffix(self) -> &'static str {
         self.spelling().map_or(".json", |spelling| spelling.suffix)
     }
@@ -216,7 +215,7 @@ impl Form {
     }
 }
 
-/// The content of a tool result.
+/// A tool result's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The form in which `text` is stored.
@@ -253,8 +252,7 @@ impl Spelling {
         format!("{before}{string}{after}")
     }
 
-    /// Returns the text in `json`, if writing the text in this way results in exactly the same
-    /// JSON.
+    /// Returns the text in `json`, if writing that text in this way gives exactly the same JSON.
     fn read(&self, json: &str) -> Option<String> {
         let (before, after) = self.around;
         let string = json.strip_prefix(before)?.strip_suffix(after)?;
@@ -326,7 +324,7 @@ impl Folder {
         }
     }
 
-    /// Returns the sorted file names in the folder, except for names that are not UTF-8.
+    /// Returns the sorted file names in the folder, except those that are not UTF-8.
     fn names(&self) -> Result<Vec<String>> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
@@ -348,7 +346,7 @@ impl Folder {
         only_regular(opened, "read", &self.path.join(name))
     }
 
-    /// Reads an offloaded file and compares the hash of its content with its name.
+    /// Reads an offloaded file, and checks its content against the hash in its name.
     fn read(&self, name: &OffloadName) -> Result<Content> {
         let path = self.path.join(name.to_string());
         let mut file = self.open(&name.to_string(), OFlags::RDONLY)?;
@@ -392,7 +390,7 @@ impl Folder {
 }
 
 /// The folder of a session's offloaded files. The folder's path is absolute and contains no links,
-/// so an agent can read the files from any working directory.
+/// so an agent in any working directory can read the files.
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
     session: SessionId,
@@ -410,7 +408,7 @@ impl OffloadFolder {
         format!("{}/{name}", self.path)
     }
 
-    /// Returns the file at `path`, if it is in this folder. Compares the paths as text only, so
+    /// Returns the file at `path`, if it is in this folder. Paths are compared only as text, so
     /// neither `..` nor a link can lead elsewhere.
     pub fn file(&self, path: &str) -> Option<OffloadedFile> {
         let name = path.strip_prefix(&self.path)?.strip_prefix('/')?;
@@ -428,7 +426,7 @@ impl OffloadFolder {
     }
 }
 
-/// Returns the length of the file name at the start of `text`, not counting a full stop at the end.
+/// Returns the length of the file name at the start of `text`, not counting a trailing full stop.
 fn name_length(text: &str) -> usize {
     let belongs = |c: char| matches!(c, '/' | '.') || c.is_ascii_alphanumeric();
     let length = text.find(|c| !belongs(c)).unwrap_or(text.len());

@@ -1,9 +1,9 @@
 //! Decides which offloaded files may be removed. A file may be removed if no transcript of its
-//! session refers to it, neither a session file nor a snapshot. If one transcript of a session
-//! cannot be read, all offloaded files of that session stay.
+//! session refers to it. A transcript is a session file or a snapshot. If one transcript of a
+//! session cannot be read, all offloaded files of that session stay.
 //!
-//! A transcript counts as referring to a file if it contains the first digits of the file's hash,
-//! in whatever context.
+//! A transcript counts as referring to a file if it contains the first digits of the file's hash
+//! anywhere.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
@@ -25,22 +25,22 @@ use crate::store::Store;
 use crate::trash::bins;
 use crate::trash::removal::{RemovalReport, StoreItem};
 
-/// The snapshots of a session, to be searched for references to offloaded files.
+/// A session's snapshots, which are searched for references to offloaded files.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    /// The paths of the files with the snapshots' bytes. Snapshots in the trash are included,
+    /// The paths of the files that hold the snapshots' bytes. Snapshots in the trash are included,
     /// because they may be restored.
     data: Vec<PathBuf>,
-    /// The snapshots that are not in the trash.
+    /// The ids of the snapshots that are not in the trash.
     entries: Vec<Entry>,
 }
 
-/// The snapshots of each session, collected in one pass over the store.
+/// Each session's snapshots, collected in one pass over the store.
 pub(crate) type SnapshotsBySession = BTreeMap<SessionId, Snapshots>;
 
 impl Store {
-    /// Returns the offloaded files of a session to which no transcript refers, and which were last
-    /// used at `deadline` or before.
+    /// Returns a session's offloaded files that no transcript refers to and that were last used at
+    /// or before `deadline`.
     pub fn unreferenced(
         &self,
         session: &SessionId,
@@ -50,8 +50,8 @@ impl Store {
     }
 
     /// Like [`Store::unreferenced`], but for callers that examine several sessions. The snapshots
-    /// of `searched`, or of all sessions if it is `None`, are listed only once, for the first
-    /// session with unused files. `snapshots` keeps the list of snapshots between calls.
+    /// of `searched`, or of all sessions if it is `None`, are listed only once, when the first
+    /// session with unused files is found. `snapshots` keeps the list of snapshots between calls.
     pub(crate) fn unreferenced_among(
         &self,
         snapshots: &mut Option<SnapshotsBySession>,
@@ -70,7 +70,7 @@ impl Store {
         self.unnamed(session, files, all.entry(session.clone()).or_default())
     }
 
-    /// Finds the snapshots of one session, or of all sessions if `session` is `None`. Looks in the
+    /// Finds one session's snapshots, or those of all sessions if `session` is `None`. Looks in the
     /// trash last, so that a snapshot that is moved there in the meantime is not missed.
     fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession> {
         let mut found = SnapshotsBySession::new();
@@ -89,7 +89,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the offloaded files of a session that were last used at `deadline` or before.
+    /// Returns a session's offloaded files that were last used at or before `deadline`.
     fn unused(&self, session: &SessionId, deadline: DateTime<Utc>) -> Result<Vec<OffloadedFile>> {
         let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(Vec::new());
@@ -99,7 +99,7 @@ impl Store {
         Ok(files)
     }
 
-    /// Returns those of `files` to which no transcript refers.
+    /// Returns the files among `files` that no transcript refers to.
     fn unnamed(
         &self,
         session: &SessionId,
@@ -137,7 +137,7 @@ impl Store {
         Ok(live)
     }
 
-    /// Moves offloaded files into the trash, except those that were used after `deadline`.
+    /// Moves offloaded files into the trash, except those used after `deadline`.
     pub fn discard_offloaded(
         &self,
         files: &[OffloadedFile],
@@ -154,9 +154,9 @@ impl Store {
     }
 }
 
-/// Searches the bytes of a snapshot for references to offloaded files. If packed bytes cannot be
-/// unpacked, an error is returned, because they may refer to any file. A missing file is skipped,
-/// because it has been packed, or moved to the trash, which is searched later.
+/// Searches the bytes of a snapshot for references to offloaded files. Packed bytes that cannot be
+/// unpacked are an error, because they may refer to any file. A missing file is skipped: it has
+/// been packed, or moved to the trash, which is searched later.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
@@ -179,12 +179,12 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// The minimum number of digits of a file's hash in a reference to the file. A path contains all 64
-/// digits, a handle contains 8, and a handle from older versions of the tools contains 12.
+/// How many digits of a file's hash a reference to the file contains at least. A path contains all
+/// 64 digits and a handle 8; in older versions of the tools, a handle contained 12.
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
-/// A search for files to which no transcript refers.
+/// A search for files that no transcript refers to.
 pub(super) struct Search {
     unnamed: HashMap<u64, Vec<OffloadedFile>>,
 }
@@ -200,7 +200,7 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Reads a transcript from `reader`, and drops the files to which it refers from the search.
+    /// Reads a transcript from `reader`, and drops the files that it refers to from the search.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         // The most recent hex digits as a number, and the length of the current run of hex digits.
         let (mut window, mut run) = (0, 0_u32);
@@ -220,7 +220,7 @@ impl Search {
         Ok(())
     }
 
-    /// Returns the files to which none of the searched transcripts refers.
+    /// Returns the files that none of the searched transcripts refers to.
     pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
         let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
         files.sort();

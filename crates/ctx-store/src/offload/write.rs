@@ -1,10 +1,10 @@
-//! Moves tool results out of a session into files of their own. All files are on disk before the
+//! Moves tool results out of a session and into separate files. All files reach the disk before the
 //! session refers to them, because a session must never refer to a missing file.
 //!
 //! `taken.jsonl` records which results were moved out, and how often. Anyone who can write to a
 //! session can write text that looks like a reference. A result is therefore replaced only by
-//! content that was moved out of that result, so that a session of a few lines cannot grow to
-//! gigabytes when its results are restored.
+//! content that was moved out of it. Otherwise, a session of a few lines could grow to gigabytes
+//! when its results are restored.
 //!
 //! `sources.jsonl` lists the known transcripts that refer to the offloaded files of a session, so
 //! that garbage collection can search them.
@@ -85,9 +85,8 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Garbage collection has therefore either already
-        // removed the file, so that a new one is written below, or will see that the file has just
-        // been used.
+        // Garbage collection takes the same lock. It has therefore either already removed the file,
+        // so that a new one is written below, or it will see that the file has just been used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -107,8 +106,8 @@ impl OffloadWriter<'_> {
     }
 
     /// Flushes the names of all files to the disk, and records the transcripts that refer to the
-    /// files, so that garbage collection can search them. A transcript without a path, such as one
-    /// written to a pipe, is `None`.
+    /// files, so that garbage collection can search them. `None` means a transcript without a path,
+    /// such as one written to a pipe.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
         let Some((folder, operation)) = &self.begun else { return Ok(()) };
         {
@@ -130,16 +129,16 @@ const TAKEN: &str = "taken.jsonl";
 struct TakenLine {
     /// The name of the offloaded file.
     file: String,
-    /// The id of the tool call that returned the result, if the session format has such ids.
+    /// The id of the tool call that returned the result, if the session format has call ids.
     call: Option<String>,
-    /// How often a single run moved this content out of the results of the call.
+    /// How many times a single run moved this content out of the call's results.
     times: u64,
 }
 
-/// How often a single run moved each content out of the results of each call.
+/// How many times a single run moved each content out of each call's results.
 type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 
-/// For each content, how often it was moved out of the results of each call, and how often it was
+/// How many times each content was moved out of each call's results, and how many times it was
 /// restored.
 #[derive(Debug, Default)]
 pub struct TakenResults {
@@ -158,7 +157,7 @@ struct Times {
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
     let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
-        // The line can always be converted to JSON, so the default is never used.
+        // Converting the line to JSON never fails, so the default is never used.
         serde_json::to_string(&line).unwrap_or_default()
     });
     add_lines(folder, TAKEN, lines)
@@ -168,7 +167,7 @@ fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
 fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> Result<()> {
     let path = folder.path.join(name);
     let mut file = folder.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
-    // If a run was killed while it wrote to the file, the last line has no line end.
+    // If a run was killed while it was writing to the file, the last line has no line end.
     let begin = if ends_line(&file).or_cannot("read", &path)? { "" } else { "\n" };
     let new: String = lines.map(|line| line + "\n").collect();
     let written = file.write_all((begin.to_owned() + &new).as_bytes());
@@ -199,8 +198,8 @@ impl TakenResults {
     }
 
     /// Counts one more restored result of this call, and returns whether the content may be
-    /// restored in it. Content may be restored as often as it was moved out of the results of the
-    /// call, or once if there is no record of it.
+    /// restored in it. Content may be restored as many times as it was moved out of the call's
+    /// results, or once if there is no record of it.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
         let Some(calls) = self.calls.get_mut(&name) else { return self.unknown.insert(name) };
