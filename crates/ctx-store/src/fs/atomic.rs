@@ -302,8 +302,8 @@ pub(crate) fn is_left() -> bool {
 }
 
 /// An unfinished file. The file stays locked for as long as its writer lives, so that [`reap`] can
-/// tell a dead writer's file without guessing from its age or from process ids. Dropping this value
-/// removes the file, unless [`TempFile::keep`] was called.
+/// recognize a dead writer's file without guessing from its age or from process ids. Dropping this
+/// value removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
     // This field must be dropped before the file is closed, because another file can have the same

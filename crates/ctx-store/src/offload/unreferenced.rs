@@ -31,7 +31,7 @@ pub(crate) struct Snapshots {
     /// The paths of the files that hold the snapshots' bytes. Snapshots in the trash are included,
     /// because they may be restored.
     data: Vec<PathBuf>,
-    /// The ids of the snapshots that are not in the trash.
+    /// The catalog entries of the snapshots that are not in the trash.
     entries: Vec<Entry>,
 }
 

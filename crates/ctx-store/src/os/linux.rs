@@ -25,8 +25,8 @@ fn lease_type(excluded: Excluded) -> libc::c_int {
 }
 
 fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> libc::c_int {
-    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the commands used
-    // here take an integer and touch no memory of ours.
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the commands used here
+    // take an integer and do not touch our memory.
     unsafe { libc::fcntl(file.as_raw_fd(), command, argument) }
 }
 
@@ -77,8 +77,8 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
     None
 }
 
-/// Whether the text of a file in `/proc/PID/fdinfo` describes a handle that is open for writing.
-/// The lowest two bits of the octal number after `flags:` are the access mode.
+/// Whether the text of a `/proc/PID/fdinfo` file describes a handle that is open for writing. The
+/// lowest two bits of the octal number after `flags:` give the access mode.
 fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));

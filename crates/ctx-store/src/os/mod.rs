@@ -2,8 +2,7 @@
 //!
 //! `linux.rs` and `portable.rs` define the same functions. `portable.rs` is limited to what any
 //! Unix supports: it cannot take leases, inspect other processes, or exchange the names of two
-//! files. Network file systems have the same limits on Linux, so callers must be able to handle
-//! them anyway.
+//! files. Network file systems on Linux have the same limits, so callers must handle them anyway.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -30,7 +29,7 @@ pub(crate) enum Excluded {
     /// Processes that open the file for writing.
     Writers,
     /// All processes that open the file. The kernel grants such a lease only if our handle is open
-    /// for writing and no other handle to the file exists.
+    /// for writing and is the only handle to the file.
     Everyone,
 }
 
@@ -41,17 +40,17 @@ pub(crate) enum LeaseAnswer<'f> {
     Granted(Lease<'f>),
     /// The lease is denied, because an excluded process has the file open.
     InUse,
-    /// It is unknown whether the file is in use, because it has another owner, or the file system
-    /// or the kernel does not support leases.
+    /// It is unknown whether the file is in use, because it belongs to another user, or because the
+    /// file system or the kernel does not support leases.
     Unknown,
 }
 
 /// A lease on a file. The kernel delays other processes that open the file until the lease is
-/// dropped. The kernel grants a lease only if no such process already has the file open, so a
-/// request is also an atomic check, unlike a search through the list of processes.
+/// dropped. The kernel grants a lease only if no such process already has the file open. A request
+/// is therefore also an atomic check, unlike a search through the list of processes.
 ///
-/// A lease ends when its process exits. By default, the kernel revokes a lease when another process
-/// has waited 45 seconds for it.
+/// A lease ends when its process exits. By default, the kernel revokes a lease once another process
+/// has waited for 45 seconds.
 pub(crate) struct Lease<'f> {
     file: &'f File,
     excluded: Excluded,
@@ -107,8 +106,8 @@ pub(crate) fn has_no_writer(file: &File) -> Option<bool> {
 pub(crate) enum Writers {
     /// According to the kernel, no process has the file open for writing.
     None,
-    /// No process that we can see has the file open for writing, but a process of another user or
-    /// on another machine may have it open.
+    /// No process that we can see has the file open for writing, but another user's process or one
+    /// on another machine may.
     NoneSeen,
     /// A process has the file open for writing. The text is the name and id of the process, or "a
     /// process" if we are not allowed to see them.

@@ -1,5 +1,5 @@
-//! Fallbacks for every Unix. Each function reports that the answer is unknown or the operation is
-//! not supported.
+//! Fallbacks that work on any Unix. Each function reports that the answer is unknown or that the
+//! operation is not supported.
 
 use std::fs::File;
 use std::path::Path;

@@ -7,16 +7,16 @@
 //! exactly as it was read. If the write is incomplete, this run or the next one cuts it off again.
 //!
 //! If the kernel grants a lease on the file, no process can open the file between the check and the
-//! write. Without a lease, an agent may write between the check and the write. An agent's line
-//! after ours does no harm, and an agent's line before ours is reported by the check after the
-//! write.
+//! write. Without a lease, an agent may write between the check and the write. If the agent's line
+//! comes after ours, it does no harm; if it comes before ours, the check after the write reports
+//! it.
 //!
-//! If a run is killed, the next run on the same file finds the record in `appending/` and compares
-//! the file with the record and with the snapshot. If the file consists of the old bytes, with or
-//! without all of our lines, nothing needs to be done. If only a part of our lines follows the old
-//! bytes, that part is cut off. If an agent has written lines after a part of ours, there is no
-//! line end in between. After a snapshot of such a file, the file is replaced by a new file that
-//! lacks our part. Any other file has been rewritten by another program, and is left alone.
+//! If a run is killed, the next run on the same file finds the record in `appending/`, and compares
+//! the file with it and with the snapshot. If the file consists of the old bytes, with or without
+//! all of our lines, nothing needs to be done. If only some of our bytes follow the old bytes, they
+//! are cut off. An agent may have written lines after our incomplete ones, with no line end in
+//! between. Then a snapshot of the file is taken, and the file is replaced by one without our
+//! bytes. A file with any other content has been rewritten by another program, and is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -47,7 +47,7 @@ pub struct Addition<'a> {
     pub operation: &'static str,
     /// The kind of the snapshot that is taken before the change.
     pub kind: SnapshotKind,
-    /// The figures that the audit log records about the change.
+    /// The figures to record about the change in the audit log.
     pub figures: Figures,
 }
 
@@ -91,8 +91,8 @@ impl Replacement<'_> {
                 store.done(&operation, &facts)
             };
             let written = write();
-            // Keep the record if the state of the file is uncertain, so that the next run checks
-            // the file.
+            // If the file's state is uncertain, keep the record, so that the next run checks the
+            // file.
             if !matches!(&written, Err(error) if error.severity() == Severity::Uncertain) {
                 Store::remove_note(&note);
             }
@@ -100,8 +100,8 @@ impl Replacement<'_> {
         })
     }
 
-    /// Returns the bytes to append: `lines` with a line end after the last line, and preceded by a
-    /// line end if the last line of the file is unfinished.
+    /// Returns the bytes to append: `lines`, with a line end after the last one. If the file's last
+    /// line is unfinished, a line end comes first.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
         let is_unfinished = self.draft.measured.tail > 0;
@@ -114,17 +114,17 @@ const OTHER_CONTENT: &str =
 
 const NOT_ALONE: &str = "another process wrote to the file while the lines were being appended";
 
-/// Changes at the end of a session file, where lines are appended or cut off.
+/// Changes the end of a session file, by appending lines or cutting them off.
 impl SessionFile {
     /// Reopens the file for a change at its end. Refuses a file that another process has open for
     /// writing.
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts every handle, so the handle for reading must be closed before the
-        // kernel can grant a lease that excludes all other handles. Close the handle before the
-        // file is opened again, because the open would wait for our earlier lease if the lease
-        // could not be released.
+        // The kernel counts every handle, so it can grant a lease that excludes all other handles
+        // only after the handle for reading has been closed. Close the handle before opening the
+        // file again, because the open would wait for our earlier lease if that lease could not be
+        // released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
@@ -185,8 +185,8 @@ impl SessionFile {
         Err(StoreError::Changed(self.path.clone()))
     }
 
-    /// Writes all bytes, in a single call if the system accepts that many. If only some of the
-    /// bytes can be written, cuts the file back to its old length.
+    /// Writes all bytes, in a single call if the system accepts that many at once. If only some of
+    /// the bytes can be written, cuts the file back to its old length.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;
@@ -221,7 +221,7 @@ impl SessionFile {
         (&self.file).write(bytes)
     }
 
-    /// Whether the file ends directly after the first `written` bytes of the addition.
+    /// Whether the file ends right after the first `written` bytes of the addition.
     fn ends_at(&self, written: usize) -> bool {
         let expected = self.meta.len() + written as u64;
         self.file.metadata().is_ok_and(|now| now.len() == expected)
@@ -251,22 +251,21 @@ struct Head {
 /// The maximum length in bytes of the first line of a note.
 const LONGEST_HEAD: u64 = 1024;
 
-/// How many bytes are searched for the end of the line that follows a part of our addition.
+/// How many bytes to search for the end of the line that follows our incomplete addition.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// What an interrupted addition left in the session file after the old bytes.
+/// What an interrupted addition left after the old bytes in the session file.
 enum AppendState {
-    /// The addition left nothing that needs to be removed.
+    /// Nothing needs to be removed.
     Nothing,
-    /// The addition left a part of its lines at the end of the file.
+    /// An incomplete addition is at the end of the file.
     Part {
         /// The length of the file before the addition.
         old: u64,
         /// The modification time of the file before the addition.
         modified: Option<SystemTime>,
     },
-    /// The addition left a part of its lines in this byte range, and bytes of another process
-    /// follow.
+    /// An incomplete addition is in this byte range, and another process's bytes follow it.
     PartAndMore(Range<u64>),
 }
 
@@ -275,14 +274,14 @@ impl Store {
         self.root().join("appending")
     }
 
-    /// Returns the path of the note about a session file. The note is named after the file's path,
+    /// Returns the path of the note for a session file. The note is named after the file's path,
     /// because two files of the same session need separate notes.
     fn note_of(&self, live: &SessionFile) -> Result<PathBuf> {
         let name = SessionId::of_path(&live.path)?;
         Ok(self.additions().join(name.as_str()))
     }
 
-    /// Writes a note about the addition to the disk before the lines are appended. Returns the path
+    /// Writes a note about an addition to the disk, before its lines are appended. Returns the path
     /// of the note.
     pub(crate) fn note_addition(
         &self,
@@ -301,7 +300,7 @@ impl Store {
         Ok(path)
     }
 
-    /// Finds out what an interrupted addition of an earlier run left in the file.
+    /// Finds out what an earlier run's interrupted addition left in the file.
     fn find(&self, live: &SessionFile, head: &Head, bytes: &[u8]) -> Result<AppendState> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
@@ -335,7 +334,7 @@ impl Store {
         let _ = fs::remove_file(note);
     }
 
-    /// Removes the notes of a session that is being forgotten.
+    /// Removes the notes for a session that is being forgotten.
     pub(crate) fn remove_notes(&self, session: &SessionId) {
         for name in file_names(&self.additions()).unwrap_or_default() {
             let path = self.additions().join(name);
@@ -347,9 +346,9 @@ impl Store {
         }
     }
 
-    /// Removes the incomplete addition of a killed run from the file, if there is one. The caller
-    /// must have locked the session and the file. Returns `None` if the file was changed, in which
-    /// case the caller must open it again.
+    /// If a killed run left an incomplete addition in the file, removes it. The caller must have
+    /// locked the session and the file. Returns `None` if the file was changed, in which case the
+    /// caller must open it again.
     pub(crate) fn repair_addition(
         &self,
         session: &SessionId,
@@ -398,9 +397,10 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
 }
 
 /// Finds where our incomplete addition ends and an agent's line begins, if there is no line end in
-/// between. Our part starts at `old`. Comparing bytes is not enough, because the first bytes of the
-/// agent's line may happen to equal our next bytes. Our part ends where a complete JSON object
-/// begins. Returns `None` if none of our bytes are in the file, or if it is unclear where they end.
+/// between. Our part starts at `old`. Comparing bytes is not enough, because the agent's line may
+/// happen to begin with the same bytes that we would have written next. Our part ends where a
+/// complete JSON object begins. Returns `None` if none of our bytes are in the file, or if it is
+/// unclear where they end.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;
@@ -452,8 +452,8 @@ mod note_tests {
 
     use super::Head;
 
-    /// Notes of older versions of the tools, with seconds and nanoseconds as a list, can still be
-    /// read.
+    /// Notes from older versions of the tools, which contain the seconds and nanoseconds as a list,
+    /// can still be read.
     #[test]
     fn notes_of_older_versions_are_read() {
         let note = br#"{"snapshot":"x","modified":[7,8]}"#;

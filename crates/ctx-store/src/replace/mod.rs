@@ -1,14 +1,14 @@
-//! Replaces a session file to which an agent may be writing. Neither the old content of the file
-//! nor anything that is appended during the replacement is lost.
+//! Replaces a session file to which an agent may be writing. Neither the file's old content nor
+//! anything appended during the replacement is lost.
 //!
 //! A replacement takes these steps. Lock the session. Refuse a file that another process has open
 //! for writing. Copy the bytes of the file; the caller makes the new content from the copy. Write
 //! the new file next to the old one. Turn the copy into a snapshot, so that the old content is safe
-//! before any name changes. Carry over what was appended after the copy was made. Exchange the two
-//! files, which commits the replacement. Carry over what other processes still write through
-//! handles to the old file.
+//! before any name changes. Carry over what was appended after the copy was made. Exchange the
+//! names of the two files, which commits the replacement. Carry over what other processes still
+//! write through handles to the old file.
 //!
-//! The hash of the new content is checked while it is read. If the replacement fails, its snapshot
+//! The new content's hash is checked as the content is read. If the replacement fails, its snapshot
 //! is deleted again, so that a job that fails every night does not fill the disk.
 
 pub(crate) mod append;
@@ -53,10 +53,10 @@ pub enum ReplaceOutcome {
     New {
         /// The snapshot of the old content.
         before: Box<Snapshot>,
-        /// The number of bytes that other processes appended during the replacement, which now
+        /// The number of bytes that other processes appended during the replacement. They now
         /// follow the new content.
         late_bytes: u64,
-        /// The second name of the old file, if a process may still be writing to it.
+        /// The old file's second name, if a process may still be writing to that file.
         retained: Option<PathBuf>,
     },
 }
@@ -70,8 +70,8 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines that are appended during the replacement may follow the new content. If
-    /// appended lines may not follow, the replacement is abandoned when the file grows.
+    /// Whether lines appended during the replacement may follow the new content. If not, the
+    /// replacement is abandoned when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -93,10 +93,10 @@ impl Store {
         self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
-    /// Locks a session and copies the bytes of its file. Lines that are appended while the caller
-    /// makes the new content, which may take long, are carried over. Refuses a file that has
-    /// several names, is open for writing in another process, or was changed less than `min_idle`
-    /// ago.
+    /// Locks a session and copies the bytes of its file. The caller may take its time to make the
+    /// new content: lines that are appended meanwhile are carried over. Refuses a file that has
+    /// several names, that another process has open for writing, or that was changed less than
+    /// `min_idle` ago.
     pub fn begin_replacement(
         &self,
         path: &Path,
@@ -114,8 +114,8 @@ impl Store {
         if let Some(exception) = exception {
             exception.check(&draft.sha256)?;
         }
-        // Remove the second names that killed runs left. The file is locked, so no running tool
-        // needs them.
+        // Remove second names left by killed runs. The file is locked, so no running tool needs
+        // them.
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
@@ -163,9 +163,9 @@ impl Store {
     }
 
     /// Commits a snapshot of the current content, and then calls `first` and `change`. `change`
-    /// changes the file, and returns the number of bytes that it carried over and the path of the
-    /// old file if that file stays. If `first` or `change` fails, the snapshot is deleted again. If
-    /// a killed run left a snapshot of the same bytes, that snapshot is deleted as well.
+    /// changes the file. It returns the number of bytes carried over and, if the old file stays,
+    /// that file's path. If `first` or `change` fails, the snapshot is deleted again. If a killed
+    /// run left a snapshot of the same bytes, that snapshot is deleted as well.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -202,8 +202,8 @@ impl Store {
         }
     }
 
-    /// Cleans up after a failed replacement. Checks the file with the second name, if there is one,
-    /// and deletes the snapshot unless it is needed to find that file.
+    /// Cleans up after a failed replacement. If there is a file with the second name, checks it.
+    /// Deletes the snapshot unless it is needed to find that file.
     pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
         let mut swept = SweepReport::default();
         let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
@@ -233,9 +233,9 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the newest snapshot of a session, if it has the same bytes and the same kind as the
-    /// draft. A snapshot with the same bytes and kind is redundant, because the run that took it
-    /// was killed, or the change that followed it was undone by hand.
+    /// Returns a session's newest snapshot, if it has the same bytes and the same kind as the
+    /// draft. Such a snapshot is redundant: the run that took it was killed, or the change that
+    /// followed it was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,
@@ -254,13 +254,13 @@ impl Replacement<'_> {
         self.draft.copy()
     }
 
-    /// Takes over the line and message counts from a caller that has already counted them.
+    /// Accepts the line and message counts from a caller that has already counted them.
     pub fn counted(&mut self, tally: Tally) {
         self.draft.counted(tally);
     }
 
     /// Abandons the replacement if bytes are appended before the exchange, instead of carrying them
-    /// over. Call this for new content that must not be followed by other lines.
+    /// over. Call this if no other lines may follow the new content.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }
@@ -274,7 +274,7 @@ impl Replacement<'_> {
     }
 
     /// Like [`Replacement::commit`], but with a step in between. Once the snapshot exists, `first`
-    /// is called to write other files that go with the new content, such as memory files. If
+    /// is called. It writes other files that go with the new content, such as memory files. If
     /// `first` fails, the session file is not changed.
     pub fn commit_after<E>(
         self,
@@ -284,8 +284,8 @@ impl Replacement<'_> {
         if self.draft.sha256 == new.sha256 {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
-        // The lock must outlive the new file, because if the new file cannot be removed, the lock
-        // file must tell the next run to look for it.
+        // The lock must outlive the new file: if the new file cannot be removed, the lock file must
+        // tell the next run to look for it.
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
         draft.count_meanwhile();
         let file = NewFile::write(&live, new)?;
@@ -313,20 +313,19 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
 pub struct NewContent<'a> {
     /// A reader that returns the whole content.
     pub reader: &'a mut dyn Read,
-    /// The sha256 of the content. The hash is checked while the content is read, and again in the
-    /// written file.
+    /// The sha256 of the content. The hash is checked as the content is read, and again after the
+    /// file has been written.
     pub sha256: &'a str,
     /// The name of the operation in the audit log, such as `rollback`.
     pub operation: &'static str,
-    /// The kind of the snapshot of the old content.
+    /// The kind of snapshot to take of the old content.
     pub kind: SnapshotKind,
     /// The figures that the audit log records about the change.
     pub figures: Figures,
 }
 
 impl NewContent<'_> {
-    /// Copies the content into `file`, the new file for `path`, and returns the length of the
-    /// content.
+    /// Copies the content into `file`, the new file for `path`, and returns its length.
     pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64> {
         let mut hasher = Context::new(&SHA256);
         let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);

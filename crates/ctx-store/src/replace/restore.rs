@@ -1,14 +1,14 @@
-//! Restores a snapshot: finds it, checks it, and writes its bytes to the session file. The
-//! snapshots of a file are found whatever session id they were saved under.
+//! Restores a snapshot: finds it, checks it, and writes its bytes to the session file. A file's
+//! snapshots are found under whatever session ids they were saved.
 //!
-//! An undo looks for the last successful replacement of the file. The commit record of the snapshot
-//! that is taken before a replacement describes the new content. If the file still begins with the
-//! new content, the replacement succeeded, because agents only append. Therefore, if a run was
-//! killed after its snapshot and before its commit, that snapshot is not mistaken for a
+//! An undo looks for the last successful replacement of the file. Before a replacement, a snapshot
+//! is taken whose commit record describes the new content. If the file still begins with the new
+//! content, the replacement succeeded, because agents only append. Therefore, if a run was killed
+//! between taking the snapshot and replacing the file, its snapshot is not mistaken for a
 //! replacement.
 //!
-//! This module also finds the lines that a rollback would remove from the file, because agents have
-//! appended them since a tool last changed or saved the file.
+//! This module also finds the lines that a rollback would remove from the file: lines that agents
+//! have appended since a tool last changed or saved the file.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ use crate::store::Store;
 /// Which snapshot to restore.
 #[derive(Clone, Copy, Debug)]
 pub enum SnapshotChoice<'a> {
-    /// The snapshot with this name. For the names, see [`crate::Catalog::find`].
+    /// The snapshot with this name. For the possible names, see [`crate::Catalog::find`].
     Named(&'a str),
     /// The newest snapshot that was taken before this time.
     Before(DateTime<Utc>),
@@ -43,8 +43,7 @@ pub enum SnapshotChoice<'a> {
     Undo(Option<&'a Path>),
 }
 
-/// A snapshot that is ready to be restored. The bytes of the snapshot have been checked against
-/// their hash.
+/// A snapshot that is ready to be restored. Its bytes have been checked against their hash.
 pub struct Restore<'s> {
     store: &'s Store,
     /// The session under which the content to be replaced will be saved.
@@ -53,11 +52,11 @@ pub struct Restore<'s> {
     pub content: SnapshotBytes,
     /// The commit record of the snapshot.
     pub meta: Meta,
-    /// Known contents with which the session file may begin, as lengths and hashes, each with the
+    /// The lengths and hashes of known contents that the session file may begin with, each with the
     /// id of a snapshot. The first is the content that replaced this snapshot, followed by the
     /// snapshot's own bytes and the results of other replacements.
     known: Vec<(String, FileHash)>,
-    /// The hashes of the start of the session file, if the file was read to find the snapshot.
+    /// Hashes of the session file's beginning, if the file was read to find the snapshot.
     pub(crate) file: PrefixHashes,
 }
 
@@ -78,11 +77,11 @@ impl Store {
         Ok(Restore { session: session.clone(), ..found })
     }
 
-    /// Finds the snapshot to restore if the user named only a file, using
+    /// Finds the snapshot to restore when the user named only a file. Uses
     /// [`Store::catalog_of_file`].
     ///
-    /// Copies of a session in different places have the same session id. If there are snapshots of
-    /// this file, the snapshots of other copies are ignored, unless the user names one of them.
+    /// Copies of a session in different places have the same session id. If this file has
+    /// snapshots, those of other copies are ignored, unless the user names one of them.
     pub fn find_restore_of_file(
         &self,
         path: &Path,
@@ -102,8 +101,8 @@ impl Store {
         Ok(Restore { session, ..found })
     }
 
-    /// Finds and opens a snapshot. If there are snapshots of the file at `path`, the snapshots of
-    /// other files are ignored.
+    /// Finds and opens a snapshot. If the file at `path` has snapshots, those of other files are
+    /// ignored.
     fn find_in(
         &self,
         mut catalog: Catalog,
@@ -145,8 +144,8 @@ impl Store {
 
     /// Returns the snapshots of a file. A snapshot belongs to the file if it has the session id
     /// that the agent wrote into the file, or if it was taken at the file's path. If there is no
-    /// such snapshot, the file was moved or copied, and the snapshots of the session whose content
-    /// matches the file or its beginning are returned.
+    /// such snapshot, the file was moved or copied. Then the result is the snapshots of the session
+    /// whose content matches the file or its beginning.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.
@@ -178,14 +177,14 @@ impl Store {
         Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
     }
 
-    /// Finds the snapshot of the content that a file had before it was last replaced. Snapshots of
-    /// exactly the current bytes are skipped. If the file does not begin with content that a tool
-    /// wrote, it has been rewritten, and the snapshot of the newest replacement is returned. Fails
-    /// if a damaged snapshot may be the right one.
+    /// Finds the snapshot of the content that a file had before it was last replaced. Skips
+    /// snapshots whose bytes are exactly the current ones. A file that does not begin with content
+    /// that a tool wrote has been rewritten; then the result is the snapshot taken for the newest
+    /// replacement. Fails if a damaged snapshot may be the right one.
     ///
     /// Also returns the hashes of the file's beginning. Thanks to these hashes, a rollback reads
-    /// the file only twice: here, and once more under the lock, because an agent may append lines
-    /// until then.
+    /// the file only twice: here, and again under the lock, because an agent may append lines until
+    /// then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -218,8 +217,8 @@ impl Store {
                 Some(new) if !now.begin_with(new) => {
                     newest.get_or_insert(entry);
                 }
-                // If the new content is not recorded, an older version of the tools took the
-                // snapshot.
+                // If the new content is not recorded, the snapshot is from an older version of the
+                // tools.
                 _ => return Ok((entry, now)),
             }
         }
@@ -235,8 +234,8 @@ impl Restore<'_> {
         Self { session, ..self }
     }
 
-    /// Fails if the snapshot is of another file, so that a mistyped name does not overwrite the
-    /// file of another session.
+    /// Fails if the snapshot was taken of another file, so that a mistyped name does not overwrite
+    /// another session's file.
     pub fn refuse_other_file(&self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         match &self.meta.source {
@@ -250,7 +249,7 @@ impl Restore<'_> {
         }
     }
 
-    /// Checks for a dry run whether [`Restore::restore`] would refuse the file.
+    /// For a dry run, checks whether [`Restore::restore`] would refuse the file.
     pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<()> {
         refuse_replacement(path)?;
         if !is_there(path)? {
@@ -272,9 +271,9 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// Returns the lines that a rollback would remove from the file because others have appended
-    /// them. Appended lines follow the content that replaced the snapshot, the snapshot's own
-    /// bytes, or the result of another replacement. Returns `None` if there are no such lines.
+    /// Returns the lines that others have appended and that a rollback would remove from the file.
+    /// Appended lines follow the content that replaced the snapshot, the snapshot's own bytes, or
+    /// the result of another replacement. Returns `None` if there are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
@@ -304,15 +303,15 @@ impl Restore<'_> {
 
 /// The snapshots that belong to a file.
 pub struct OfFile {
-    /// The snapshots of the file, found by the session id in the file and by the file's path or, if
-    /// there are none, by the file's content.
+    /// The file's snapshots. They are found by the session id in the file and by the file's path
+    /// or, failing that, by the file's content.
     pub catalog: Catalog,
-    /// The path at which the snapshots were taken, if they were recognized as belonging to this
-    /// file only by the content.
+    /// The path at which the snapshots were taken, if only their content shows that they belong to
+    /// this file.
     pub by_content: Option<String>,
 }
 
-/// Returns the sessions with the content that matches the most bytes at the start of the file.
+/// Returns the sessions whose content matches the most bytes at the start of the file.
 fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
     let file = PrefixHashes::of(path, catalog.trusted().flat_map(|(_, meta)| meta.lengths()))?;
     let mut by_length: BTreeMap<u64, BTreeSet<&SessionId>> = BTreeMap::new();
@@ -327,10 +326,10 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
 }
 
 impl Catalog {
-    /// Drops the snapshots of other files, if there is at least one snapshot of this file.
+    /// Drops other files' snapshots, if there is at least one snapshot of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
-        // For a damaged snapshot or a snapshot of stdin, the file is unknown.
+        // For a damaged snapshot and for one of stdin, the file is unknown.
         let of_file = |entry: &Entry| {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))
@@ -344,14 +343,14 @@ impl Catalog {
 }
 
 impl Meta {
-    /// Returns the lengths of the snapshot and of the content that replaced it.
+    /// Returns the length of the snapshot and that of the content that replaced it.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
         let new = self.replaced_by.as_ref().map(|new| new.bytes);
         new.into_iter().chain([self.bytes])
     }
 }
 
-/// The hashes of the first bytes of a file, for several lengths.
+/// Hashes of the beginning of a file, up to several lengths.
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
     /// The path of the file.
@@ -381,7 +380,7 @@ impl PrefixHashes {
     }
 
     /// Returns how many bytes at the start of the file match the snapshot or the content that
-    /// replaced it, whichever match is longer.
+    /// replaced it, whichever is more.
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();
@@ -438,7 +437,7 @@ mod restore_tests {
     use crate::tests::{Bench, id};
     use crate::{MinIdle, ReplaceOutcome, SessionId, SnapshotKind, StoreError};
 
-    /// Creates a file of the session `demo` and takes a snapshot of it.
+    /// Creates a file for the session `demo`, and takes a snapshot of it.
     fn saved(bench: &Bench, content: &str) -> PathBuf {
         let path = bench.file("s.jsonl", content);
         let draft = bench.store.draft_of(&path).expect("reads");
@@ -485,7 +484,7 @@ mod restore_tests {
         assert!(matches!(none, Err(StoreError::NothingToUndo)));
     }
 
-    /// A session file of the agent pi, which contains the session's id.
+    /// A session file written by the agent pi, which contains the session's id.
     const TOLD: &str = "{\"type\":\"session\",\"id\":\"p-1\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
 
     fn snapshot(bench: &Bench, path: &Path, session: &SessionId) -> String {
@@ -514,8 +513,8 @@ mod restore_tests {
         found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
     }
 
-    /// If two copies of a session have the same id, neither is given the bytes of the other unless
-    /// the user asks for that.
+    /// If two copies of a session have the same id, neither gets the other's bytes unless the user
+    /// asks for that.
     #[test]
     fn a_copy_of_a_session_is_another_file() {
         let bench = Bench::new();
@@ -531,7 +530,7 @@ mod restore_tests {
         restore(&bench, &one, SnapshotChoice::Named("latest")).expect("its own");
         restore(&bench, &other, SnapshotChoice::Named("latest")).expect("its own");
         assert_eq!((text(&one), text(&other)), (first.clone(), second));
-        // The other copy was replaced later than this one, but only the replacement of this copy is
+        // The other copy was replaced later than this one, but only this copy's replacement is
         // undone.
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
         assert_eq!(text(&one), TOLD);
@@ -608,8 +607,8 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// The snapshots of a path are found whatever session ids they were saved under, and the
-    /// content that a rollback replaces is saved under the same id.
+    /// A path's snapshots are found under whatever session ids they were saved, and the content
+    /// that a rollback replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
         let bench = Bench::new();
@@ -631,7 +630,7 @@ mod of_file_tests {
         assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
     }
 
-    /// The last change of a file is undone, whatever session id its snapshot was saved under.
+    /// A file's last change is undone, under whatever session id the snapshot was saved.
     #[test]
     fn an_undo_looks_at_all_names_of_a_path() {
         let bench = Bench::new();
@@ -729,7 +728,7 @@ mod appended_tests {
         let grown = text() + "3\n";
         fs::write(&path, grown).expect("written");
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), since("0002", 1, 2));
-        // The start of the file has already been hashed in the search for the snapshot.
+        // The start of the file was already hashed during the search for the snapshot.
         let undo = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(&path)));
         let undo = undo.expect("found");
         assert_eq!(undo.file.path, path);

@@ -1,5 +1,5 @@
-//! Handles session files that were replaced. The old file keeps a second name until no process
-//! writes to it any more, so that late writes are not lost.
+//! Handles session files that have been replaced. The old file keeps a second name until no process
+//! is writing to it any more, so that late writes are not lost.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::os::Writers;
 use crate::snapshot::meta::{Meta, SnapshotKind};
 use crate::store::Store;
 
-/// If the kernel cannot tell whether a file has writers, the file counts as finished when it has
+/// If the kernel cannot tell whether a file has writers, the file counts as finished once it has
 /// not changed for this long.
 const SILENCE: Duration = Duration::from_secs(600);
 
@@ -24,15 +24,16 @@ const SILENCE: Duration = Duration::from_secs(600);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Replaced files that stay because they may still be in use, each with the id of the snapshot
-    /// of its content.
+    /// that holds its content.
     pub busy: Vec<(SnapshotId, PathBuf)>,
-    /// The ids of snapshots of files to which a process wrote after their replacement.
+    /// The ids of the snapshots taken of files that a process wrote to after they had been
+    /// replaced.
     pub late: Vec<SnapshotId>,
 }
 
 impl Store {
-    /// Removes replaced files to which no process writes any more, and unfinished files that killed
-    /// runs left next to session files. Skips sessions that another run is changing.
+    /// Removes replaced files to which no process is writing any more, and unfinished files that
+    /// killed runs left next to session files. Skips sessions that another run is changing.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport> {
         reap(&self.tmp());
         reap(&self.snapshots());
@@ -44,7 +45,8 @@ impl Store {
                 let name = live.file_name().unwrap_or_default().to_owned();
                 names.entry(parent(&live).to_owned()).or_default().insert(name);
                 if meta.has_retained() {
-                    // Lock the session, because another run may be exchanging these very files.
+                    // Lock the session, because another run may be exchanging these files right
+                    // now.
                     match self.lock_session(&entry.id.session) {
                         Ok(_lock) => self.sweep_one(&entry.id, meta, &mut swept)?,
                         Err(StoreError::Busy(_)) => swept.busy.push((entry.id, retained)),
@@ -84,9 +86,9 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the replaced file of one snapshot if it is no longer in use. Does not trust the
-    /// paths in meta.json: the file is removed only if its name has our form, and its bytes are in
-    /// a snapshot or were written by us.
+    /// Removes one snapshot's replaced file if it is no longer in use. Does not trust the paths in
+    /// meta.json: the file is removed only if its name has the form that we use, and its bytes are
+    /// in a snapshot or were written by us.
     pub(crate) fn sweep_one(
         &self,
         id: &SnapshotId,

@@ -73,7 +73,7 @@ impl SessionFile {
         self.keep_writers_out().map(drop)
     }
 
-    /// Locks the file, to keep out runs that use another store, and other programs that lock the
+    /// Locks the file. This keeps out runs that use another store, and other programs that lock
     /// files they use.
     pub(crate) fn lock(&self) -> Result<()> {
         if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
@@ -83,7 +83,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Returns another handle to the open file, which shares the position of the first.
+    /// Returns another handle to the open file. Both handles share one position.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
@@ -121,8 +121,8 @@ impl SessionFile {
         keep_writers_out(&self.file, &self.path)
     }
 
-    /// Begins a snapshot of the bytes that the file had when it was opened. Bytes that an agent has
-    /// appended since then are left out.
+    /// Begins a snapshot of the bytes that were in the file when it was opened. Bytes that an agent
+    /// has appended since then are left out.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
@@ -134,7 +134,7 @@ impl SessionFile {
         }
     }
 
-    /// Checks for a dry run whether the file would be refused because it was changed less than
+    /// For a dry run, checks whether the file would be refused because it was changed less than
     /// `min_idle` ago.
     pub fn refuse_unless_idle(
         &self,
@@ -145,13 +145,13 @@ impl SessionFile {
         let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
             return Ok(());
         };
-        // Use a separate handle, because the position of the existing one is shared.
+        // Open the file again, because clones of the existing handle share its position.
         let mut file = Self::open(&self.path)?.file;
         exception.check(&hash(&mut file).or_cannot("read", &self.path)?)
     }
 }
 
-/// Checks for a dry run whether [`Store::replace`] would refuse the file.
+/// For a dry run, checks whether [`Store::replace`] would refuse the file.
 pub fn refuse_replacement(path: &Path) -> Result<()> {
     Store::refuse_inside(path)?;
     if let Ok(false) = is_there(path) {
@@ -161,7 +161,7 @@ pub fn refuse_replacement(path: &Path) -> Result<()> {
 }
 
 impl Store {
-    /// Begins a snapshot of a session file with its current bytes.
+    /// Begins a snapshot of a session file's current bytes.
     pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>> {
         Self::refuse_inside(path)?;
         let mut draft = SessionFile::open(path)?.draft(self)?;
@@ -184,9 +184,9 @@ impl Store {
         Ok((bytes, self.known(session, Some(&source), &sha256)))
     }
 
-    /// Refuses a file that was changed less than `min_idle` ago by a program other than the tools.
-    /// A modification time in the future counts as now. If the file's content is needed to tell who
-    /// changed it, returns a check that the caller must make when it has read the file.
+    /// Refuses a file that a program other than the tools changed less than `min_idle` ago. A
+    /// modification time in the future counts as now. If the file's content is needed to tell who
+    /// changed it, returns a check that the caller must make after reading the file.
     pub(crate) fn refuse_unless_idle(
         &self,
         live: &SessionFile,
@@ -214,8 +214,8 @@ impl Store {
         }
     }
 
-    /// Returns the sha256 that the file had after a tool last changed it, if the file still has the
-    /// same length.
+    /// If the file still has the length that a tool last gave it, returns the sha256 from that
+    /// time.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {
@@ -226,8 +226,8 @@ impl Store {
         if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
             return Ok(Some(sha256));
         }
-        // Look at all snapshots before refusing the file. The record in `recent/` may be lost or be
-        // about another copy of the session, or the tool may have used another session id.
+        // Look at all snapshots before refusing the file. The record in `recent/` may be lost or
+        // describe another copy of the session, or the tool may have used another session id.
         let catalog = self.catalog(None)?;
         let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
         let newest = of_it.max_by_key(|meta| meta.sequence);
@@ -249,7 +249,7 @@ const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 /// How many bytes at the start of a file are searched for a line that only an agent writes.
 const LOOK_AT: u64 = 8 << 20;
 
-/// A check that accepts a recently changed file if its content shows that a tool made the change.
+/// Accepts a recently changed file if its content shows that a tool made the change.
 pub(crate) struct IdleException {
     /// The sha256 of the file after a tool last changed it. If the file still has this hash, the
     /// recent change was made by the tool and is not a sign of a running agent.
@@ -264,14 +264,14 @@ impl IdleException {
     }
 }
 
-/// Whether the format of the file is that of an agent's own log.
+/// Whether the file has the format of an agent's own log.
 fn is_agents(live: &SessionFile) -> Result<bool> {
-    // Use a separate handle, because the snapshot will be copied from the current position of the
-    // existing one.
+    // Open the file again, because the snapshot will be copied from the existing handle's current
+    // position.
     let head = || Ok::<_, StoreError>(SessionFile::open(&live.path)?.file.take(LOOK_AT));
     let dialect = dialect_of_lines(head()?).or_cannot("read", &live.path)?;
     if dialect.is_some() || live.meta.len() > LOOK_AT {
-        // If the format is not clear from these bytes, assume that the file belongs to an agent.
+        // If these bytes do not show the format, assume that the file belongs to an agent.
         return Ok(dialect.is_none_or(Dialect::is_log));
     }
     // The file may be a single JSON document of many lines, as written by older versions of the
@@ -295,11 +295,11 @@ mod tests {
         for (text, rests) in [
             (format!("{agents}\n"), true),
             // The line that only an agent writes comes after a very long first line, beyond the
-            // part that is read to find the session id.
+            // bytes that are read to find the session id.
             (format!("{picture}{agents}\n"), true),
             ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
             ("no session\n".to_owned(), false),
-            // The format of older versions of the Gemini CLI.
+            // The format used by older versions of the Gemini CLI.
             (
                 "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
                 true,

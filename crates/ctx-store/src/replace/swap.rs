@@ -1,6 +1,6 @@
 //! Writes the new file, exchanges it with the live session file, and carries over what other
 //! processes append to the live file in the meantime. Also handles files that other processes put
-//! in the place of the session file at the moment of the exchange.
+//! in the session file's place at the moment of the exchange.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -27,7 +27,7 @@ use crate::store::Store;
 const ROUNDS: usize = 5;
 /// The number of attempts to catch up after which the new file is no longer flushed to the disk.
 const SYNCED_ROUNDS: usize = 3;
-/// A lease that was held for longer than this may have been revoked by the kernel.
+/// The kernel may have revoked a lease that was held for longer than this.
 const LEASE: Duration = Duration::from_secs(5);
 const OTHER_CONTENT: &str =
     "does not have the new content: another process has overwritten it, or the disk is faulty";
@@ -55,10 +55,10 @@ impl NewFile {
     }
 }
 
-/// Puts the new file in the place of the live one, and carries over what was appended in the
-/// meantime. Returns the number of bytes carried over, and the path of the old file if it may still
-/// be in use or contains bytes that are not saved elsewhere. If a step before the exchange fails,
-/// nothing is changed.
+/// Puts the new file in the live one's place, and carries over what was appended in the meantime.
+/// Returns the number of bytes carried over, and the path of the old file if it may still be in use
+/// or contains bytes that are not saved elsewhere. If a step before the exchange fails, nothing is
+/// changed.
 pub(crate) fn swap(
     store: &Store,
     live: &SessionFile,
@@ -67,8 +67,8 @@ pub(crate) fn swap(
     may_grow: bool,
 ) -> Result<(u64, Option<PathBuf>)> {
     let path = &live.path;
-    // The second name of the replaced file. The commit record of the snapshot contains this name,
-    // so that the next run can find the file.
+    // This is the second name of the replaced file. The commit record of the snapshot contains this
+    // name, so that the next run can find the file.
     let old = path.with_file_name(before.meta.retained.as_deref().unwrap_or_default());
     let mut carry_over = CarryOver::since(live, before);
     let writers_wait = carry_over.catch_up(&new.temp, may_grow)?;
@@ -88,15 +88,16 @@ pub(crate) fn swap(
         });
     }
     let finish = || {
-        // Let waiting writers continue only now, after the exchange. A process that has waited
-        // opens the old file, so its line will be carried over. A process that opens the session
-        // from now on waits until the new file contains all late bytes, so its line follows them.
+        // Let waiting writers continue only now, after the exchange. A process that has been
+        // waiting opens the old file, so its line will be carried over. A process that opens the
+        // session from now on waits until the new file contains all late bytes, so its line follows
+        // them.
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-            // Keep the old file, because a process may have read the new file without the late
-            // bytes, and may write it back without them. If our lease on the new file has not been
-            // revoked, no process can have read the new file yet.
+            // Keep the old file, because a process may have read the new file before it contained
+            // the late bytes, and may write it back without them. If our lease on the new file has
+            // not been revoked, no process can have read the new file yet.
             is_over = false;
         }
         drop(all_wait);
@@ -104,7 +105,7 @@ pub(crate) fn swap(
         sync_dir(parent(path))?;
         check(&file, path, &content)?;
         if is_over && carry_over.are_over(&file, begun)? {
-            // No process can write to the old file any more, and all its bytes are saved.
+            // No process can write to the old file any more, and all its bytes have been saved.
             fs::remove_file(&old).or_cannot("remove", &old)?;
             return Ok((carry_over.late, None));
         }
@@ -131,8 +132,8 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     Err(StoreError::refused(path, OTHER_CONTENT))
 }
 
-/// Gives the new file the name of the live one, and gives the old file the name `aside`. If a file
-/// of another process was exchanged by mistake and then restored, adds it to `others`.
+/// Gives the new file the live one's name, and renames the old file to `aside`. If another
+/// process's file was exchanged by mistake and then restored, adds it to `others`.
 fn exchange_with_live(
     new: &mut TempName,
     aside: &Path,
@@ -148,7 +149,7 @@ fn exchange_with_live(
     Ok(())
 }
 
-/// Takes snapshots of the files of other processes that were restored. While our file was in place,
+/// Takes snapshots of the other processes' files that were restored. While our file was in place,
 /// an agent may have read it, and may now overwrite a restored file with a new version of ours.
 fn save_foreign_files(
     store: &Store,
@@ -161,7 +162,7 @@ fn save_foreign_files(
         let id = id_of(&file.metadata().or_cannot("read", live)?);
         let sha256 = hash(&mut file).or_cannot("read", live)?;
         let is_known = [&before.meta.sha256, &content.sha256].contains(&&sha256);
-        // The file that now has the name `aside` is checked later, like an old file.
+        // The file that is now named `aside` is checked later, like an old file.
         if is_known || file_id(aside).is_ok_and(|aside| aside == id) {
             continue;
         }
@@ -197,28 +198,28 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     renamed
 }
 
-/// How long to wait for another write after the last write to the old file.
+/// How long to wait after the last write to the old file for another one.
 const QUIET: Duration = Duration::from_millis(50);
 /// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The interval between two checks of the old file. The interval is short because other processes
-/// are waiting, or are already writing lines to the new file that should come after the lines still
-/// to be carried over.
+/// The interval between two checks of the old file. It is short because other processes are
+/// waiting, or are already writing lines to the new file that should come after the ones still to
+/// be carried over.
 const POLL: Duration = Duration::from_micros(100);
-/// The time to allow for a process that has looked up the old file by name but has not yet opened
+/// How long to wait for a process that has looked up the old file by name but has not yet opened
 /// it. Opening a file takes far less time, even on a busy machine, so the kernel knows about every
 /// such process afterwards.
 const OPENING: Duration = Duration::from_millis(20);
-/// If a session has not changed for this many seconds, no process is assumed to be writing to it.
+/// A session that has not changed for this many seconds is assumed to have no writers.
 const AT_WORK: i64 = 10;
 
-/// Copies to the new file what is appended to the old one, and counts the bytes.
+/// Copies what is appended to the old file to the new one, and counts the bytes.
 struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
     /// The most recently seen modification time of the old file, in seconds and nanoseconds.
     modified: (i64, i64),
-    /// The offset of the last line that was unfinished when the snapshot was taken.
+    /// The offset of the last line, if that line was unfinished when the snapshot was taken.
     line: u64,
     /// How many bytes at the start of the old file are in the snapshot or have been carried over.
     covered: u64,
@@ -269,7 +270,7 @@ impl<'a> CarryOver<'a> {
         Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
     }
 
-    /// Whether the old file still begins with the bytes that are in the snapshot and those that
+    /// Whether the old file still begins with the bytes in the snapshot, followed by those that
     /// were carried over.
     fn are_all(&self) -> Result<bool> {
         let path = &self.live.path;
@@ -300,15 +301,16 @@ impl<'a> CarryOver<'a> {
         let bytes = self.read_old(from, to)?;
         let known = usize::try_from(self.covered - from).unwrap_or(usize::MAX);
         self.carried.update(bytes.get(known..).unwrap_or_default());
-        // Use a single write, so that a line that an agent appends at this moment is not split.
+        // Use a single write, so that it does not split a line that an agent is appending at this
+        // moment.
         out.write_all(&[begin, &bytes].concat()).or_cannot("write", path)?;
         self.late += to - from;
         self.covered = to;
         Ok(())
     }
 
-    /// Whether the new content ends with the line that was unfinished when the snapshot was taken,
-    /// so that only the rest of that line must be carried over.
+    /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
+    /// If so, only the rest of that line must be carried over.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };
@@ -321,8 +323,8 @@ impl<'a> CarryOver<'a> {
         Ok(old == new)
     }
 
-    /// Carries over what other processes write through handles to the old file after the exchange.
-    /// Returns true if, according to the kernel, no such handle is left.
+    /// Carries over what other processes write to the old file after the exchange, through handles
+    /// that they still have. Returns true if, according to the kernel, no such handle is left.
     fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
         // The new file is live now, and other processes append to it as well.
@@ -336,8 +338,8 @@ impl<'a> CarryOver<'a> {
             let end = if is_free == Some(true) {
                 length
             } else {
-                // Leave out an unfinished line until the rest of it arrives, because a line of
-                // another process could otherwise end up directly after the unfinished part.
+                // Leave out an unfinished line until the rest of it arrives. Otherwise, another
+                // process's line could end up right after the unfinished part.
                 self.last_line_end(length)?
             };
             if end > self.covered {
@@ -380,7 +382,7 @@ impl<'a> CarryOver<'a> {
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;
-        // The exchange was the last change of the inode, so the time of that change can be used as
+        // The exchange was the last change to the inode, so the time of that change can serve as
         // the current time.
         if old.ctime() - old.mtime() < AT_WORK {
             std::thread::sleep(OPENING.saturating_sub(exchanged.elapsed()));

@@ -1,5 +1,5 @@
-//! Checks the target of a tool's output before any input is read, and replaces the target if it is
-//! a session file.
+//! Checks where a tool's output will go before any input is read. If the target is a session file,
+//! replaces it.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -28,15 +28,15 @@ pub enum Destination {
     Session {
         /// The real path of the session file.
         path: PathBuf,
-        /// The index of the input that is the same file, or `None` if no input is.
+        /// The index of the input that is this same file, or `None` if there is none.
         input: Option<usize>,
     },
 }
 
 impl Destination {
-    /// Finds out what kind of target `path` is. A file that is one of the inputs counts as a
-    /// session, whatever its content is. `temp` is the folder for temporary copies of data that is
-    /// too large to be examined in memory.
+    /// Finds out what kind of target `path` is. A file that is also an input counts as a session,
+    /// whatever its content. `temp` is the folder for temporary copies of data that is too large to
+    /// be examined in memory.
     pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let input_at = |there: &Metadata| {
@@ -48,15 +48,15 @@ impl Destination {
             && !meta.is_file()
             && !meta.is_dir()
         {
-            // Do not open a device or a pipe, because opening a FIFO would block. Fail if the
-            // device or pipe is also an input, because it cannot be changed in place.
+            // Do not open a device or pipe, because opening a FIFO would block. Fail if the device
+            // or pipe is also an input, because it cannot be changed in place.
             return match input_at(&meta) {
                 Some(_) => SessionFile::open(path).map(|_| Self::Stream),
                 None => Ok(Self::Stream),
             };
         }
-        // Record the state of the target before reading its content, so that the final check
-        // notices if another process turns the file into a session afterwards.
+        // Record the target's state before reading its content, so that the final check notices if
+        // another process turns the file into a session later.
         let output = OutputTarget::look(path)?;
         let Some(there) = output.file() else { return Ok(Self::Plain(output)) };
         let input = input_at(there);
@@ -68,8 +68,8 @@ impl Destination {
     }
 }
 
-/// Whether a message in a known format is found at the start of a file. The message may be a line
-/// of its own, or part of a JSON document or a batch record.
+/// Whether the start of a file contains a message in a known format. The message may be a line of
+/// its own, or part of a JSON document or a batch record.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
     for batch in [false, true] {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
@@ -81,7 +81,7 @@ fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// What happens to lines that an agent appends while the new session is made.
+/// What happens to lines that an agent appends while the new session is being made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// Appended lines are carried over to the end of the new session.
@@ -94,11 +94,11 @@ pub enum Growth {
 pub enum PendingReplacement<'s> {
     /// The new content is made from this session, which has been locked and copied.
     Input(Box<Replacement<'s>>),
-    /// The new content is made from something else, as far as the tool knows. The session is not
+    /// As far as the tool knows, the new content is made from something else. The session is not
     /// locked in the meantime, and its file is replaced only if it has not changed since it was
     /// checked.
     Other {
-        /// The file as it was when it was checked.
+        /// The session file, with its metadata from the time of the check.
         seen: Box<SessionFile>,
         /// The session to which the file belongs.
         session: SessionId,
@@ -111,7 +111,7 @@ pub enum PendingReplacement<'s> {
 
 impl Store {
     /// Begins to replace the session from which the new content will be made. Also returns a file
-    /// with a copy of the session's bytes.
+    /// that holds a copy of the session's bytes.
     pub fn replace_input(
         &self,
         path: &Path,
@@ -125,9 +125,9 @@ impl Store {
         Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 
-    /// Begins to replace a session that is not the input, as far as the tool knows, or begins a dry
-    /// run of a replacement. Does not lock the session. Refuses an unsuitable file now, before the
-    /// work starts. If `session` is `None`, the id in the file is used.
+    /// Begins to replace a session that, as far as the tool knows, is not the input. Also begins
+    /// the dry run of any replacement. Does not lock the session. Refuses an unsuitable file now,
+    /// before the work starts. If `session` is `None`, the id in the file is used.
     pub fn replace_other(
         &self,
         path: &Path,
