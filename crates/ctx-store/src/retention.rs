@@ -1,8 +1,8 @@
-//! Decides which snapshots stay, by a pure function of the list of snapshots, the policy and the
-//! time.
+//! Decides which snapshots stay. The decision depends only on the list of snapshots, the policy and
+//! the time.
 //!
 //! A snapshot stays if any rule keeps it. Adding a rule can therefore only keep more snapshots, and
-//! a mistyped rule never deletes more than the other rules allow.
+//! a mistyped rule never deletes snapshots that other rules keep.
 //!
 //! Calendar periods are in UTC.
 
@@ -13,12 +13,12 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike, Months, TimeDelta, Timelike, Utc};
 use strum::Display;
 
-/// What is known about a snapshot when retention is decided.
+/// What the decision needs to know about a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The session of the snapshot. The policy is applied to each session separately.
     pub session: String,
-    /// The number of the snapshot, which determines the order even if the clock was wrong.
+    /// The snapshot's number, which determines the order even if the clock was wrong.
     pub sequence: u64,
     /// When the snapshot was taken, or when the same bytes were most recently saved again.
     pub taken: DateTime<Utc>,
@@ -31,24 +31,23 @@ pub struct Candidate {
 pub struct Policy {
     /// Keeps this many of the newest snapshots.
     pub last: Option<u32>,
-    /// For each kind of calendar period, the number of periods of which the newest snapshot is
-    /// kept.
+    /// For each kind of calendar period, how many periods keep their newest snapshot.
     pub periods: Vec<(Period, u32)>,
-    /// Keeps snapshots that are not older than this span, counted back from the newest snapshot.
+    /// Keeps snapshots taken within this span before the newest one.
     pub within: Option<Span>,
-    /// Keeps snapshots that are not older than this many days, counted back from now.
+    /// Keeps snapshots that are at most this many days old.
     pub days: Option<u32>,
-    /// How long the newest snapshot of a session stays even if no rule keeps it.
+    /// How long a session's newest snapshot stays even if no rule keeps it.
     pub floor: Floor,
 }
 
-/// How long the newest snapshot of a session stays, regardless of the rules.
+/// How long a session's newest snapshot stays, regardless of the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floor {
     /// The newest snapshot stays forever.
     #[default]
     Always,
-    /// The newest snapshot stays until it is older than this many days.
+    /// The newest snapshot stays until it is more than this many days old.
     Days(u32),
     /// The newest snapshot stays only if a rule keeps it.
     Never,
@@ -64,7 +63,7 @@ impl Floor {
     }
 }
 
-/// Returns the time this many days before `now`, or the earliest representable time.
+/// Returns the time that many days before `now`, or the earliest representable time.
 pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
     let before = now.checked_sub_signed(TimeDelta::days(days.into()));
     before.unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -93,13 +92,13 @@ pub enum Reason {
     /// The snapshot is the newest of its hour, day, week, month or year.
     #[strum(to_string = "{0}")]
     Period(Period),
-    /// The snapshot is the oldest of its session, which has snapshots in fewer periods than the
-    /// rule asks for.
+    /// The snapshot is the oldest of its session, and the session has snapshots in fewer periods
+    /// than the rule asks for.
     #[strum(to_string = "oldest {0}")]
     Oldest(Period),
     /// The snapshot was taken within the given span before the newest snapshot.
     Within,
-    /// The snapshot is not older than the given number of days.
+    /// The snapshot is at most the given number of days old.
     Days,
 }
 
@@ -109,7 +108,7 @@ pub enum PolicyError {
     /// The policy has no rules.
     #[error("the policy has no rules, so it would keep nothing")]
     Empty,
-    /// The rule with this name has the number 0, so it keeps nothing.
+    /// The number in the rule with this name is 0, so the rule keeps nothing.
     #[error("--keep-{0} 0 keeps nothing")]
     Zero(String),
 }
@@ -140,8 +139,8 @@ struct Judged<'a> {
     reasons: &'a mut Vec<Reason>,
 }
 
-/// Returns the reasons to keep each snapshot, in the order of `list`. A snapshot for which there is
-/// no reason should be removed.
+/// Returns the reasons to keep each snapshot, in the order of `list`. A snapshot without a reason
+/// should be removed.
 pub fn decide(
     list: &[Candidate],
     policy: &Policy,
@@ -181,8 +180,7 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     for it in future {
         it.reasons.push(Reason::Future);
     }
-    // Sort by time, because calendar periods depend on the times of the snapshots, not on their
-    // numbers.
+    // Sort by time, because calendar periods depend on the snapshots' times, not on their numbers.
     past.sort_by_key(|it| Reverse((it.candidate.taken, it.candidate.sequence)));
     for (period, count) in &policy.periods {
         judge_periods(&mut past, *period, *count);
@@ -225,7 +223,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// Returns two numbers that identify the period of `time`.
+    /// Returns two numbers that identify the period that contains `time`.
     fn number(self, time: DateTime<Utc>) -> (i32, u32) {
         match self {
             Self::Hour => (time.num_days_from_ce(), time.hour()),
@@ -259,12 +257,12 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     }
 }
 
-/// A length of time, in calendar months plus seconds, to be counted back from a given moment.
+/// A length of time in calendar months plus seconds, counted back from a given moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The number of calendar months. A year counts as twelve months.
     pub months: u32,
-    /// The time in addition to the months.
+    /// The additional time, besides the months.
     pub time: Duration,
 }
 
@@ -274,7 +272,7 @@ impl Span {
         self == Self::default()
     }
 
-    /// Returns the moment this long before `time`, or the earliest representable one.
+    /// Returns the moment one span before `time`, or the earliest representable moment.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))

@@ -1,9 +1,8 @@
 //! Changes files that people may edit at the same time, without losing their edits.
 //!
 //! A lock on the folder keeps out other runs of the tools, but an editor takes no lock. The old and
-//! the new version of a file are therefore exchanged in one step, and the old version is checked
-//! afterwards. If the old version is not the one that was read, the two versions are exchanged
-//! back.
+//! new versions of a file are therefore exchanged in one step, and the old version is checked
+//! afterwards. If the old version differs from the one that was read, the two are exchanged back.
 //!
 //! This module also keeps the old versions of memory files that a consolidation replaces.
 
@@ -29,18 +28,17 @@ use crate::os::{self, Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
-/// A locked folder of files that people may edit. While the folder is locked, other runs of the
+/// A locked folder with files that people may edit. While the folder is locked, other runs of the
 /// tools must wait.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
-    /// The folder where new versions are written, or `None` if they are written in the folder of
-    /// the files.
+    /// The folder where new versions are written, or `None` if they are written next to the files.
     staging: Option<PathBuf>,
     _lock: File,
 }
 
-/// A file in a [`SharedFolder`], with the content that it had when it was read.
+/// A file in a [`SharedFolder`], with its content at the time of reading.
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
@@ -61,24 +59,23 @@ pub struct StagedFile {
 }
 
 impl Store {
-    /// Locks a folder of the store. New versions of its files are written in `tmp/`. If new
-    /// versions were written in the folder itself, the whole folder would have to be searched for
-    /// the unfinished files of killed runs.
+    /// Locks a folder in the store. New versions of its files are written to `tmp/`. If they were
+    /// written in the folder itself, the whole folder would have to be searched for unfinished
+    /// files left by killed runs.
     pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
         let folder = SharedFolder::lock(dir)?;
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
 
-    /// Returns the names of the shared files for which killed runs left unfinished versions in
-    /// `tmp/`.
+    /// Returns the names of shared files whose unfinished versions killed runs left in `tmp/`.
     pub fn unfinished_edits(&self) -> Result<BTreeSet<String>> {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
-    /// Saves the content of a memory file that is about to be rewritten, rather than merely
-    /// extended, as `history/STEM-TIME-SHA256.md`. Identical content is kept only once.
+    /// Saves a memory file's content as `history/STEM-TIME-SHA256.md`, because the file is about to
+    /// be rewritten rather than merely extended. Identical content is kept only once.
     pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
@@ -91,15 +88,15 @@ impl Store {
         let mut temp = self.temp(stem, 0o600)?;
         temp.write_all(bytes).or_not_written(&path)?;
         os::sync(&temp.file).or_not_written(&path)?;
-        // Nothing has been replaced yet, so report a copy that may not survive a power cut as a
-        // failure.
+        // Nothing has been replaced yet, so a copy that may not survive a power cut is reported as
+        // a failure.
         let kept = create(temp, &path).and_then(|()| sync_name(&path));
         kept.map_err(StoreError::before)
     }
 }
 
 impl SharedFolder {
-    /// The number of attempts to change a file that a person keeps editing.
+    /// How many times to try to change a file that a person keeps editing.
     pub const TRIES: usize = 3;
 
     /// Locks the folder, and creates it if it does not exist.
@@ -112,7 +109,7 @@ impl SharedFolder {
         Ok(Self { dir: dir.to_owned(), staging: None, _lock: folder })
     }
 
-    /// Removes the unfinished files that killed runs left in a folder.
+    /// Removes unfinished files that killed runs left in a folder.
     pub fn remove_unfinished(dir: &Path) {
         reap(dir);
     }
@@ -156,9 +153,8 @@ impl SharedFile {
         &self.old
     }
 
-    /// Returns the paths of versions by other programs that a killed run moved aside and did not
-    /// restore. Versions that were moved aside stay, because only their authors know whether they
-    /// matter.
+    /// Returns the paths of other programs' versions that a killed run moved aside and did not
+    /// restore. Such versions stay, because only their authors know whether they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
@@ -168,8 +164,8 @@ impl SharedFile {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version of the file, with `more` at its end, and flushes it to the disk, so
-    /// that a full disk is noticed before anything is replaced.
+    /// Writes a new version of the file, with `more` at its end. Flushes it to the disk, so that a
+    /// full disk is noticed before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
         self.stage_whole(bytes)
@@ -177,10 +173,10 @@ impl SharedFile {
 
     /// Writes a new version that need not begin with the old content.
     /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version, so that
-    /// a later run can recognize that version if this run is killed.
+    /// a later run can recognize it if this run is killed.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
-        // Make the file private, because it contains session text. If there is an old file, its
-        // mode is used.
+        // Make the file private, because it contains session text. If there is an old file, use its
+        // mode.
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;
@@ -191,10 +187,10 @@ impl SharedFile {
         Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes what a run left when it was killed in the middle of an exchange: an old version
+    /// Removes what a run left behind if it was killed in the middle of an exchange: an old version
     /// whose bytes are also at the start of the file or in `history/`, or a new version that was
-    /// never put in place. Returns the paths of all other versions, which were written by an
-    /// editor.
+    /// never put in place. Returns the paths of all other versions, which an editor must have
+    /// written.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // Leave files that cannot be read to a later run.
@@ -227,7 +223,7 @@ impl SharedFile {
 
 impl StagedFile {
     /// Puts the new version in place. If another program has changed the file since it was read,
-    /// the commit fails, and the version of that program stays.
+    /// the commit fails, and that program's version stays.
     pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;
         match &file.meta {
@@ -255,14 +251,14 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // The path of the new version before the exchange, and of the old version after it. The path
-    // ends with the inode number of the new version, so that a later run can tell which of the two
-    // versions is there.
+    // This is the path of the new version before the exchange, and of the old version after it. It
+    // ends with the new version's inode number, so that a later run can tell which version is
+    // there.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));
-    // Keep writers out of the old file, because anything written to it through an open handle would
-    // be lost.
+    // Keep writers out of the old file, because anything that they write to it through an open
+    // handle would be lost.
     let old = open_as_read(path)?;
     let alone = keep_writers_out(&old, path)?;
     let is_as_read = |found: &Path| {
@@ -279,8 +275,8 @@ fn replace(
         Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
         Ok(false) => fs::rename(temp.path(), path).or_cannot("replace", path),
         Err(error) => {
-            // Remove our file only if its content is unchanged, because an editor may have written
-            // to it while it was in place.
+            // Remove our file only if its content has not changed, because an editor may have
+            // written to it while it was in place.
             if read(&aside).is_ok_and(|(found, _)| found == bytes) {
                 let _ = fs::remove_file(&aside);
             }
@@ -289,12 +285,12 @@ fn replace(
     }
 }
 
-/// The name of the folder of old versions, which is next to the folders of the files.
+/// The name of the folder for old versions, next to the folders that contain the files.
 const FOLDER: &str = "history";
-/// How many hex digits of the sha256 are in the name of an old version.
+/// How many hex digits of its sha256 the name of an old version contains.
 const DIGITS: usize = 16;
 
-/// Whether the folder of old versions already contains a version of the file with these bytes.
+/// Whether the folder for old versions already contains a version of the file with these bytes.
 fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     let (begin, end) = (format!("{}-", name.trim_end_matches(".md")), end(bytes));
     // Treat a folder that cannot be read as empty.
@@ -303,7 +299,7 @@ fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     alike.any(|name| read(&folder.join(name)).is_ok_and(|(kept, _)| kept == bytes))
 }
 
-/// Returns the end of the name of an old version, which contains the first digits of its sha256.
+/// Returns the end of an old version's file name, which contains the first digits of the sha256.
 fn end(bytes: &[u8]) -> String {
     let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
     format!("-{}.md", &hash[..DIGITS])
@@ -488,7 +484,7 @@ mod versions_tests {
     }
 
     /// If a run is killed in the middle of an exchange, the next run removes a version that is kept
-    /// elsewhere, but not the version of an editor.
+    /// elsewhere, but not an editor's version.
     #[test]
     fn what_a_killed_run_took_out_is_removed_where_it_is_kept() {
         let bench = Bench::new();

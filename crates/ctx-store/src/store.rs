@@ -1,8 +1,8 @@
-//! The directory of the store: its layout, its format, the check of who may access it, and the
-//! files that can be recomputed if they are lost.
+//! The store's directory: its layout, its format, the check of who may access it, and the files
+//! that can be recomputed if they are lost.
 //!
 //! The locks on the store and on sessions are kernel locks. The kernel releases a lock as soon as
-//! the process that holds it dies, so there are no stale locks that must be removed by hand.
+//! the process that holds it dies, so there are no stale locks to remove by hand.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
-/// A function that returns the current time. Tests pass a clock of their own.
+/// A function that returns the current time. Tests pass their own clock.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// The program that uses the store, as recorded in the audit log.
@@ -46,9 +46,9 @@ pub struct Store {
 
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
-/// The entries of a store. A directory with no other entries may be used as a store even if FORMAT
-/// is missing. A run may have been killed before it wrote FORMAT, or another tool may have created
-/// its own folder first.
+/// The names of the entries in a store. A directory with no other entries may be used as a store
+/// even if FORMAT is missing. A run may have been killed before it wrote FORMAT, or another tool
+/// may have created its own folder first.
 const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
@@ -67,8 +67,8 @@ impl Store {
     }
 
     /// Opens the store at `root`, which need not exist yet. Refuses a store that other users can
-    /// write to, or whose format is unknown. Also refuses a new store inside another store, because
-    /// the path could be in the trash of the outer store.
+    /// write to, or whose format is unknown. Also refuses to create a store inside another one,
+    /// because the path could be in the outer store's trash.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
         if !is_store(root) {
             Self::refuse_inside(root)?;
@@ -88,8 +88,8 @@ impl Store {
         real.ancestors().find(|dir| is_store(dir)).map(Path::to_owned)
     }
 
-    /// Refuses a path inside any store, so that a command for all files below a folder does not
-    /// change the snapshots there.
+    /// Refuses a path inside any store, so that a command that is run on all files below a folder
+    /// does not change snapshots there.
     pub fn refuse_inside(path: &Path) -> Result<()> {
         match Self::around(path) {
             Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
@@ -119,8 +119,8 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        // Open FORMAT without blocking, because anyone who can write to the folder could replace
-        // the file with a FIFO or a device.
+        // Open FORMAT without blocking, because anyone who can write to the folder could put a FIFO
+        // or a device in its place.
         if let Some(file) = if_there(only_regular(open_careful(&path), "read", &path))? {
             return match read_json(&file) {
                 Some(Format { format: 1 }) => Ok(()),
@@ -164,7 +164,7 @@ impl Store {
         self.root.join("memory")
     }
 
-    /// Returns the folder for offloaded results, which contains a folder for each session.
+    /// Returns the folder for offloaded results, which contains one folder per session.
     pub fn offloaded(&self) -> PathBuf {
         self.root.join("offloaded")
     }
@@ -174,7 +174,7 @@ impl Store {
         self.root.join("context/events.jsonl")
     }
 
-    /// Returns the path of a snapshot's plain bytes, before they are packed.
+    /// Returns the path of a snapshot's plain bytes, as they are before packing.
     pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{PLAIN}"))
     }
@@ -197,20 +197,20 @@ impl Store {
         self.root.join("tmp")
     }
 
-    /// Creates a file in `tmp/`, after removing the files that killed runs left there.
+    /// Removes the files that killed runs left in `tmp/`, and creates a file there.
     pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile> {
         let dir = self.tmp();
         reap(&dir);
         TempFile::create(&dir, stem.as_ref(), mode).or_cannot("create a file in", &dir)
     }
 
-    /// Writes a private file of the store atomically.
+    /// Atomically writes a private file in the store.
     pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that can be recomputed. The file is not flushed to the disk, because losing it
-    /// costs only the time to recompute it.
+    /// Writes a file that can be recomputed. The file is not flushed to the disk, because if it is
+    /// lost, it only has to be recomputed.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
@@ -240,18 +240,18 @@ impl Store {
         self.root.join("damaged")
     }
 
-    /// Returns the current time, to the microsecond, as in the names of snapshots.
+    /// Returns the current time to the microsecond, the precision used in the names of snapshots.
     pub fn now(&self) -> DateTime<Utc> {
         (self.clock)().trunc_subsecs(6)
     }
 
-    /// Returns the path of the index of the sessions on this machine.
+    /// Returns the path of the index of sessions on this machine.
     pub fn session_index(&self) -> PathBuf {
         self.root().join("index/sessions.jsonl")
     }
 
-    /// Returns the folder of the search index. The lock file of the index has the same name,
-    /// followed by `.lock`.
+    /// Returns the folder of the search index. The name of the index's lock file is that of the
+    /// folder plus `.lock`.
     pub fn search_index(&self) -> PathBuf {
         self.root().join("index/search")
     }
@@ -260,7 +260,7 @@ impl Store {
     pub fn read_session_index(&self) -> Option<String> {
         let file = open_plain(&self.session_index()).ok()?;
         let length = file.metadata().ok()?.len();
-        // Limit the length in case another program keeps appending to the file.
+        // Limit the length, in case another program keeps appending to the file.
         io::read_to_string(file.take(length)).ok()
     }
 
@@ -282,7 +282,7 @@ impl Store {
         Ok(StoreLock { store: self, file })
     }
 
-    /// Locks a session. If another run holds the lock, the error names that run.
+    /// Locks a session. If another run holds the lock, the error says which.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
@@ -308,8 +308,8 @@ impl Store {
     }
 }
 
-/// Whether the path is not that of a session, but of a store or of a replaced file that is kept for
-/// a while next to the new file.
+/// Whether the path cannot be a session: it is a store, or a replaced file that is kept for a while
+/// next to the new one.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -317,7 +317,7 @@ pub fn is_kept_aside(path: &Path) -> bool {
     name.is_some_and(|name| is_retained(&name)) || is_store(path)
 }
 
-/// Whether a directory is a store. A store of another format, or one that has lost its FORMAT, is
+/// Whether a directory is a store. A store that has another format or has lost its FORMAT is
 /// recognized by the folders that every store contains.
 pub fn is_store(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_dir();
@@ -326,15 +326,15 @@ pub fn is_store(dir: &Path) -> bool {
 }
 
 /// The lock on the store. The lock protects the sequence numbers, the renames that commit
-/// snapshots, the removals by ctx-gc, and the audit log. The lock is never held while a tool reads
+/// snapshots, ctx-gc's removals, and the audit log. The lock is never held while a tool reads
 /// stdin, writes to stdout or waits for the network, because other runs would have to wait as well.
 pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
 }
 
-/// The lock on a session. A tool that replaces the session file holds the lock from before it
-/// copies the old content until the new content is in place.
+/// The lock on a session. A tool that replaces the session file takes the lock before copying the
+/// old content, and holds it until the new content is in place.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
@@ -355,8 +355,8 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // If this process leaves an unfinished file, keep the content of the lock file, so that the
-        // next run cleans up as if this one had been killed.
+        // If this process leaves an unfinished file, keep the lock file's content, so that the next
+        // run cleans up as if this one had been killed.
         if !is_left() {
             let _ = self.file.set_len(0);
         }
@@ -366,9 +366,9 @@ impl Drop for SessionLock {
 /// The content of the store's lock file.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Counter {
-    /// The sequence number that was assigned last.
+    /// The sequence number assigned last.
     sequence: u64,
-    /// The latest time that was assigned together with a sequence number.
+    /// The latest time assigned together with a sequence number.
     latest: DateTime<Utc>,
 }
 
@@ -382,8 +382,8 @@ struct Holder {
 }
 
 impl StoreLock<'_> {
-    /// Returns the current time and the next sequence number. The number is higher than every
-    /// number assigned before, even if the snapshots with those numbers are gone.
+    /// Returns the current time and the next sequence number. The number is higher than any
+    /// assigned before, even if the snapshots with those numbers are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
         let last = match read_json::<Counter>(&self.file) {
@@ -439,14 +439,14 @@ pub(crate) fn read_json<T: DeserializeOwned>(mut file: &File) -> Option<T> {
     serde_json::from_str(&text).ok()
 }
 
-/// Returns the content of a derived file, or the default value if the file is missing or damaged.
+/// Returns a derived file's content, or the default value if the file is missing or damaged.
 pub(crate) fn read_derived<T: DeserializeOwned + Default>(path: &Path) -> T {
     let file = open_plain(path).ok();
     file.and_then(|file| read_json(&file)).unwrap_or_default()
 }
 
-/// Overwrites the file in a single write and truncates it afterwards, so that the number is not
-/// lost if the run is killed.
+/// Overwrite the file in a single write and truncate it afterwards, so that the number is not lost
+/// if the run is killed.
 fn write_json(file: &File, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');

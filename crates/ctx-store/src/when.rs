@@ -7,7 +7,7 @@ use interim::{Dialect, Interval, parse_date_string, parse_duration};
 
 use crate::id::TIME;
 
-/// The span of time to which a date or time refers: a day, a minute, a second, or a moment.
+/// The span of time that a date or time refers to: a day, a minute, a second, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// The first moment of the span.
@@ -21,13 +21,12 @@ pub struct When {
 /// Why a text is not a date or a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
-    /// The text is not in any known form of a date or time.
+    /// The text is not a date or time in any known form.
     #[error(
         "expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
     )]
     Malformed,
-    /// The text is a date such as 5/11/2026, which is understood differently in different
-    /// countries.
+    /// The text is a date such as 5/11/2026, which means different days in different countries.
     #[error("write the date as year, month and day: 2026-11-15")]
     Order,
     /// The text is a length of time without `ago`, such as `3 days`.
@@ -36,7 +35,7 @@ pub enum WhenError {
     /// The text is a length of time with the ambiguous unit `m`.
     #[error("m could mean months or minutes; write 1mo for a month or 1min for a minute")]
     Minutes,
-    /// The text is the weekday of today, which could mean today or a week ago.
+    /// The text is today's weekday, which could mean today or a week ago.
     #[error("today is that weekday; write \"today\", or the date of the day a week ago")]
     Weekday,
 }
@@ -112,8 +111,8 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. The units are checked here, because the library accepts any word
-/// that begins like a unit, so that `3 semesters` would be three seconds.
+/// The units of a length of time. They are checked here, because the library accepts any word that
+/// begins like a unit: it would take `3 semesters` for three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",
@@ -143,7 +142,7 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
 }
 
 /// Parses a day in words, such as `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`
-/// or `15 nov 2026`. Returns the most recent day of that name. The library would return the next
+/// or `15 nov 2026`. Returns the most recent day with that name. The library would return the next
 /// one.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
     if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
@@ -163,12 +162,12 @@ fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> 
     } else {
         return Err(WhenError::Malformed);
     };
-    // The library would take a month without a day to be the first day of that month.
+    // The library would read a month without a day as the first of that month.
     let has_number = text.bytes().any(|byte| byte.is_ascii_digit());
     let is_whole = has_number != (weekday.is_some() || text == asked);
     let read = parse_date_string(&asked, now, Dialect::Uk);
     let date = read.map(|time| time.date_naive()).ok();
-    // The library would take `15 nov 26` to be in the year 26.
+    // The library would read `15 nov 26` as a day in the year 26.
     date.filter(|date| is_whole && date.year() >= 1970).ok_or(WhenError::Malformed)
 }
 
@@ -178,7 +177,7 @@ mod tests {
 
     use super::{When, WhenError};
 
-    /// The current time in these tests, which is on a Tuesday.
+    /// The current time in these tests, a Tuesday.
     const NOW: &str = "2026-11-24T05:30:15.25Z";
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -189,7 +188,7 @@ mod tests {
         When::parse(text, at(NOW))
     }
 
-    /// Returns the start and the end of the span to which a text refers.
+    /// Returns the start and end of the span that a text refers to.
     fn ends(text: &str) -> (DateTime<Utc>, DateTime<Utc>) {
         let when = parse(text).expect(text);
         (when.start, when.end)
@@ -245,7 +244,7 @@ mod tests {
         assert_eq!(end_of_may.start, at("2026-02-28T12:00:00Z"));
     }
 
-    /// A day that is named by a word is the most recent day of that name, never a future one.
+    /// A day given in words is the most recent day with that name, never a future one.
     #[test]
     fn named_days_are_past() {
         for (text, day) in [

@@ -214,8 +214,8 @@ impl Store {
         }
     }
 
-    /// If the file still has the length that a tool last gave it, returns the sha256 from that
-    /// time.
+    /// If the file still has the length that a tool last gave it, returns the sha256 that it had
+    /// then.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {

@@ -1,5 +1,5 @@
-//! Checks where a tool's output will go before any input is read. If the target is a session file,
-//! replaces it.
+//! Before any input is read, checks where a tool's output will go. If the target is a session file,
+//! this module also replaces it.
 
 use std::fs::{self, File, Metadata};
 use std::io;

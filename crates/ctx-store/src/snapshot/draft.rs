@@ -1,9 +1,9 @@
 //! Takes snapshots. The bytes of a session are copied, flushed to the disk, and then committed. In
 //! the meantime, the lines and messages of the session are counted.
 //!
-//! Bytes that are already in the newest snapshot of a session are not stored again. If nothing has
+//! Bytes that are already in a session's newest snapshot are not stored again. If nothing has
 //! changed, a request for a snapshot returns the newest one. A replacement always needs a commit
-//! record of its own, so that it can be undone. If the bytes of a replaced file are already in a
+//! record of its own, so that it can be undone. If a replaced file's bytes are already in a
 //! snapshot, the new snapshot's file is a hard link to the earlier one.
 
 use std::fs::{self, File, Permissions};
@@ -36,19 +36,19 @@ const OTHER_BYTES: &str = "the bytes that were read back differ from those that 
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
-    /// A copy of the bytes in memory, if the session is not larger than `IN_MEMORY`.
+    /// A copy of the bytes in memory, unless the session is larger than `IN_MEMORY`.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    /// Receives the line and message counts from a thread or from the caller.
+    /// Receives the line and message counts from a counting thread or from the caller.
     tally: Option<Receiver<io::Result<Tally>>>,
     /// The sha256 of the bytes.
     pub(crate) sha256: String,
     /// The real path of the session file, or `None` for stdin.
     pub(crate) source: Option<String>,
-    /// The length and hash of the new content, if the session file is about to be replaced.
+    /// If the session file is about to be replaced, the length and hash of its new content.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether the session file stays in place because lines are only appended to it, so that there
-    /// is no old file that needs a second name.
+    /// Whether lines will only be appended to the session file. Then the file stays in place, and
+    /// there is no old file that needs a second name.
     pub(crate) stays_in_place: bool,
     /// The number of tokens in the session, if the user asked for it.
     pub tokens: Option<Tokens>,
@@ -66,7 +66,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the facts for the audit log about the change that follows this snapshot.
+    /// Returns the facts to record in the audit log about the change that follows this snapshot.
     pub(crate) fn facts_of_change(&self) -> Facts {
         Facts {
             snapshots: vec![self.id.to_string()],
@@ -77,15 +77,15 @@ impl Snapshot {
     }
 }
 
-/// What is measured while the bytes of a snapshot are copied.
+/// What is measured while a snapshot's bytes are copied.
 pub(crate) struct Measured {
-    /// The unfinished sha256 of all bytes so far, which can be continued with bytes that will be
-    /// appended to the session.
+    /// The unfinished sha256 of all bytes so far. It can be continued with bytes that are appended
+    /// to the session later.
     pub(crate) hasher: Context,
     fingerprint: Xxh3,
     pub(crate) bytes: u64,
     newlines: u64,
-    /// The number of bytes in the last line, if it is unfinished.
+    /// The number of bytes in the last line if that line is unfinished, or else 0.
     pub(crate) tail: u64,
 }
 
@@ -102,7 +102,7 @@ impl Measured {
     }
 }
 
-/// The maximum size in bytes of a session that is kept in memory while a snapshot is taken.
+/// The size in bytes up to which a session is kept in memory while a snapshot is taken.
 const IN_MEMORY: u64 = 32 << 20;
 
 impl Store {
@@ -139,7 +139,7 @@ impl Store {
         })
     }
 
-    /// Returns the newest snapshot of a session, if it was taken on request and has the same bytes
+    /// Returns a session's newest snapshot, if it was taken on request and holds the same bytes
     /// from the same file.
     pub(crate) fn known(
         &self,
@@ -152,8 +152,7 @@ impl Store {
         (is_asked_for && meta.source.as_deref() == source).then_some(entry.id)
     }
 
-    /// Returns the newest snapshot of a session, if it has the bytes with this hash and is
-    /// undamaged.
+    /// Returns a session's newest snapshot, if its bytes have this hash and it is undamaged.
     fn newest_with(
         &self,
         session: &SessionId,
@@ -169,7 +168,7 @@ impl Store {
 }
 
 impl Draft<'_> {
-    /// Returns the path of the temporary file with the bytes.
+    /// Returns the path of the temporary file that holds the bytes.
     pub(crate) fn path(&self) -> &Path {
         self.temp.path()
     }
@@ -187,13 +186,13 @@ impl Draft<'_> {
         Ok(FixedFile::new(self.reader()?, self.memory.clone()))
     }
 
-    /// Returns the fingerprint of the bytes, by which this run can recognize them.
+    /// Returns the bytes' fingerprint, which lets this run recognize them.
     pub(crate) fn fingerprint(&self) -> u128 {
         self.measured.fingerprint.digest128()
     }
 
-    /// Turns the draft into a snapshot. The file with the bytes is put in place before meta.json,
-    /// because meta.json makes the snapshot valid and must never exist without the bytes.
+    /// Turns the draft into a snapshot. The bytes are put in place before meta.json, because
+    /// meta.json makes the snapshot valid and must never exist without them.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot> {
         let (snapshot, failed) = self.take(session, kind)?;
         match failed {
@@ -214,7 +213,7 @@ impl Draft<'_> {
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
             .or_cannot("change the mode of", path)?;
-        // Sync before the store is locked, so that other runs do not wait for a slow disk.
+        // Sync before locking the store, so that other runs do not wait for a slow disk.
         os::sync(file).or_cannot("sync", path)?;
         // Unlike `save`, a replacement needs a snapshot of its own even if the bytes are the same
         // as before.
@@ -252,8 +251,8 @@ impl Draft<'_> {
         Ok((Snapshot { id, meta, fingerprint }, failed))
     }
 
-    /// Puts the bytes in place, by renaming the temporary file or by a hard link to the same bytes
-    /// of an earlier snapshot.
+    /// Puts the bytes in place, by renaming the temporary file or by creating a hard link to an
+    /// earlier snapshot with the same bytes.
     fn put(self, id: &SnapshotId, equal: Option<EqualBytes>, meta: &mut Meta) -> Result<()> {
         if let Some(equal) = equal {
             if equal.link(self.store, id)? {
@@ -265,7 +264,7 @@ impl Draft<'_> {
         persist(self.temp, &self.store.data_path(id))
     }
 
-    /// Checks before the commit that the file really contains the bytes that were written to it.
+    /// Before the commit, checks that the file really contains the bytes that were written to it.
     fn read_back(&self) -> Result<()> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
@@ -275,8 +274,8 @@ impl Draft<'_> {
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
     }
 
-    /// Returns the next stamp for which the second name of the replaced file is not taken. The name
-    /// may be taken if a run that used another store was killed.
+    /// Returns the next stamp for which the replaced file's second name is free. The name may be
+    /// taken by a killed run that used another store.
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
@@ -297,7 +296,7 @@ impl Draft<'_> {
         replaced.and_then(|source| retained_name(source, sequence))
     }
 
-    /// Takes over the line and message counts from a caller that has already counted them.
+    /// Accepts the line and message counts from a caller that has already counted them.
     pub(crate) fn counted(&mut self, tally: Tally) {
         let (sender, receiver) = channel();
         self.tally = sender.send(Ok(tally)).is_ok().then_some(receiver);
@@ -313,8 +312,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Waits for the line and message counts. If no thread is counting, counts the lines and
-    /// messages now.
+    /// Waits for the line and message counts. If no thread is counting them, counts them now.
     pub(crate) fn tally(&self) -> Result<Tally> {
         let counted = match self.tally.as_ref().map(Receiver::recv) {
             Some(Ok(counted)) => counted,
@@ -347,9 +345,9 @@ impl Draft<'_> {
         }
     }
 
-    /// Turns the draft into a snapshot, unless the newest snapshot of the session was also taken on
-    /// request and has the same bytes from the same file. When the newest snapshot is reused,
-    /// retention counts its age from now, and the token count is added to it if there is one.
+    /// Turns the draft into a snapshot, unless the session's newest snapshot was also taken on
+    /// request and holds the same bytes from the same file. If the newest snapshot is reused,
+    /// retention counts its age from now on, and a token count, if there is one, is added to it.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)
@@ -375,7 +373,7 @@ impl Draft<'_> {
         Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
-    /// Finds the file of the session's newest snapshot, if that snapshot has the same bytes.
+    /// Finds the file of the session's newest snapshot, if that snapshot holds the same bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
@@ -418,7 +416,7 @@ pub enum Saved {
 }
 
 impl Saved {
-    /// Returns the snapshot that contains the saved bytes.
+    /// Returns the snapshot that holds the saved bytes.
     pub fn snapshot(&self) -> &Snapshot {
         let (Self::New(snapshot) | Self::Again(snapshot)) = self;
         snapshot
@@ -434,9 +432,9 @@ pub(crate) struct EqualBytes {
 }
 
 impl EqualBytes {
-    /// Creates a hard link to the file and flushes it to the disk. Returns `false` if that is not
-    /// possible, because the file system does not support hard links, or the file has just been
-    /// packed or removed.
+    /// Creates a hard link to the file and flushes it to the disk. Returns `false` if that is
+    /// impossible because the file system does not support hard links, or because the file has just
+    /// been packed or removed.
     pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool> {
         let [file, name] = [&self.id, id].map(|id| match self.packed {
             Some(_) => store.packed_path(id),
@@ -560,7 +558,8 @@ mod reuse_tests {
         assert!(is_new(&path), "it has grown");
     }
 
-    /// If bytes that were saved long ago are saved again, they are kept as long as a new snapshot.
+    /// If bytes from an old snapshot are saved again, they are kept for as long as a new snapshot
+    /// would be.
     #[test]
     fn what_was_saved_once_more_is_kept_from_then_on() {
         let bench = Bench::new();
@@ -584,7 +583,7 @@ mod reuse_tests {
         assert!(reasons.contains(&crate::retention::Reason::Days), "{reasons:?}");
     }
 
-    /// A replacement takes a snapshot of its own without using more space.
+    /// A replacement takes its own snapshot without using more space.
     #[test]
     fn a_replacement_takes_no_second_copy() {
         let bench = Bench::new();
@@ -612,7 +611,7 @@ mod reuse_tests {
         let later = commit(SnapshotKind::PreRollback);
         assert_eq!(packed(&asked), packed(&later), "packed from the beginning");
         assert_eq!([text(0), text(1), text(2)], ["1\n"; 3]);
-        // Each of the snapshots that share a file can be removed without affecting the others.
+        // If snapshots share a file, each can be removed without affecting the others.
         bench.store.discard(&[asked, later], &[], bench.store.now()).expect("removed");
         bench.store.purge(None).expect("purged");
         assert_eq!(text(0), "1\n");

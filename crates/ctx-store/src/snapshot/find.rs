@@ -1,5 +1,5 @@
-//! Finds the snapshot that a user names by its id, number, time or hash. If no snapshot matches,
-//! explains why and suggests similar names.
+//! Finds a snapshot by what a user typed: an id, a number, a time or a hash. If no snapshot
+//! matches, explains why and suggests similar names.
 
 use chrono::{DateTime, Utc};
 
@@ -14,7 +14,7 @@ use crate::when::When;
 
 impl Store {
     /// Finds the snapshot that `wanted` names, in one session or, if `session` is `None`, in all
-    /// sessions. For the names, see [`Catalog::find`].
+    /// sessions. For the possible names, see [`Catalog::find`].
     pub fn find_snapshot(&self, session: Option<&SessionId>, wanted: &str) -> Result<Entry> {
         if let Some(session) = session {
             self.require_session(session)?;
@@ -23,8 +23,8 @@ impl Store {
         found.map_err(|error| self.explained(error))
     }
 
-    /// Adds to the error whether the requested snapshot belongs to another session or is in the
-    /// trash.
+    /// If the requested snapshot belongs to another session or is in the trash, makes the error say
+    /// so.
     pub(crate) fn explained(&self, error: StoreError) -> StoreError {
         let StoreError::NoSnapshot(mut missing) = error else { return error };
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
@@ -76,12 +76,12 @@ impl Store {
 }
 
 impl Catalog {
-    /// Finds the snapshot that `wanted` names. The name may be `latest`, a number, a day, a time,
+    /// Finds the snapshot that `wanted` names. The name may be `latest`, a number, a day or a time,
     /// or the unambiguous beginning of an id, of the time in an id, or of a sha256 (at least 6
     /// digits).
     ///
     /// A name of digits only is always a snapshot number; a hash without letters must be written
-    /// with `sha256:`. A day stands for the snapshot taken on that day, and a time for the newest
+    /// with `sha256:`. A day means the snapshot taken on that day, and a time means the newest
     /// snapshot taken by then.
     pub fn find(&self, wanted: &str) -> Result<&Entry> {
         if wanted == "latest" {
@@ -161,7 +161,7 @@ impl Catalog {
     }
 
     /// Returns the newest snapshot that `is_wanted` accepts. Skips the kinds `pre-rollback`, `late`
-    /// and `adopted`, which need not contain the session as it was at that time.
+    /// and `adopted`, which may not hold the session as it was when they were taken.
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         use SnapshotKind::{Adopted, Late, PreRollback};
         let is_state = |entry: &Entry| {
@@ -181,7 +181,7 @@ impl Catalog {
         }))
     }
 
-    /// Returns the ids of the two snapshots with the nearest numbers, the lower number first.
+    /// Returns the ids of the two snapshots with the nearest numbers, lower number first.
     fn nearest(&self, number: u64) -> Vec<String> {
         let mut near: Vec<&Entry> = self.entries.iter().collect();
         near.sort_by_key(|entry| entry.id.stamp.sequence.abs_diff(number));
@@ -191,7 +191,7 @@ impl Catalog {
     }
 }
 
-/// A name that a user typed, which is a number or the beginning of an id, a time or a hash.
+/// A name that a user typed: a number, or the beginning of an id, a time or a hash.
 ///
 /// A name of digits only is always a number, so that the number of a removed snapshot never matches
 /// the beginning of something else.
@@ -232,7 +232,7 @@ impl<'a> Query<'a> {
         may_begin && (begins(id.to_string()) || begins(id.stamp.to_string()))
     }
 
-    /// Whether `hash` begins with the name, which must have at least `least` digits.
+    /// Whether `hash` begins with the name. The name must have at least `least` digits.
     pub(crate) fn begins_hash(self, hash: &str, least: usize) -> bool {
         self.hash().is_some_and(|digits| digits.len() >= least && hash.starts_with(digits))
     }
@@ -268,10 +268,10 @@ impl MissingReason {
 /// The maximum number of names that an error suggests.
 const PROPOSED: usize = 3;
 
-/// Returns the known names that are similar to `wanted`, the most similar first.
+/// Returns the known names that are similar to `wanted`, most similar first.
 pub(crate) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // Up to a third of the letters may be wrong. A known name that begins with `wanted` is similar
-    // as well.
+    // Up to a third of the letters may be wrong. A known name that begins with `wanted` also counts
+    // as similar.
     let most = (wanted.len() / 3).max(1);
     let mut near: Vec<(usize, &str)> = known
         .filter_map(|name| {

@@ -15,12 +15,12 @@ use crate::error::Result;
 use crate::fs::{file_id, file_names, hex};
 use crate::id::SnapshotId;
 
-/// The format number in the meta.json of a snapshot whose bytes are plain.
+/// The format number in meta.json for a snapshot whose bytes are plain.
 pub(crate) const META_FORMAT: u32 = 1;
 
-/// The format number in the meta.json of a snapshot whose bytes are packed. Older tools, which
-/// cannot read packed bytes, leave such a snapshot alone. Format 2 is the newest format that these
-/// tools can read.
+/// The format number in meta.json for a snapshot whose bytes are packed. Older tools, which cannot
+/// read packed bytes, leave such a snapshot alone. Format 2 is the newest format that these tools
+/// can read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
 /// The commit record of a snapshot. The record is written after the bytes. A snapshot exists only
@@ -35,7 +35,7 @@ pub struct Meta {
     pub id: String,
     /// The session to which the snapshot belongs.
     pub session: String,
-    /// The number in the id, which determines the order of the snapshots.
+    /// The number in the snapshot's id, which determines the order of the snapshots.
     pub sequence: u64,
     /// When the snapshot was taken, in UTC.
     pub created: DateTime<Utc>,
@@ -48,15 +48,15 @@ pub struct Meta {
     /// it any more.
     pub retained: Option<String>,
     /// The length and hash of the new content, if the snapshot was taken before a replacement. If
-    /// the session file begins with that content, the file was really replaced.
+    /// the session file begins with that content, the replacement did take place.
     pub replaced_by: Option<FileHash>,
     /// The length of the session in bytes.
     pub bytes: u64,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// The number of bytes after the last line end, which belong to an unfinished line.
+    /// The number of bytes after the last line end. They belong to an unfinished line.
     pub tail_bytes: u64,
-    /// The format of the session, its number of messages, and its bad lines.
+    /// The session's format, message count and bad lines.
     #[serde(flatten)]
     pub tally: Tally,
     /// The number of tokens in the session, if the user asked for it.
@@ -70,7 +70,7 @@ pub struct Meta {
     /// Whether the user put the snapshot on hold, so that no rule can remove it.
     #[serde(default)]
     pub held: bool,
-    /// Members that newer versions of the tools wrote. Unknown members are kept when meta.json is
+    /// Members written by newer versions of the tools. Unknown members are kept when meta.json is
     /// rewritten.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
@@ -99,7 +99,7 @@ impl SnapshotKind {
         matches!(self, Self::PreRollback | Self::PreCompact)
     }
 
-    /// Returns the word for this kind in meta.json.
+    /// Returns the word that meta.json uses for this kind.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -123,15 +123,15 @@ pub struct Tokens {
     pub encoding: String,
 }
 
-/// How many bytes of a session file's name are used at most in the second name of the replaced
-/// file. A file name is limited to 255 bytes.
+/// The maximum number of bytes that the second name of a replaced file takes from the session
+/// file's name. A file name is limited to 255 bytes.
 const LONGEST_NAME: usize = 220;
 
 /// The mark in the second names of replaced files, which have the form `.NAME.ctx-old-SEQUENCE`.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
-/// Returns the second name of a replaced file, `.NAME.ctx-old-SEQUENCE`. The name is that of a
-/// hidden file, so that no agent mistakes the file for a session.
+/// Returns the second name for a replaced file, `.NAME.ctx-old-SEQUENCE`. The name makes the file
+/// hidden, so that no agent mistakes it for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
@@ -139,8 +139,8 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
 }
 
-/// The beginning of the last member of meta.json. The value of the last member is the sha256 of
-/// everything before it, by which a change can be detected.
+/// The beginning of the last member in meta.json. The member's value is the sha256 of everything
+/// before it, so a change can be detected.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
 #[derive(Deserialize)]
@@ -149,7 +149,7 @@ struct Version {
 }
 
 impl Meta {
-    /// Returns the path of the session file and the second path of the file that was replaced.
+    /// Returns the path of the session file, and the second path of the file that was replaced.
     /// Returns `None` if the paths do not have the form that the tools give them.
     pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
         let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
@@ -181,7 +181,7 @@ impl Meta {
         counts.join(", ")
     }
 
-    /// Records that the bytes of the snapshot are now in this packed file.
+    /// Records that the snapshot's bytes are now in this packed file.
     pub(crate) fn pack(&mut self, packed: FileHash) {
         self.format = PACKED_FORMAT;
         self.packed = Some(packed);
@@ -198,14 +198,14 @@ impl Meta {
         body.into_bytes()
     }
 
-    /// Whether a newer version of the tools wrote this meta.json. A meta.json of a newer version
+    /// Whether a newer version of the tools wrote this meta.json. A meta.json from a newer version
     /// must not be treated as damaged.
     pub(crate) fn is_newer(bytes: &[u8]) -> bool {
         let version = serde_json::from_slice::<Version>(bytes);
         version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))
     }
 
-    /// Parses the meta.json of snapshot `id`, or returns why it cannot be trusted.
+    /// Parses the meta.json of the snapshot `id`, or returns why it cannot be trusted.
     pub fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, String> {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
         let changed = || "meta.json was changed: it does not match its own sha256".to_owned();
@@ -230,11 +230,11 @@ impl Meta {
     }
 }
 
-/// The suffix of the name of a commit record.
+/// The file name suffix of a commit record.
 pub(crate) const META: &str = ".meta.json";
-/// The suffix of the name of a file with plain bytes.
+/// The file name suffix for plain bytes.
 pub(crate) const PLAIN: &str = ".jsonl";
-/// The suffix of the name of a file with packed bytes.
+/// The file name suffix for packed bytes.
 pub(crate) const PACKED: &str = ".jsonl.zst";
 
 /// One of the files of a snapshot.
@@ -245,7 +245,7 @@ pub(crate) struct SnapshotFile {
     pub(crate) path: PathBuf,
 }
 
-/// Returns the files in `dir` whose names are those of snapshot files.
+/// Returns the files in `dir` that have the names of snapshot files.
 pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
     let file = |name: String| {
         let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;

@@ -1,5 +1,4 @@
-//! Lists the snapshots of a store, finds them by name, checks them, and measures the size of the
-//! store.
+//! Lists the snapshots in a store, finds them by name, checks them, and measures the store's size.
 
 pub(crate) mod draft;
 pub(crate) mod find;
@@ -26,12 +25,12 @@ use crate::snapshot::meta::Meta;
 use crate::snapshot::meta::{META, SnapshotFile, snapshot_files};
 use crate::store::Store;
 
-/// The snapshots of a store, ordered by session and number.
+/// The snapshots in a store, ordered by session and number.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// The committed snapshots.
     pub entries: Vec<Entry>,
-    /// Snapshots that have no meta.json, because a run was killed before the commit or because the
+    /// Snapshots without a meta.json, because a run was killed before the commit or because the
     /// file was removed.
     pub uncommitted: Vec<SnapshotId>,
     /// The time when the catalog was made. Relative times such as "1 week ago" are counted back
@@ -60,7 +59,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// Converts the error of a failed check into a flaw of the snapshot.
+    /// Converts the error from a failed check into the snapshot's flaw.
     pub fn of_check(error: StoreError) -> Self {
         match error {
             StoreError::Damaged { why, .. } => Self::Damaged(why),
@@ -70,7 +69,7 @@ impl Flaw {
         }
     }
 
-    /// Converts the error of a system call on a snapshot's file into a flaw of the snapshot.
+    /// Converts the error from a system call on a snapshot's file into the snapshot's flaw.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
         // An error without an error number means that the path is not a regular file.
@@ -135,14 +134,13 @@ impl Store {
         Ok(sessions)
     }
 
-    /// Reads a commit record, and checks that the bytes of the snapshot exist and have the right
-    /// size.
+    /// Reads a commit record, and checks that the snapshot's bytes exist and have the right size.
     pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let meta = self.read_sealed(id)?;
         self.check_size(id, &meta).map(|()| meta)
     }
 
-    /// Reads a commit record without checking that the bytes of the snapshot exist.
+    /// Reads a commit record without checking that the snapshot's bytes exist.
     pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let bytes = bytes_of_meta(&self.meta_path(id))
             .map_err(|error| Flaw::of(&error, format!("{id}{META}: {error}")))?;
@@ -150,7 +148,7 @@ impl Store {
     }
 
     /// Checks that both files of a snapshot exist with the right names and sizes, and that
-    /// meta.json is unchanged. If `read_data` is set, also checks the hash of the bytes.
+    /// meta.json has not been changed. If `read_data` is set, also checks the hash of the bytes.
     pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<()> {
         if read_data { self.open_verified(entry).map(drop) } else { entry.trusted_meta().map(drop) }
     }
@@ -169,7 +167,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Measures the space that the store uses, by the lengths of its files. Files that vanish in
+    /// Measures the space used by the store, as the sum of its files' lengths. Files that vanish in
     /// the meantime are not counted.
     pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage {
@@ -207,7 +205,7 @@ impl Entry {
     }
 }
 
-/// The numbers of checked items that are intact, damaged or unreadable.
+/// How many of the checked items are intact, damaged or unreadable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
     /// The number of intact items.
@@ -219,7 +217,7 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Counts one more item by the result of its check.
+    /// Counts one more item, according to the result of its check.
     pub fn add(&mut self, checked: &Result<(), Flaw>) {
         *match checked {
             Ok(()) => &mut self.sound,
@@ -228,7 +226,7 @@ impl Verdicts {
         } += 1;
     }
 
-    /// Returns the number of all checked items.
+    /// Returns the total number of checked items.
     pub fn all(self) -> usize {
         self.sound + self.damaged + self.unread
     }
@@ -242,7 +240,7 @@ impl std::ops::AddAssign for Verdicts {
     }
 }
 
-/// The size of a store. All values are zero if the store does not exist.
+/// The size of a store, in items and in bytes. All values are zero if the store does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// The number of sessions with snapshots or offloaded files.
@@ -304,7 +302,7 @@ mod usage_tests {
     use super::Usage;
     use crate::tests::Bench;
 
-    /// A missing store has the size zero, and the size of an existing store includes every file.
+    /// The size of a missing store is zero, and that of an existing store includes every file.
     #[test]
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();

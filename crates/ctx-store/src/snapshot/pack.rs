@@ -1,4 +1,4 @@
-//! Packs older snapshots, by compressing their bytes to zstd files.
+//! Packs older snapshots by compressing their bytes into zstd files.
 //!
 //! The packed file is written in `tmp/`, flushed to the disk, unpacked again and compared with the
 //! hash of the snapshot. The packed file is then renamed and recorded in meta.json, and finally the
@@ -31,8 +31,8 @@ use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::{remove, sync_removal};
 
-/// The zstd compression level. A higher level would make packing much slower, but the files hardly
-/// smaller. For measurements, see `docs/benchmarks.md`.
+/// The zstd compression level. A higher level would make packing much slower and the files hardly
+/// any smaller. For measurements, see `docs/benchmarks.md`.
 const LEVEL: i32 = 9;
 
 /// The base-2 logarithm of the distance over which zstd finds repetitions. The distance is 16 MiB,
@@ -53,12 +53,12 @@ pub struct Packing {
 pub struct PackReport {
     /// The snapshots that this run packed, or would pack in a dry run.
     pub packed: Vec<(SnapshotId, Packing)>,
-    /// The errors of the snapshots that could not be packed and are therefore unchanged.
+    /// The errors for snapshots that could not be packed and are therefore unchanged.
     pub failed: Vec<StoreError>,
 }
 
 impl PackReport {
-    /// Returns the report of a dry run, which lists the snapshots that would be packed.
+    /// Returns a dry run's report, which lists the snapshots that would be packed.
     pub(crate) fn planned(entries: Vec<Entry>) -> Self {
         let packing = |meta: Meta| Packing { bytes: meta.bytes, packed_bytes: None };
         let entries = entries.into_iter();
@@ -67,16 +67,16 @@ impl PackReport {
     }
 }
 
-/// A packed file: either a new file that still has a temporary name, a file that a killed run left,
-/// or the packed file of another snapshot with the same bytes.
+/// A packed file: a new file that still has a temporary name, a file that a killed run left, or
+/// another snapshot's packed file with the same bytes.
 enum PackedFile {
     New(TempFile),
     There,
     Equal(EqualBytes),
 }
 
-/// The files packed in this run, by the sha256 of the unpacked bytes, so that the same bytes are
-/// packed only once.
+/// The files packed in this run, keyed by the sha256 of their unpacked bytes, so that the same
+/// bytes are packed only once.
 type Done = BTreeMap<String, (SnapshotId, FileHash)>;
 
 fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
@@ -85,8 +85,8 @@ fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
 }
 
 impl Store {
-    /// Returns those snapshots among `entries` that can be trusted, are not packed, and were taken
-    /// at `before` or earlier.
+    /// Returns the snapshots among `entries` that can be trusted, are not packed, and were taken at
+    /// or before `before`.
     pub fn unpacked(&self, mut entries: Vec<Entry>, before: DateTime<Utc>) -> Result<Vec<Entry>> {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
@@ -96,8 +96,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Packs snapshots one after the other. If a snapshot cannot be packed, continues with the
-    /// others, unless the disk is full.
+    /// Packs snapshots one after the other. If one cannot be packed, continues with the others,
+    /// unless the disk is full.
     pub fn pack(&self, entries: &[Entry]) -> PackReport {
         let mut report = PackReport::default();
         if entries.is_empty() {
@@ -139,8 +139,8 @@ impl Store {
             let file = PackedFile::Equal(equal);
             is_done = self.swap_for_packed(&entry.id, &meta, file, packed.clone())?;
         }
-        // Also compress the snapshot if a hard link could not be created, because the file system
-        // may not support hard links.
+        // If a hard link could not be created, compress the snapshot instead, because the file
+        // system may not support hard links.
         if is_done.is_none() {
             let (file, packed) = self.compress(entry, &meta, plain)?;
             is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::New(file), packed)?;
@@ -151,8 +151,8 @@ impl Store {
         Ok(Some(packing))
     }
 
-    /// Returns the length and hash of the packed file that a killed run left, if the file is
-    /// complete and recorded in meta.json.
+    /// Returns the length and hash of a packed file that a killed run left, if the file is complete
+    /// and recorded in meta.json.
     fn packed_before(&self, entry: &Entry, meta: &Meta) -> Option<FileHash> {
         let path = self.packed_path(&entry.id);
         let packed = meta.packed.clone()?;
@@ -249,8 +249,8 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
     encoder.window_log(WINDOW)?;
     encoder.long_distance_matching(true)?;
     encoder.include_checksum(true)?;
-    // Record the unpacked size in the file, so that small files need less memory and `zstd -l` can
-    // show the size.
+    // Record the unpacked size in the file, so that small files take less memory to unpack and
+    // `zstd -l` can show the size.
     encoder.set_pledged_src_size(Some(bytes))?;
     Ok(encoder)
 }

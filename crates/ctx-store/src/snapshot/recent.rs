@@ -1,11 +1,11 @@
 //! Keeps a small record for each session, `recent/{session}`, so that a run need not read all
-//! snapshots of the store.
+//! snapshots in the store.
 //!
-//! The record can be recomputed, and ctx-gc and all queries by users read the snapshots themselves.
-//! The record is therefore not flushed to the disk, and a failure to write it is ignored.
+//! The record can be recomputed, and ctx-gc and all user queries read the snapshots themselves. The
+//! record is therefore not flushed to the disk, and a failure to write it is ignored.
 //!
 //! This module also changes commit records: it puts snapshots on hold, and keeps notes about a
-//! session in the meta.json of the session's newest snapshot.
+//! session in its newest snapshot's meta.json.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ use crate::store::{Store, StoreLock, read_derived};
 pub(crate) struct RecentSnapshots {
     /// The id of the newest snapshot.
     pub(crate) newest: Option<String>,
-    /// The ids of the snapshots whose replaced files may still exist under their second names.
+    /// The ids of snapshots whose replaced files may still exist under their second names.
     #[serde(default)]
     pub(crate) retained: Vec<String>,
 }
@@ -63,7 +63,7 @@ impl Store {
         read_derived(&self.recent_path(session))
     }
 
-    /// Returns the newest snapshot of a session, according to the session's record.
+    /// Returns a session's newest snapshot, according to the session's record.
     pub(crate) fn newest(&self, session: &SessionId) -> Option<Entry> {
         let id = SnapshotId::parse(&self.recent(session).newest?)?;
         let is_there = id.session == *session && self.meta_path(&id).symlink_metadata().is_ok();
@@ -87,8 +87,8 @@ impl Store {
     }
 
     /// Recomputes the record of one session, or the records of all sessions if `session` is `None`.
-    /// A record may be wrong if there was a power cut before it reached the disk. Returns the
-    /// number of wrong records.
+    /// A record may be wrong if the power failed before it reached the disk. Returns the number of
+    /// wrong records.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
@@ -169,7 +169,7 @@ fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
 }
 
 impl StoreLock<'_> {
-    /// Changes the record of a session.
+    /// Changes a session's record.
     pub(crate) fn change_recent(
         &mut self,
         session: &SessionId,
@@ -184,15 +184,15 @@ impl StoreLock<'_> {
     }
 }
 
-/// The key of a note about the session, rather than about the bytes of the snapshot that contains
-/// the note. The next snapshot inherits the note, unless our own tools are about to change the
-/// session.
+/// The key of a note about the session as a whole, not about the bytes of the snapshot that
+/// contains the note. The next snapshot inherits the note, unless our own tools are about to change
+/// the session.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 
 impl Replacement<'_> {
     /// Abandons the replacement and changes a note about the session: `change` computes the member
     /// `key` of the newest snapshot's meta.json from its old value. Takes a snapshot only if there
-    /// is none yet, so that a growing file that is never replaced does not leave a copy at each
+    /// is none yet. Otherwise, a growing file that is never replaced would leave a copy at each
     /// attempt.
     pub fn remember(self, key: &str, change: impl FnOnce(Option<&Value>) -> Value) -> Result<()> {
         let (store, session) = (self.store, &self.session);

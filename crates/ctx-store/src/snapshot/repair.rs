@@ -1,4 +1,4 @@
-//! Repairs the store without losing data: removes the unfinished files of killed runs, recomputes
+//! Repairs the store without losing data: removes unfinished files left by killed runs, recomputes
 //! derived files, sets damaged files aside, and writes missing commit records.
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use crate::trash::removal::StoreItem;
 /// A repair that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repaired {
-    /// This many unfinished files of killed runs were removed.
+    /// This many unfinished files left by killed runs were removed.
     Reaped(usize),
-    /// The hash chain of the audit log was broken. The log was moved to this path, and a new log
-    /// was begun.
+    /// The audit log's hash chain was broken. The log was moved to this path, and a new log was
+    /// begun.
     LogSetAside(PathBuf),
     /// A new commit record was written for a snapshot that had none.
     Adopted(SnapshotId),
@@ -118,8 +118,8 @@ impl Store {
         Ok(hashes)
     }
 
-    /// Returns the reason why a committed snapshot is damaged, or `None` if the snapshot is intact
-    /// or cannot be read at the moment.
+    /// Returns the reason why a committed snapshot is damaged. Returns `None` if it is intact or
+    /// cannot be read at the moment.
     fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));
@@ -131,8 +131,8 @@ impl Store {
         }
     }
 
-    /// Whether a snapshot is damaged, and not merely unreadable at the moment or written in a newer
-    /// format.
+    /// Whether a snapshot is damaged, rather than merely unreadable at the moment or written in a
+    /// newer format.
     fn is_damaged(&self, id: &SnapshotId) -> bool {
         let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else { return false };
         let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {
@@ -143,8 +143,8 @@ impl Store {
 }
 
 impl Repair<'_> {
-    /// Moves an audit log with a broken hash chain, which cannot be repaired, to `damaged/`. The
-    /// old log is kept unchanged, and its hash is in the first record of the new log.
+    /// Moves an audit log to `damaged/` if its hash chain is broken, because the chain cannot be
+    /// repaired. The old log is kept unchanged, and its hash is in the first record of the new log.
     fn audit_log(&mut self) -> Result<()> {
         let store = self.store;
         if store.check_audit_log()?.is_empty() {
@@ -181,8 +181,8 @@ impl Repair<'_> {
         }
     }
 
-    /// Writes the missing commit record of a snapshot. If the audit log contains a different hash
-    /// for the snapshot, the bytes are damaged, and no commit record is written.
+    /// Writes a snapshot's missing commit record. If the audit log contains a different hash for
+    /// the snapshot, the bytes are damaged and no commit record is written.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };
@@ -205,7 +205,7 @@ impl Repair<'_> {
         }
         let tally = draft.tally()?;
         let mut locked = store.lock()?;
-        // Another run may have been taking this snapshot and may have committed it by now.
+        // Another run may have been taking this snapshot, and may have committed it by now.
         let is_bare = store.meta_path(id).symlink_metadata().is_err();
         if !is_bare || if_there(store.open_bytes(id))?.is_none() {
             return Ok(());

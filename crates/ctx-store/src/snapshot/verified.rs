@@ -1,10 +1,10 @@
-//! Reads the bytes of a snapshot, whether they are plain or packed. All code that reads the bytes
-//! of a snapshot uses this module.
+//! Reads the bytes of a snapshot, whether they are plain or packed. All code that reads a
+//! snapshot's bytes goes through this module.
 //!
-//! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
+//! A snapshot is packed some time after it is taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
 //! file that `zstdcat` can read. At any moment, at least one of the two files, plain or packed, is
-//! complete. Both files exist while a run packs the snapshot, and after a run was killed while it
-//! packed the snapshot.
+//! complete. Both files exist while a run is packing the snapshot, and after a run has been killed
+//! while doing so.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Take};
@@ -27,8 +27,8 @@ const LARGEST_WINDOW: u32 = 27;
 /// A reader of the bytes of a snapshot, whether they are plain or packed.
 pub struct SnapshotBytes {
     kept: Kept,
-    /// The maximum number of unpacked bytes to read: one more than were saved, if that number is
-    /// known. Without a limit, a damaged file might unpack to more bytes than any disk can hold.
+    /// The maximum number of unpacked bytes to read: one more than was saved, if the saved length
+    /// is known. Without a limit, a damaged file might unpack to more bytes than any disk can hold.
     limit: u64,
 }
 
@@ -75,8 +75,8 @@ impl SnapshotBytes {
         Ok(())
     }
 
-    /// Converts the reader to a seekable file with all bytes, positioned at the start. Packed bytes
-    /// are unpacked into an unnamed temporary file.
+    /// Converts the reader into a seekable file that holds all bytes, positioned at the start.
+    /// Packed bytes are unpacked into an unnamed temporary file.
     pub fn into_file(self) -> io::Result<File> {
         let mut bytes = self.rewind()?;
         if let Kept::Plain(file) = bytes.kept {
@@ -163,7 +163,7 @@ pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<Sn
     bytes.rewind().or_cannot("read", path)
 }
 
-/// Checks the size of a plain or packed file. The error includes whether the file is missing.
+/// Checks the size of a plain or packed file. The error says whether the file is missing.
 fn size_of(path: &Path, expected: Option<u64>) -> Result<(), (bool, Flaw)> {
     let data = fs::symlink_metadata(path).map_err(|error| {
         let flaw = Flaw::of(&error, format!("its bytes are missing: {error}"));

@@ -23,8 +23,8 @@ pub struct Trashed {
     pub removed: DateTime<Utc>,
     /// The commit record, if the item is a snapshot and its record can be trusted.
     pub meta: Option<Meta>,
-    /// The size in bytes of the session when the snapshot was taken or, if there is no commit
-    /// record, of the item's file.
+    /// The size of the session when the snapshot was taken, in bytes. If there is no commit record,
+    /// this is the size of the item's file.
     pub bytes: u64,
 }
 
@@ -47,14 +47,15 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// Returns the end of a grace period of this many days, after which `ctx-gc` deletes the item.
+    /// Returns when the item's grace period of this many days ends. After that, `ctx-gc` deletes
+    /// the item.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
-    /// Returns the kind of the item: `offloaded`, the kind of the snapshot such as `pre-compact`,
-    /// or `uncommitted` if the snapshot has no commit record.
+    /// Returns the item's kind: `offloaded`, the snapshot's kind such as `pre-compact`, or
+    /// `uncommitted` if the snapshot has no commit record.
     pub fn kind(&self) -> &'static str {
         match (&self.item, &self.meta) {
             (StoreItem::Offloaded(_), _) => "offloaded",
@@ -82,8 +83,8 @@ impl Trashed {
 }
 
 impl Store {
-    /// Lists the items of one session, or of all sessions if `session` is `None`, in the trash. The
-    /// most recently removed item comes first.
+    /// Lists the items in the trash from one session, or from all sessions if `session` is `None`.
+    /// The most recently removed item comes first.
     pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>> {
         let trashed = self.trashed(None)?.into_iter();
         let mut list: Vec<Trashed> = trashed
@@ -96,7 +97,7 @@ impl Store {
 
     fn look_at_trashed(&self, item: StoreItem, files: &TrashedFiles) -> Option<Trashed> {
         let trash = self.trash();
-        // The time of the removal is the name of the item's folder in the trash.
+        // The name of the item's folder in the trash is the time of the removal.
         let removed = |path: &PathBuf| {
             let bin = path.strip_prefix(&trash).ok()?.components().next()?;
             Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)

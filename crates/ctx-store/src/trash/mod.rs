@@ -1,6 +1,6 @@
 //! The trash, which keeps removed items until their grace period is over. Each removal moves its
-//! items into a new folder that is named after the time of the removal. Snapshots are in that
-//! folder itself, and offloaded files are in its subfolders `offloaded/{session}/`.
+//! items into a new folder, which is named after the time of the removal. Snapshots are directly in
+//! that folder, and offloaded files are in its subfolders `offloaded/{session}/`.
 
 pub(crate) mod list;
 pub(crate) mod removal;
@@ -24,14 +24,14 @@ use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
-/// The name of the subfolder for offloaded files in a folder of the trash.
+/// The name of the subfolder for offloaded files in each folder in the trash.
 const OFFLOADED: &str = "offloaded";
 
-/// The files of an item in the trash. If the item was removed several times, there may be several
-/// files of each kind, in different folders.
+/// The files that belong to an item in the trash. If the item was removed several times, there may
+/// be several files of each kind, in different folders.
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
-    /// The paths of files with the plain or packed bytes of a snapshot, or of offloaded files.
+    /// The paths of offloaded files, or of files that hold a snapshot's plain or packed bytes.
     pub(crate) data: Vec<PathBuf>,
     /// The paths of commit records, if the item is a snapshot.
     pub(crate) meta: Vec<PathBuf>,
@@ -72,8 +72,8 @@ impl TrashedFiles {
 
 impl Store {
     /// Moves snapshots, and bytes that were never committed, into the trash. Spares a snapshot that
-    /// is on hold, or that was committed or saved again after the caller listed the snapshots, at
-    /// `listed`.
+    /// is on hold, or that was committed or saved again after `listed`, the time when the caller
+    /// listed the snapshots.
     pub fn discard(
         &self,
         committed: &[SnapshotId],
@@ -119,8 +119,8 @@ impl Store {
             let moved = match &item {
                 StoreItem::Snapshot(id) => {
                     changed.extend([self.snapshots(), bin.clone()]);
-                    // Create the folder again if necessary, because a run that empties the trash
-                    // may have removed it while it was empty.
+                    // Create the folder again if necessary, because a run that was emptying the
+                    // trash may have removed it.
                     make_dirs(&bin).and_then(|()| self.move_snapshot(id, &bin))
                 }
                 StoreItem::Offloaded(file) => {
@@ -139,15 +139,15 @@ impl Store {
         removal.done()
     }
 
-    /// Deletes those files of a snapshot that exist, the commit record first.
+    /// Deletes a snapshot's existing files, the commit record first.
     pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<()> {
         let names = names_of(id);
         let mut paths = names.iter().map(|name| self.snapshots().join(name));
         paths.try_for_each(|path| remove(&path))
     }
 
-    /// Moves those files of a snapshot that exist. The commit record is moved first, so that there
-    /// is never a record without bytes.
+    /// Moves a snapshot's existing files. The commit record is moved first, so that there is never
+    /// a record without bytes.
     fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<()> {
         for name in names_of(id) {
             let from = self.snapshots().join(&name);
@@ -174,8 +174,8 @@ impl Store {
         }
     }
 
-    /// Returns the items that were moved to the trash at `deadline` or before, or all items if
-    /// `deadline` is `None`. Leaves out files that were not put there by the tools.
+    /// Returns the items moved to the trash at or before `deadline`, or all items if `deadline` is
+    /// `None`. Leaves out files that the tools did not put there.
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
@@ -188,8 +188,7 @@ impl Store {
         files_in_bins(bins(&self.damaged(), None)?)
     }
 
-    /// Removes a folder of the trash if it is empty, and then its parents as long as they are
-    /// empty, too.
+    /// Removes a folder in the trash if it is empty, and then each parent that has become empty.
     pub(crate) fn remove_empty_from(&self, folder: &Path) {
         let ends = [self.trash(), self.damaged()];
         let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
@@ -207,8 +206,8 @@ fn names_of(id: &SnapshotId) -> [String; 3] {
     [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
 
-/// Returns the folders in the trash that are dated `deadline` or earlier, or all folders if
-/// `deadline` is `None`, the oldest first.
+/// Returns the folders in the trash that are dated at or before `deadline`, or all folders if
+/// `deadline` is `None`. The oldest comes first.
 pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>> {
     let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
     let mut names = file_names(trash)?;
@@ -217,8 +216,8 @@ pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// Returns the items in the given folders of the trash, with their files. Leaves out files that
-/// were not put there by the tools.
+/// Returns the items in the given trash folders, with their files. Leaves out files that the tools
+/// did not put there.
 fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {
@@ -241,8 +240,8 @@ fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>
     Ok(found)
 }
 
-/// Returns the parsed names and the paths of the entries that `parse` accepts. The list is empty if
-/// `folder` is not a folder.
+/// Returns the parsed names and the paths of those entries whose names `parse` accepts. The list is
+/// empty if `folder` is not a folder.
 fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T, PathBuf)>> {
     let there = if_there(fs::symlink_metadata(folder).or_cannot("read", folder))?;
     if !there.is_some_and(|meta| meta.is_dir()) {
@@ -253,9 +252,9 @@ fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T
     Ok(entries.collect())
 }
 
-/// Flushes a removal from a folder to the disk.
+/// Flushes the removal of a file from a folder to the disk.
 pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
-    // If the folder no longer exists, it had become empty.
+    // If the folder no longer exists, it was removed because it had become empty.
     let synced = if_there(sync_dir(dir)).map(|_| ());
     synced.map_err(|error| error.after("the removal"))
 }

@@ -44,21 +44,20 @@ impl StoreItem {
 pub struct RemovalReport {
     /// The items that were removed.
     pub items: Vec<StoreItem>,
-    /// The errors of the items that could not be removed.
+    /// The errors for items that could not be removed.
     pub failed: Vec<StoreError>,
     /// Whether the removal could not be recorded in the audit log because the disk is full. The
-    /// items are removed anyway to free space.
+    /// items are removed anyway, to free space.
     pub unaudited: bool,
 }
 
-/// The number of items to remove before the store is unlocked for a moment, so that other runs can
-/// use it.
+/// How many items to remove before unlocking the store for a moment, so that other runs can use it.
 const AT_A_TIME: usize = 500;
 
 /// A removal in progress, with its records in the audit log.
 pub(crate) struct Removal<'a> {
     store: &'a Store,
-    /// The session whose items are removed, or `None` if the items may belong to several sessions.
+    /// The session whose items are removed, or `None` if they may belong to several sessions.
     session: Option<&'a SessionId>,
     /// The operation in the audit log, or `None` if it could not be recorded because the disk is
     /// full.
@@ -114,8 +113,8 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
-    /// Handles a failure after the items were removed. The error says that the removal is done,
-    /// unless an item could not be removed, because the message would hide that failure.
+    /// Handles a failure after the items were removed. The error says that the removal is done. It
+    /// does not say so if an item could not be removed, because that would hide the item's failure.
     pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
@@ -164,8 +163,8 @@ fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
 }
 
 impl Store {
-    /// Returns the items that were moved to the trash at `deadline` or before, or all items if
-    /// `deadline` is `None`.
+    /// Returns the items moved to the trash at or before `deadline`, or all items if `deadline` is
+    /// `None`.
     pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>> {
         Ok(self.trashed(deadline)?.into_keys().collect())
     }
@@ -209,7 +208,8 @@ impl Store {
             items.entry(item).or_default().append(&mut files);
         }
         items.retain(|item, _| item.session() == session);
-        // Include snapshots with only one of their two files, which a killed run may have left.
+        // Include snapshots that have only one of their two files, because a killed run may have
+        // left them so.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
@@ -249,9 +249,8 @@ impl Store {
         removal.done()
     }
 
-    /// Removes the folders of the trash that have become empty. Empty folders are removed only
-    /// once, at the end, because a whole folder may have to be read to find out whether it is
-    /// empty.
+    /// Removes the folders in the trash that have become empty. This is done only once, at the end,
+    /// because it may take reading a whole folder to find out whether it is empty.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);

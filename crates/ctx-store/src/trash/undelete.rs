@@ -15,9 +15,9 @@ use crate::when::When;
 
 impl Store {
     /// Returns the items in the trash that `wanted` names. `wanted` is `all`, the name of one item
-    /// as in [`Store::find_deleted`], or a time, which stands for everything removed since then.
-    /// Snapshots without a valid commit record are left out, unless they are named. The item that
-    /// was removed first comes first.
+    /// as in [`Store::find_deleted`], or a time, which names everything removed since then.
+    /// Snapshots without a valid commit record are left out, unless the user names them. The items
+    /// are sorted by the time of removal, the earliest first.
     pub fn find_all_deleted(
         &self,
         session: Option<&SessionId>,
@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// Restores items from the trash. If an item cannot be restored, continues with the others.
-    /// Returns the restored items, and the errors of those that could not be restored.
+    /// Returns the restored items, and the errors for those that could not be restored.
     pub fn undelete_all(&self, items: &[StoreItem]) -> (Vec<StoreItem>, Vec<StoreError>) {
         let (mut back, mut failed) = (Vec::new(), Vec::new());
         for items in items.chunks(AT_A_TIME) {
@@ -123,8 +123,8 @@ impl Store {
         locked.done(&operation, &facts)
     }
 
-    /// Moves the files of a snapshot back. The commit record is moved last, so that there is never
-    /// a record without bytes.
+    /// Moves a snapshot's files back. The commit record is moved last, so that there is never a
+    /// record without bytes.
     fn bring_back(&self, trashed: &TrashedFiles) -> Result<()> {
         let folder = self.snapshots();
         let bring = |path: &PathBuf| {
@@ -137,7 +137,7 @@ impl Store {
         }
         for path in &trashed.meta {
             bring(path)?;
-            // The snapshot exists again from now on, because its meta.json is in place. If the sync
+            // The snapshot exists again from now on, because its meta.json is in place. If syncing
             // fails, the snapshot may not survive a power cut.
             sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
@@ -145,8 +145,8 @@ impl Store {
     }
 }
 
-/// The number of items to restore before the store is unlocked for a moment, so that other runs can
-/// use it.
+/// How many items to restore before unlocking the store for a moment, so that other runs can use
+/// it.
 const AT_A_TIME: usize = 100;
 
 #[cfg(test)]
