@@ -308,8 +308,8 @@ impl Store {
     }
 }
 
-/// Whether the path cannot be a session: it is a store, or a replaced file that is kept for a while
-/// next to the new one.
+/// Whether the path is a store, or a replaced file that is kept for a while next to the new one.
+/// Neither is a session.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -445,8 +445,8 @@ pub(crate) fn read_derived<T: DeserializeOwned + Default>(path: &Path) -> T {
     file.and_then(|file| read_json(&file)).unwrap_or_default()
 }
 
-/// Overwrite the file in a single write and truncate it afterwards, so that the number is not lost
-/// if the run is killed.
+/// Overwrites the file in a single write and truncates it afterwards, so that its content is not
+/// lost if the run is killed.
 fn write_json(file: &File, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
