@@ -48,7 +48,7 @@ pub struct Content {
     pub tool_bytes: u64,
     /// The token count of the context according to the newest valid usage record.
     pub recorded: Option<u64>,
-    /// The part of `context_tokens` that was estimated, in addition to the recorded tokens.
+    /// How many of the `context_tokens` were estimated rather than recorded.
     pub estimated: u64,
     /// The best available token count of the whole context.
     #[serde(rename = "tokens")]
@@ -147,7 +147,7 @@ impl ContentReader {
         };
         let tokens = self.message(record);
         self.calibration.push(record, tokens);
-        // Records of a subagent do not describe the main session.
+        // A subagent's records do not describe the main session.
         if record.presence != Some(Presence::Outside(Outside::OtherAgent)) {
             self.describe(object);
             if self.content.ask.is_none() {
@@ -238,11 +238,11 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line of an index. The version in this line must change if reading the same session
+/// The first line of an index. Increase the version in this line whenever reading the same session
 /// file would give a different result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
-/// Cached results of reading session files, by path.
+/// The cached results of reading session files, by path.
 #[derive(Debug, Default)]
 pub struct Index {
     /// The mark and content of each file. The content is `None` if the file is not a session.

@@ -21,7 +21,7 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder contains the file, or `None` if the file is in no agent's folder.
+    /// The agent whose folder contains the file, or `None` if the file is elsewhere.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
@@ -43,8 +43,8 @@ pub(crate) struct Finds {
     pub helpers: usize,
 }
 
-/// Finds session files in the `named` files and folders. If `named` is empty, searches the folders
-/// of `places` that exist. `places` is also used to find the agent of a file. Subagents' files are
+/// Finds session files in the `named` files and folders. If `named` is empty, searches those of the
+/// `places` that exist. `places` also tells which agent a file belongs to. Subagents' files are
 /// included only if `with_helpers` is set or the user named them.
 ///
 /// Follows links, but returns each file only once. Skips sockets, devices, snapshots in a store,
@@ -188,7 +188,7 @@ const TIME_STEP: Duration = Duration::from_secs(2);
 pub struct Mark {
     /// The size in bytes.
     pub size: u64,
-    /// The time of the last change of the content, in seconds since 1970 and nanoseconds.
+    /// When the content last changed, in seconds since 1970 and nanoseconds.
     pub modified: (i64, i64),
     /// When the content or the metadata of the file last changed.
     pub(crate) changed: (i64, i64),
@@ -208,14 +208,13 @@ impl Mark {
         }
     }
 
-    /// Returns true if the last change of the file was long enough before `now` for the mark to be
-    /// reliable.
+    /// Returns true if the file last changed long enough before `now` for the mark to be reliable.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         self.age(now).is_some_and(|age| age > TIME_STEP)
     }
 
-    /// Returns the time from the last change of the content to `now`, or `None` if the change is in
-    /// the future.
+    /// Returns the time from the last change to the content until `now`, or `None` if that change
+    /// is in the future.
     pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(UNIX_EPOCH).ok()?;
         let seconds = u64::try_from(self.modified.0).unwrap_or(0);
@@ -274,7 +273,7 @@ impl AgentFolder {
         places.filter_map(|(agent, folder)| Some(Self { agent, folder: folder? })).collect()
     }
 
-    /// Returns true if a file below the folder may be a session of the agent.
+    /// Returns true if a file below the folder may be one of the agent's sessions.
     pub(crate) fn may_hold(&self, path: &Path) -> bool {
         let parent = path.parent().and_then(Path::file_name);
         match self.agent {
@@ -296,8 +295,8 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Returns true if the file name looks like that of an agent's session. Older sessions of the
-/// Gemini CLI are JSON documents.
+/// Returns true if the file name looks like that of an agent's session. Older Gemini CLI sessions
+/// are JSON documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");

@@ -1,6 +1,6 @@
-//! Makes the rows of the session list, and formats them as a table, as JSON or as bare paths. Each
-//! row says whether the session needs a compaction. The JSON keys are a contract: keys may be added
-//! but are never removed.
+//! Makes the rows of the session list, and formats them as a table, JSON or bare paths. Each row of
+//! the list says whether the session needs a compaction. The JSON keys are a contract: keys may be
+//! added but are never removed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,8 @@ pub struct Row {
     /// The content of the file, or `None` if the file is packed.
     #[serde(flatten)]
     pub content: Option<Content>,
-    /// The token count of the context. The JSON output contains the `tokens` from `content`
-    /// instead, or null if the content is unknown.
+    /// The context's token count. The JSON output contains the `tokens` from `content` instead, or
+    /// null if the content is unknown.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
     /// The size of the window in tokens, or null if the model is unknown.
@@ -109,9 +109,9 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// Returns the size of the window, and what `triggers` require to be done. The size is `None` if it
-/// is unknown, and so is a requirement that depends on it. A window set in the triggers takes
-/// precedence over the session's own.
+/// Returns the size of the window and the action that `triggers` require. If the size of the window
+/// is unknown, it is `None`, and so is an action that depends on it. A window set in the triggers
+/// takes precedence over the session's own.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };
@@ -162,7 +162,7 @@ impl ListFormat {
     }
 }
 
-/// Returns the path to print, in the form in which a user would type it.
+/// Returns the path to print, as a user would type it.
 fn path_to_show(path: &Path) -> String {
     printable(&operand(path).to_string_lossy())
 }
@@ -220,7 +220,7 @@ fn title(row: &Row) -> String {
     }
 }
 
-/// Returns the cells that the short and the long form of the table have in common.
+/// Returns the cells that appear in both the short and the long form of the table.
 fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();

@@ -54,8 +54,8 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions. Also returns the new index. Reuses the results in `index` that are still
-    /// valid. `variable` reads an environment variable. Data that does not fit into memory is
+    /// Lists the sessions. Returns the new index as well. Reuses the results in `index` that are
+    /// still valid. `variable` reads an environment variable. Data that does not fit into memory is
     /// written to unnamed files in `temp`.
     pub fn list(
         &self,
@@ -133,8 +133,8 @@ impl Query {
         (listed, index)
     }
 
-    /// Returns the folders of the agents to list. If the user named paths, returns the folders of
-    /// all agents, which are needed to determine the agent of each path.
+    /// Returns the folders of the agents whose sessions are to be listed. If the user named paths,
+    /// returns all agents' folders, which are needed to tell which agent each path belongs to.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(variable);
         let is_asked = |place: &AgentFolder| {
@@ -173,7 +173,7 @@ pub struct Listed {
     pub rows: Vec<Row>,
     /// Files that are not sessions.
     pub foreign: Vec<PathBuf>,
-    /// Paths that could not be read, except for paths that the user named.
+    /// Paths that could not be read, except those that the user named.
     pub unreadable: Vec<(PathBuf, io::Error)>,
     /// Paths that the user named but that could not be read.
     pub failed: Vec<(PathBuf, io::Error)>,

@@ -12,7 +12,7 @@ use crate::retention::PolicyError;
 /// The result type of most functions in this crate.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// A failure of the store or of the replacement of a session file.
+/// A failure in the store, or in replacing a session file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A system call failed; nothing was changed.
@@ -65,7 +65,7 @@ pub enum StoreError {
     NoSession {
         /// The requested session id.
         session: String,
-        /// The ids of sessions in the store that are similar to it.
+        /// Similar session ids that are in the store.
         near: Vec<String>,
         /// Whether the trash contains items from this session.
         in_trash: bool,
@@ -169,8 +169,8 @@ pub enum StoreError {
         id: String,
         /// The session file that was saved in the snapshot.
         taken_of: String,
-        /// Whether the file that was saved is gone. If that file is gone, `path` may be the same
-        /// session under a new name.
+        /// Whether the file that was saved is gone. If the saved file is gone, `path` may be the
+        /// same session under a new name.
         is_gone: bool,
     },
     /// Nothing was removed, because the clock is far ahead of every time recorded in the store.
@@ -180,7 +180,7 @@ pub enum StoreError {
         now: DateTime<Utc>,
         /// The last time recorded in the store before the jump.
         seen: DateTime<Utc>,
-        /// The first time recorded in the store after the jump, or `now` if there is none.
+        /// The first time recorded in the store after the jump, or `now` if no time was recorded.
         to: DateTime<Utc>,
     },
     /// Another process is using the store, the session or its file.
@@ -231,7 +231,7 @@ fn since(ago: Duration) -> String {
     }
 }
 
-/// How many matches the message about an ambiguous name lists at most.
+/// The maximum number of matches to list in the message about an ambiguous name.
 const SHOWN_MATCHES: usize = 5;
 
 impl StoreError {
@@ -295,8 +295,8 @@ impl StoreError {
         }
     }
 
-    /// Turns the error "is done, but …" into a plain failure. Meant for a file that has no effect
-    /// until a later step has succeeded.
+    /// Turns the error "is done, but …" into a plain failure. This is right for a file that has no
+    /// effect until a later step has succeeded.
     pub(crate) fn before(self) -> Self {
         match self {
             Self::NotDurable { path, source } => Self::NotWritten { path, source },
@@ -376,8 +376,8 @@ pub(crate) trait OrCannot<T> {
     /// `action` is the verb in the message, such as "read" or "create".
     fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
-    /// Turns the error from an atomic write into one that says that the file was not written and
-    /// nothing was changed.
+    /// Turns the error from an atomic write into [`StoreError::NotWritten`], because nothing was
+    /// changed.
     fn or_not_written(self, path: &Path) -> Result<T>;
 }
 

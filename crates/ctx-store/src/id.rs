@@ -29,7 +29,7 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the session id of a file for which the user named no session. The result is the id
+    /// Returns the session id for a file for which the user did not name one. The id is the one
     /// that the agent wrote into the file. If the file contains no valid id or cannot be read, the
     /// id is made from the path.
     pub fn of_file(path: &Path) -> Result<Self> {
@@ -98,7 +98,7 @@ impl fmt::Display for SessionId {
 /// Snapshots are ordered by sequence number, which is right even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// The number of the snapshot. Snapshots are numbered consecutively across all sessions of a
+    /// The number of the snapshot. Snapshots are numbered consecutively across all sessions in a
     /// store.
     pub sequence: u64,
     /// The time when the snapshot was taken, in UTC, to the microsecond.
@@ -140,8 +140,8 @@ pub struct SnapshotId {
 }
 
 impl SnapshotId {
-    /// Parses a snapshot id as written by `Display`. Works from right to left, because the session
-    /// id may contain `-`.
+    /// Parses a snapshot id as written by `Display`. The id is parsed from right to left, because
+    /// the session id may contain `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.rfind('-')?;
         let time = digits.checked_sub(TIME_LEN)?;

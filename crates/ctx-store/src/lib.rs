@@ -1,7 +1,7 @@
 //! The store on disk, which keeps snapshots of sessions and replaces session files to which agents
 //! may be writing.
 //!
-//! The modules form layers. Each module uses only those listed above it:
+//! The modules form layers. Each module uses only the modules listed above it:
 //!
 //! - [`error`] defines the errors.
 //! - `os` contains the code that depends on the operating system.

@@ -1,4 +1,4 @@
-//! The history of a session: the operations that the audit log records for it.
+//! A session's history: the operations that the audit log records for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ pub struct Event {
     pub flags: Vec<String>,
     /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The ids of the snapshots that the operation took or removed. For a replacement, this is the
-    /// snapshot of the old content.
+    /// The ids of the snapshots that the operation took or removed. For a replacement, the snapshot
+    /// of the old content is listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The id of the snapshot that a rollback restored.
@@ -116,7 +116,7 @@ impl Store {
     }
 }
 
-/// Drops each event that is part of another event in the list. For example, a rollback includes the
+/// Drops events that are part of another event in the list. For example, a rollback includes the
 /// snapshot taken before it.
 fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let has_part = |event: &&Event| {
@@ -156,7 +156,7 @@ mod history_tests {
         (op.to_owned(), "done".to_owned(), snapshots)
     }
 
-    /// Each operation is listed once, newest first. Operations on other sessions are not listed.
+    /// Each operation is listed once, newest first. Operations on any other session are not listed.
     #[test]
     fn each_operation_is_listed_once() {
         let bench = Bench::new();

@@ -1,8 +1,8 @@
 //! The audit log, which records what each tool did to the store, and when. Each operation is
-//! recorded twice, before and after it, so that an interrupted operation can be recognized. Each
-//! record is written in a single call. It begins with the sha256 of the previous line, so that
-//! changed, removed or inserted lines can be detected. An attempt that failed without changing
-//! anything is recorded only once.
+//! recorded twice, at its start and at its end, so that an interrupted operation can be recognized.
+//! Each record is written in a single call. Each record begins with the sha256 of the previous
+//! line, so that changed, removed or inserted lines can be detected. An attempt that failed without
+//! changing anything is recorded only once.
 //!
 //! A record contains only ids, hashes, numbers and fixed words, so neither session text nor flag
 //! values can end up in the log.
@@ -44,7 +44,7 @@ pub struct Figures {
     pub duration_ms: Option<u64>,
     /// The id of the snapshot that a rollback restored.
     pub restored: Option<String>,
-    /// How many items of the old session survive in the new session, for each class of items.
+    /// For each class of items, how many items from the old session survive in the new one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: Survived,
 }
@@ -65,7 +65,7 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// The number of tokens in the context after the compaction.
     pub tokens_after: u64,
-    /// The tokens after the compaction, divided by the tokens before it.
+    /// The number of tokens after the compaction, divided by the number before it.
     pub ratio: Option<f64>,
     /// The target size of the whole context, in tokens.
     pub target_tokens: Option<u64>,
@@ -269,7 +269,7 @@ impl StoreLock<'_> {
     }
 }
 
-/// The bytes with which every record in the hash chain begins.
+/// The bytes at the start of every record in the hash chain.
 const PREV: &[u8] = b"{\"prev\":\"";
 /// The number of hex digits in a sha256.
 const DIGITS: usize = 64;
@@ -375,7 +375,7 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// The length in bytes of the longest line that the tools write. A longer line comes from another
-/// program. To bound memory use, it is read in pieces of this length.
+/// program. To bound memory use, such a line is read in pieces of this length.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Calls `see` with each piece of each line of a log. The second argument says whether the piece is
@@ -411,7 +411,7 @@ mod chain_tests {
         }
     }
 
-    /// A check of the hash chain continues when a signal interrupts a read.
+    /// Checking the hash chain continues when a signal interrupts a read.
     #[test]
     fn a_chain_is_followed_through_interruptions() {
         let log = b"{\"time\":\"written by an older tool\"}\nhalf a line\n";

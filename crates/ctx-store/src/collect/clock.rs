@@ -36,7 +36,7 @@ pub(crate) struct ClockRecord {
     /// The time of the last collection that trusted the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
     /// When the grace period began for the items removed by the last collection that trusted the
-    /// clock. This is later than `believed` if the clock was known to be slow.
+    /// clock. The grace period began later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
     /// The time of a collection that distrusted the clock, because too much time seemed to have
@@ -82,7 +82,7 @@ impl Gap {
 /// The decision whether to trust the clock.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClockVerdict {
-    /// The last jump of the clock, or `None` if the clock is trusted.
+    /// The clock's last jump, or `None` if the clock is trusted.
     pub(crate) jumped: Option<Gap>,
     /// The record to write for the next collection.
     pub(crate) record: ClockRecord,
@@ -93,10 +93,11 @@ impl ClockRecord {
     /// grace period for an item removed now. Times in the future are ignored, because either the
     /// clock is slow now or it was fast when they were recorded.
     ///
-    /// There must be no large gap between the recorded times since the last collection, or since
-    /// the start of the grace period for the items that it removed, if that is later. A snapshot
-    /// taken after a jump does not prove the clock right. Before the first collection, no grace
-    /// period can be cut short, so comparing the clock with the latest recorded time is enough.
+    /// The clock is trusted if there is no large gap between the recorded times since the last
+    /// collection. If the grace period for the items removed then began later, only the times since
+    /// that moment count. A snapshot taken after a jump does not prove the clock right. Before the
+    /// first collection, no grace period can be cut short, so comparing the clock with the latest
+    /// recorded time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
@@ -119,8 +120,8 @@ impl ClockRecord {
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }
-        // Measure the pause only up to the doubted time, because later events split the time since
-        // then into shorter gaps.
+        // Measure the pause only up to the doubted time, because events after that time split the
+        // rest into shorter gaps.
         let pause = Gap::longest(&times, from, doubted);
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
@@ -219,8 +220,8 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 
-    /// Returns whether a collection at the hour `run` stops because it distrusts the clock. Updates
-    /// the clock record.
+    /// Returns whether a collection at hour `run` stops because it distrusts the clock. Updates the
+    /// clock record.
     fn run(record: &mut ClockRecord, seen: &[i64], run: i64) -> bool {
         let seen: Vec<_> = seen.iter().copied().map(at).collect();
         let latest = seen.iter().copied().max();
@@ -230,7 +231,7 @@ mod tests {
         judged.jumped.is_some()
     }
 
-    /// Simulates collections at the hours `runs`. For each, returns whether it stops.
+    /// Simulates collections at the hours `runs`, and returns whether each of them stops.
     fn stopped(seen: &[i64], runs: &[i64]) -> Vec<bool> {
         let mut record = ClockRecord::default();
         let runs = runs.iter().map(|hour| run(&mut record, seen, *hour));
@@ -260,7 +261,7 @@ mod tests {
     fn a_clock_is_believed_when_something_was_seen_within_a_day() {
         let far = 400 * 24;
         for (seen, runs, expected) in [
-            // In an empty store there is nothing to compare with.
+            // In an empty store, there are no times to compare the clock with.
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),

@@ -86,8 +86,8 @@ pub enum Cause {
     /// No retention rule keeps the snapshot.
     #[strum(to_string = "no rule keeps it")]
     NoRule,
-    /// No retention rule keeps the snapshot. It is the newest of its session, so the session loses
-    /// all its snapshots.
+    /// No retention rule keeps the snapshot. The snapshot is the newest of its session, so the
+    /// session loses all its snapshots.
     #[strum(to_string = "no rule keeps it; it is the last snapshot of its session")]
     NoRuleAndLast,
     /// The run that wrote the snapshot's bytes was killed before it committed them.
@@ -98,7 +98,7 @@ pub enum Cause {
     Unreferenced,
 }
 
-/// An event of a collection.
+/// An event during a collection.
 #[derive(Debug)]
 pub enum Event {
     /// An action was taken on an item or, in a dry run, would be taken.
@@ -128,8 +128,8 @@ type Doomed = BTreeMap<SnapshotId, Cause>;
 pub struct Collector<'a> {
     store: &'a Store,
     dry_run: bool,
-    /// The events of the collection so far. After a failure, the list tells the caller which
-    /// actions were completed.
+    /// The collection's events so far. After a failure, the list tells the caller which actions
+    /// were completed.
     pub events: Vec<Event>,
     /// The snapshots that the collection keeps.
     kept: Vec<Entry>,
@@ -160,7 +160,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs a collection. If the clock seems to have jumped ahead since the last collection,
-    /// nothing is removed, and an error is returned if there was something to remove.
+    /// removes nothing, and returns an error if there was something to remove.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
@@ -258,7 +258,7 @@ impl<'a> Collector<'a> {
         self.events.extend(failed.into_iter().map(Event::Failed));
     }
 
-    /// Deletes all snapshots and offloaded files of a session.
+    /// Deletes all of a session's snapshots and offloaded files.
     pub fn forget(&mut self, session: &SessionId) -> Result<()> {
         let would = |store: &Store| {
             let entries = store.catalog(Some(session))?.entries.into_iter();
@@ -298,8 +298,8 @@ impl<'a> Collector<'a> {
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, listed)?;
-        // The catalog lists the snapshots of a session by ascending number, so the map ends up with
-        // the highest number of each session.
+        // The catalog lists a session's snapshots in ascending order, so the map ends up with each
+        // session's highest number.
         let numbers =
             catalog.entries.iter().map(|Entry { id, .. }| (id.session.clone(), id.stamp.sequence));
         let newest: BTreeMap<SessionId, u64> = numbers.collect();

@@ -27,7 +27,7 @@ pub struct Brief {
 #[derive(Clone, Debug)]
 pub(super) struct PartBrief {
     pub(super) kind: &'static str,
-    /// The hash of the id of a call or result, or 0 if the part has no such id.
+    /// The hash of the call's or result's id, or 0 if the part has no such id.
     pub(super) id: u64,
     pub(super) characters: usize,
     pub(super) hash: u64,
@@ -44,7 +44,7 @@ const WORDS: usize = 80;
 /// Reads all records of a session. Both sessions must be read with the same `hasher`.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
-        // Compare all records of the file, including those that are not part of the context.
+        // Compare all records in the file, including those that are not part of the context.
         unseen: true,
         ..Options::default()
     };
@@ -134,8 +134,8 @@ impl PartBrief {
     }
 }
 
-/// Returns the first words of the message's text. If it has no text, returns those of its first
-/// call, result or other part.
+/// Returns the first words of the message's text. If the message has no text, returns those of its
+/// first call, result or other part.
 fn first_words(message: &Message<'_>) -> String {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),

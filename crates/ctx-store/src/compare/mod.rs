@@ -1,5 +1,5 @@
-//! Compares two sessions. Finds the messages and lines that only one of them contains, and the
-//! changes within messages that both contain.
+//! Compares two sessions. Finds the messages and lines that are in only one of the two sessions,
+//! and the changes within messages that are in both.
 
 mod brief;
 
@@ -213,7 +213,7 @@ fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
     Some((brief.role?.as_str(), &brief.words[..end]))
 }
 
-/// A range of lines of the old session, and the range of lines of the new session that replaces it.
+/// A range of lines in the old session, and the range of lines that replaces it in the new session.
 /// Line numbers are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
@@ -243,7 +243,7 @@ pub struct Lines {
 }
 
 impl Store {
-    /// Checks the bytes of a snapshot and opens them as a seekable file.
+    /// Checks a snapshot's bytes, and opens them as a seekable file.
     pub fn open_to_compare(&self, entry: &Entry) -> Result<File> {
         let (bytes, _) = self.open_verified(entry)?;
         bytes.into_file().or_cannot("read", &self.data_path(&entry.id))
@@ -340,8 +340,8 @@ mod tests {
         assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
     }
 
-    /// A shortened result is recognized as the same message by the id of its call, and a changed
-    /// text by its beginning and its neighbours.
+    /// A shortened result is recognized as the same message by its call id, and a changed text by
+    /// its beginning and its neighbours.
     #[test]
     fn what_changed_within_a_message_is_told() {
         let old = session();
@@ -365,8 +365,8 @@ mod tests {
         assert_eq!(changes[2], "~5,5: only JSON members outside the message changed");
     }
 
-    /// An agent's own log is compared record by record. A record that is not a message is displayed
-    /// by its type.
+    /// An agent's own log is compared record by record. For a record that is not a message, its
+    /// type is displayed.
     #[test]
     fn an_agents_own_file_is_compared_by_its_records() {
         let record = |id: &str, text: &str| {

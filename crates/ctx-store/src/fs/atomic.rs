@@ -6,12 +6,12 @@
 //!
 //! A session file and its replacement exchange names, because an exchange loses neither file.
 //! Before the exchange, the new file is renamed so that it is no longer marked as unfinished, and
-//! no other run removes it. After the exchange, the replaced file is checked. If an agent put
+//! no other run removes it. After the exchange, the replaced file is checked. If an agent has put
 //! another file in place since the last check, the names are exchanged back. No file is removed
 //! before it has been checked.
 //!
 //! A temporary file is locked for as long as its writer lives, so that later runs can recognize and
-//! remove the files of dead writers.
+//! remove files left by dead writers.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -62,7 +62,7 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
 /// [`StoreError::Changed`] is returned. If the names were exchanged back, the caller must check the
 /// file at `aside`. Returns `false` on a file system that cannot exchange names.
 ///
-/// Calls `taken_out` with each file that another process put in place, before that file is
+/// Calls `taken_out` with each file that another process put at `path`, before that file is
 /// restored. An agent may have read our file in the meantime, and may soon overwrite the restored
 /// file with a new version of ours.
 pub(crate) fn take_the_place(
@@ -96,8 +96,8 @@ pub(crate) fn take_the_place(
     }
 }
 
-/// Exchanges the names back. Repeats this until the file moved away from `path` is the one that the
-/// previous exchange placed there. The newest file then ends up at `path`.
+/// Exchanges the names back. The exchange is repeated until the file moved away from `path` is the
+/// one that the previous exchange placed there. The newest file then ends up at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -234,8 +234,8 @@ impl Write for AtomicFile {
     }
 }
 
-/// Syncs the file, renames it to `target`, and syncs the directory. In this order, a power cut
-/// never leaves the name without the bytes.
+/// Syncs the file, renames it to `target`, and syncs the directory. This order ensures that a power
+/// cut never leaves the name without the bytes.
 pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
     os::sync(&temp.file).or_not_written(target)?;
     rename_over(temp, target)
@@ -255,8 +255,8 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
-        // The owner could not be set, so "group" and "others" would be different people than
-        // before.
+        // The owner could not be set, so permissions for "group" and "others" would apply to other
+        // people than before.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))
@@ -296,7 +296,7 @@ impl Drop for TempName {
 /// Set if this process could not remove one of its unfinished files.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process leaves behind an unfinished file that the next run must remove.
+/// Whether this process is leaving behind an unfinished file that the next run must remove.
 pub(crate) fn is_left() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
@@ -313,8 +313,8 @@ pub(crate) struct TempFile {
 }
 
 impl TempFile {
-    /// Creates an unfinished file next to `target`, after removing the unfinished files of killed
-    /// runs.
+    /// Removes unfinished files that killed runs left next to `target`, and creates an unfinished
+    /// file there.
     pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Self> {
         let name = target.file_name();
         let name = name.ok_or_else(|| io::Error::other("it names no file"))?;
@@ -351,8 +351,8 @@ impl TempFile {
         &self.name.path
     }
 
-    /// Returns the open file without removing its name. Used when the file was renamed or its name
-    /// is no longer ours.
+    /// Returns the open file without removing its name. Used when the file has been renamed or the
+    /// name is no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file
@@ -392,8 +392,8 @@ fn short(stem: &OsStr) -> &[u8] {
     &bytes[..bytes.len().min(180)]
 }
 
-/// Removes the unfinished files of dead writers in `dir` and returns how many were removed. Files
-/// that cannot be opened or removed are left for a later run.
+/// Removes the unfinished files that dead writers left in `dir`, and returns how many were removed.
+/// Files that cannot be opened or removed are left for a later run.
 pub(crate) fn reap(dir: &Path) -> usize {
     reap_those(dir, |_| true)
 }
@@ -420,7 +420,7 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
 }
 
 /// Splits a name built by [`marked`] into the parts before and after the mark. The first part is
-/// the target's name, or the beginning of it if it is long.
+/// the target's name, cut off if it is long.
 fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
     let at = memmem::rfind(rest, mark.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Lists the entries of a folder, and removes folders. The standard library is not used for
+//! Lists the entries in a folder, and removes folders. The standard library is not used for
 //! folders, because it panics if a folder cannot be closed, and fails if a signal arrives while a
 //! folder is being opened.
 
@@ -26,7 +26,7 @@ impl Entries {
         Ok(Self(Dir::new(opened)?))
     }
 
-    /// Lists all entries of an open folder.
+    /// Lists all entries in an open folder.
     pub(crate) fn of_open(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self(retry_on_intr(|| Dir::read_from(&folder))?))
     }

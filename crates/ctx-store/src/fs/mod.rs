@@ -1,6 +1,6 @@
-//! The file-system calls of this crate. Files are opened without following links or blocking on a
-//! FIFO, waits for locks are limited, and new file names are flushed to the disk. This module also
-//! computes the hashes of files.
+//! The file-system calls that this crate makes. Files are opened without following links or
+//! blocking on a FIFO, waits for locks are limited, and new file names are flushed to the disk.
+//! This module also computes the hashes of files.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -25,7 +25,7 @@ use crate::os::{self, is_link_error};
 /// How long to wait for a lock that is usually held for only a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait for a lock that is usually held until its holder exits. The time is not zero,
+/// How long to wait for a lock that is usually held until its holder exits. This is not zero,
 /// because a process that another thread has just forked holds our lock until it calls `exec`.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
@@ -41,7 +41,7 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
-/// Opens a file with the options of [`careful`]. Waits while another run that is about to rename
+/// Opens a file with the options from [`careful`]. Waits while another run that is about to rename
 /// the file holds a lease on it, because a non-blocking open would fail.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
@@ -72,8 +72,8 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Refuses anything that is not a regular file. This includes a symbolic link, because links are
-/// not followed.
+/// Refuses anything that is not a regular file. A symbolic link is refused as well, because links
+/// are not followed.
 pub(crate) fn only_regular(
     opened: io::Result<File>,
     action: &'static str,
@@ -116,7 +116,7 @@ pub(crate) fn is_unchanged(now: &Metadata, then: &Metadata) -> bool {
     is_same_file(now, then) && state(now) == state(then)
 }
 
-/// Whether a line begins at this offset of a file.
+/// Whether a line begins at this offset in a file.
 pub(crate) fn begins_line(file: &File, at: u64) -> io::Result<bool> {
     let mut last = [b'\n'];
     if at > 0 {
@@ -176,8 +176,8 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Locks a file. If another process holds the lock, tries again until `patience` has passed.
-/// Continues if a signal interrupts the call.
+/// Locks a file. If another process holds the lock, tries again until `patience` has passed. Tries
+/// again if a signal interrupts the call.
 pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockError> {
     let begun = Instant::now();
     loop {
@@ -219,7 +219,7 @@ pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     })
 }
 
-/// Returns the sha256 of all remaining bytes of `reader` in hex digits.
+/// Returns the sha256 of all remaining bytes in `reader`, in hex digits.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     let mut hasher = Context::new(&SHA256);
     hash_into(&mut hasher, reader)?;
@@ -233,20 +233,20 @@ pub(crate) fn fingerprint() -> Xxh3 {
     Xxh3::with_seed(*SEED)
 }
 
-/// Returns the fingerprint of all remaining bytes of `reader`.
+/// Returns the fingerprint of all remaining bytes in `reader`.
 pub(crate) fn fingerprint_of(reader: &mut impl Read) -> io::Result<u128> {
     let mut fingerprint = fingerprint();
     read_through(reader, |bytes| fingerprint.update(bytes))?;
     Ok(fingerprint.digest128())
 }
 
-/// Hashes all remaining bytes of `reader` and returns the number of bytes.
+/// Hashes all remaining bytes in `reader`, and returns how many there were.
 pub(crate) fn hash_into(hasher: &mut Context, reader: &mut impl Read) -> io::Result<u64> {
     read_through(reader, |bytes| hasher.update(bytes))
 }
 
-/// Passes all remaining bytes of `reader` to `add`, block by block, and returns the number of
-/// bytes.
+/// Passes all remaining bytes in `reader` to `add`, block by block, and returns how many there
+/// were.
 pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
     let add = |bytes: &[u8]| {
         add(bytes);
@@ -255,7 +255,7 @@ pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -
     each_block(reader, |read| read, add)
 }
 
-/// Like [`read_through`], but `add` may fail. `named` converts a read error to the caller's error
+/// Like [`read_through`], but `add` may fail. `named` converts a read error into the caller's error
 /// type.
 pub(crate) fn each_block<E>(
     reader: &mut (impl Read + ?Sized),

@@ -2,7 +2,7 @@
 //! identical results share one file. An agent can read the file, and the tools can restore the
 //! original JSON from it, byte for byte.
 //!
-//! The folders of offloaded files are opened one path component at a time, without following links,
+//! Folders with offloaded files are opened one path component at a time, without following links,
 //! so that no path leads out of the store. Transcripts refer to an offloaded file by its path.
 
 pub(crate) mod unreferenced;
@@ -90,7 +90,7 @@ fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
 }
 
 impl Store {
-    /// Returns the sessions that have a folder of offloaded files.
+    /// Returns the sessions that have a folder for offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>> {
         let names = names_in(Folder::of_all(self))?;
         let ids = names.iter().filter_map(|name| name.parse().ok());
@@ -127,7 +127,7 @@ impl Store {
         Err(missing).or_cannot("read", &self.offloaded_path(file))
     }
 
-    /// Moves an offloaded file, if it exists, into a folder of the trash.
+    /// Moves an offloaded file, if it exists, into a folder in the trash.
     pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<()> {
         match if_there(Folder::of_session(self, &file.session))? {
             Some(folder) => folder.give(&file.name, to),
@@ -169,7 +169,7 @@ pub struct Form(u8);
 
 /// A way to write text as JSON.
 struct Spelling {
-    /// The suffix of names of files with text that was written in this way.
+    /// The file name suffix for text that was written in this way.
     suffix: &'static str,
     /// The JSON that surrounds the string.
     around: (&'static str, &'static str),
@@ -204,7 +204,7 @@ impl Form {
         (Self::TEXT.0..=Self::JSON.0).map(Self)
     }
 
-    /// Returns the suffix of names of files in this form.
+    /// Returns the file name suffix for this form.
     pub fn suffix(self) -> &'static str {
         self.spelling().map_or(".json", |spelling| spelling.suffix)
     }
@@ -276,7 +276,7 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// An open folder: either `offloaded/` or the folder of a session in `offloaded/`.
+/// An open folder: either `offloaded/` or a session's folder inside it.
 #[derive(Debug)]
 struct Folder {
     handle: File,
@@ -296,12 +296,12 @@ impl Folder {
         Self { handle, path }.folder("offloaded")
     }
 
-    /// Opens the folder of a session's offloaded files.
+    /// Opens the folder for a session's offloaded files.
     fn of_session(store: &Store, session: &SessionId) -> Result<Self> {
         Self::of_all(store)?.folder(session.as_str())
     }
 
-    /// Opens the folder of a session's offloaded files, and creates it if it does not exist.
+    /// Opens the folder for a session's offloaded files, and creates it if it does not exist.
     fn create(store: &Store, session: &SessionId) -> Result<Self> {
         make_dirs(&store.offloaded())?;
         let missing = || StoreError::Changed(store.offloaded());
@@ -376,7 +376,7 @@ impl Folder {
         Ok(renameat(CWD, from, &self.handle, name.to_string())?)
     }
 
-    /// Moves a file from this folder into a folder of the trash.
+    /// Moves a file from this folder into a folder in the trash.
     fn give(&self, name: &OffloadName, to: &Path) -> Result<()> {
         let name = name.to_string();
         let moved = renameat(&self.handle, &name, CWD, to.join(&name));
@@ -389,7 +389,7 @@ impl Folder {
     }
 }
 
-/// The folder of a session's offloaded files. The folder's path is absolute and contains no links,
+/// The folder for a session's offloaded files. The folder's path is absolute and contains no links,
 /// so an agent in any working directory can read the files.
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
@@ -552,8 +552,8 @@ mod place_tests {
         assert_eq!(Path::new(folder.path()), expected);
     }
 
-    /// If the target of the link is not mounted, the real path of the store is unknown, so paths in
-    /// a session would appear to be outside the store.
+    /// If the link's target is not mounted, the store's real path is unknown, so paths in a session
+    /// would appear to be outside the store.
     #[test]
     fn a_store_behind_a_link_to_nowhere_has_no_path() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -154,7 +154,7 @@ impl Store {
     }
 }
 
-/// Searches the bytes of a snapshot for references to offloaded files. Packed bytes that cannot be
+/// Searches a snapshot's bytes for references to offloaded files. Packed bytes that cannot be
 /// unpacked are an error, because they may refer to any file. A missing file is skipped: it has
 /// been packed, or moved to the trash, which is searched later.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
@@ -179,8 +179,9 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// How many digits of a file's hash a reference to the file contains at least. A path contains all
-/// 64 digits and a handle 8; in older versions of the tools, a handle contained 12.
+/// The minimum number of digits from a file's hash that a reference to the file contains. A path
+/// contains all 64 digits, and a handle contains 8 (or 12 if an older version of the tools wrote
+/// it).
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 

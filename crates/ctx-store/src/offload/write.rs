@@ -3,11 +3,11 @@
 //!
 //! `taken.jsonl` records which results were moved out, and how often. Anyone who can write to a
 //! session can write text that looks like a reference. A result is therefore replaced only by
-//! content that was moved out of it. Otherwise, a session of a few lines could grow to gigabytes
-//! when its results are restored.
+//! content that was moved out of it. Without this check, a session of a few lines could grow to
+//! gigabytes when its results are restored.
 //!
-//! `sources.jsonl` lists the known transcripts that refer to the offloaded files of a session, so
-//! that garbage collection can search them.
+//! `sources.jsonl` lists the known transcripts that refer to a session's offloaded files, so that
+//! garbage collection can search them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Write};
@@ -24,8 +24,8 @@ use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
 use crate::os;
 use crate::store::Store;
 
-/// Writes the offloaded files of one session. Does not create or record anything until the first
-/// file is written.
+/// Writes one session's offloaded files. Does not create or record anything until the first file is
+/// written.
 pub struct OffloadWriter<'a> {
     store: &'a Store,
     session: SessionId,
@@ -36,7 +36,7 @@ pub struct OffloadWriter<'a> {
 }
 
 impl Store {
-    /// Begins to offload tool results of a session.
+    /// Begins to offload tool results from a session.
     pub fn offload(&self, session: &SessionId) -> OffloadWriter<'_> {
         OffloadWriter {
             store: self,
@@ -85,8 +85,9 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. It has therefore either already removed the file,
-        // so that a new one is written below, or it will see that the file has just been used.
+        // Garbage collection takes the same lock. Therefore, it has either already removed the
+        // file, so that a new one is written below, or it will see that the file has just been
+        // used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -174,7 +175,7 @@ fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -
     written.and_then(|()| os::sync(&file)).or_cannot("write", &path)
 }
 
-/// Returns the text of a file in the folder, or an empty text if the file does not exist.
+/// Returns the text of a file in the folder, or an empty string if the file does not exist.
 fn read_text(folder: &Folder, name: &str) -> Result<String> {
     let mut text = String::new();
     if let Some(mut file) = if_there(folder.open(name, OFlags::RDONLY))? {
@@ -190,16 +191,16 @@ impl TakenResults {
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;
     }
 
-    /// Resets the counts of restored results before a new pass over the session.
+    /// Resets the counts of restored results, before a new pass over the session.
     pub fn begin(&mut self) {
         self.unknown.clear();
         let times = self.calls.values_mut().flat_map(HashMap::values_mut);
         times.for_each(|times| times.put_back = 0);
     }
 
-    /// Counts one more restored result of this call, and returns whether the content may be
-    /// restored in it. Content may be restored as many times as it was moved out of the call's
-    /// results, or once if there is no record of it.
+    /// Counts one more restored result for this call, and returns whether the content may be
+    /// restored in that result. Content may be restored as many times as it was moved out of the
+    /// call's results, or once if there is no record of it.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
         let Some(calls) = self.calls.get_mut(&name) else { return self.unknown.insert(name) };

@@ -33,7 +33,7 @@ pub(crate) enum Excluded {
     Everyone,
 }
 
-/// The kernel's answer to a request for a lease.
+/// The kernel's response to a request for a lease.
 pub(crate) enum LeaseAnswer<'f> {
     /// The lease is granted. No excluded process has the file open, and none can open it until the
     /// lease is dropped.
@@ -45,9 +45,9 @@ pub(crate) enum LeaseAnswer<'f> {
     Unknown,
 }
 
-/// A lease on a file. The kernel delays other processes that open the file until the lease is
-/// dropped. The kernel grants a lease only if no such process already has the file open. A request
-/// is therefore also an atomic check, unlike a search through the list of processes.
+/// A kernel lease on a file. The kernel delays other processes that open the file until the lease
+/// is dropped. The kernel grants a lease only if no such process already has the file open. A
+/// request is therefore also an atomic check, unlike a search through the list of processes.
 ///
 /// A lease ends when its process exits. By default, the kernel revokes a lease once another process
 /// has waited for 45 seconds.
