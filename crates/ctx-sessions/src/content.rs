@@ -238,8 +238,8 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line of an index. Increase the version in this line whenever reading the same session
-/// file would give a different result.
+/// The first line of an index. The version in this line must be changed whenever reading the same
+/// session file would give a different result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The cached results of reading session files, by path.

@@ -63,7 +63,7 @@ impl Floor {
     }
 }
 
-/// Returns the time that many days before `now`, or the earliest representable time.
+/// Returns the time `days` before `now`, or the earliest representable time.
 pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
     let before = now.checked_sub_signed(TimeDelta::days(days.into()));
     before.unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -75,7 +75,7 @@ pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
 pub enum Reason {
     /// The user put the snapshot on hold.
     Held,
-    /// A process may still be writing to the replaced file that is saved in the snapshot.
+    /// A process may still be writing to the replaced file whose content the snapshot holds.
     #[strum(to_string = "in use")]
     InUse,
     /// The snapshot is damaged, or cannot be read at the moment.
@@ -92,8 +92,8 @@ pub enum Reason {
     /// The snapshot is the newest of its hour, day, week, month or year.
     #[strum(to_string = "{0}")]
     Period(Period),
-    /// The snapshot is the oldest of its session, and the session has snapshots in fewer periods
-    /// than the rule asks for.
+    /// The snapshot is the oldest of its session, which has snapshots from fewer periods than the
+    /// rule asks for.
     #[strum(to_string = "oldest {0}")]
     Oldest(Period),
     /// The snapshot was taken within the given span before the newest snapshot.
@@ -235,9 +235,9 @@ impl Period {
     }
 }
 
-/// Keeps the newest snapshot of each of the last `count` periods that have snapshots. If there are
-/// fewer such periods, keeps the oldest snapshot as well, so that the history still reaches back to
-/// the beginning. `past` is sorted, newest snapshot first.
+/// Keeps the newest snapshot from each of the last `count` periods that have snapshots. If there
+/// are fewer such periods, keeps the oldest snapshot as well, so that the history still reaches
+/// back to the beginning. `past` is sorted, newest snapshot first.
 fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     let (mut kept, mut current) = (0, None);
     for it in past.iter_mut() {
@@ -262,7 +262,7 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
 pub struct Span {
     /// The number of calendar months. A year counts as twelve months.
     pub months: u32,
-    /// The additional time, besides the months.
+    /// The rest of the span, in addition to the months.
     pub time: Duration,
 }
 
@@ -272,7 +272,8 @@ impl Span {
         self == Self::default()
     }
 
-    /// Returns the moment one span before `time`, or the earliest representable moment.
+    /// Subtracts the span from `time`. Returns the earliest representable moment if the result
+    /// would be even earlier.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))

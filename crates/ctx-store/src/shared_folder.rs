@@ -4,7 +4,7 @@
 //! new versions of a file are therefore exchanged in one step, and the old version is checked
 //! afterwards. If the old version differs from the one that was read, the two are exchanged back.
 //!
-//! This module also keeps the old versions of memory files that a consolidation replaces.
+//! This module also keeps old versions of memory files that a consolidation replaces.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -59,9 +59,9 @@ pub struct StagedFile {
 }
 
 impl Store {
-    /// Locks a folder in the store. New versions of its files are written to `tmp/`. If they were
-    /// written in the folder itself, the whole folder would have to be searched for unfinished
-    /// files left by killed runs.
+    /// Locks a folder in the store. New versions of its files are written to `tmp/`. If new
+    /// versions were written in the folder itself, the whole folder would have to be searched for
+    /// unfinished files left by killed runs.
     pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
         let folder = SharedFolder::lock(dir)?;
@@ -154,18 +154,18 @@ impl SharedFile {
     }
 
     /// Returns the paths of other programs' versions that a killed run moved aside and did not
-    /// restore. Such versions stay, because only their authors know whether they matter.
+    /// restore. Such versions are kept, because only their authors know whether they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
 
-    /// Adds `more` at the end of the file, by [`Self::stage`] and [`StagedFile::commit`].
+    /// Adds `more` at the end of the file, using [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<()> {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version of the file, with `more` at its end. Flushes it to the disk, so that a
-    /// full disk is noticed before anything is replaced.
+    /// Writes a new version of the file, with `more` at its end. The new version is flushed to the
+    /// disk, so that a full disk is noticed before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
         self.stage_whole(bytes)
@@ -251,8 +251,8 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // This is the path of the new version before the exchange, and of the old version after it. It
-    // ends with the new version's inode number, so that a later run can tell which version is
+    // This is the path of the new version before the exchange, and of the old version after it. The
+    // path ends with the new version's inode number, so that a later run can tell which version is
     // there.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
@@ -458,7 +458,7 @@ mod versions_tests {
     use crate::SharedFolder;
     use crate::tests::Bench;
 
-    /// Each version is kept once, in a private and complete file.
+    /// Each version is kept only once, in a private and complete file.
     #[test]
     fn a_version_is_kept_once() {
         let bench = Bench::new();

@@ -28,7 +28,7 @@ use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 /// A function that returns the current time. Tests pass their own clock.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// The program that uses the store, as recorded in the audit log.
+/// The program that is using the store, as recorded in the audit log.
 #[derive(Clone, Debug)]
 pub struct Actor {
     /// The name of the program, such as `ctx-gc`.
@@ -174,7 +174,7 @@ impl Store {
         self.root.join("context/events.jsonl")
     }
 
-    /// Returns the path of a snapshot's plain bytes, as they are before packing.
+    /// Returns the path of a snapshot's plain bytes, which exist until the snapshot is packed.
     pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{PLAIN}"))
     }
@@ -209,8 +209,8 @@ impl Store {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that can be recomputed. The file is not flushed to the disk, because if it is
-    /// lost, it only has to be recomputed.
+    /// Writes a file that can be recomputed. The file is not flushed to the disk, because losing it
+    /// only means recomputing it.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
@@ -218,7 +218,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a file in `tmp/` that will be renamed to `path`, and creates the folder of `path`.
+    /// Writes a file in `tmp/` that will be renamed to `path`, and creates the folder that will
+    /// contain it.
     fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile> {
         make_dirs(parent(path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -250,13 +251,13 @@ impl Store {
         self.root().join("index/sessions.jsonl")
     }
 
-    /// Returns the folder of the search index. The name of the index's lock file is that of the
-    /// folder plus `.lock`.
+    /// Returns the folder that contains the search index. The lock file for the search index has
+    /// the same name, followed by `.lock`.
     pub fn search_index(&self) -> PathBuf {
         self.root().join("index/search")
     }
 
-    /// Returns the content of the index of sessions, or `None` if it cannot be read for any reason.
+    /// Returns the content of the session index, or `None` if it cannot be read for any reason.
     pub fn read_session_index(&self) -> Option<String> {
         let file = open_plain(&self.session_index()).ok()?;
         let length = file.metadata().ok()?.len();
@@ -264,9 +265,9 @@ impl Store {
         io::read_to_string(file.take(length)).ok()
     }
 
-    /// Replaces the index of sessions, without taking a lock or flushing it to the disk. If two
-    /// runs replace the index at the same time, the later one wins. If a crash damages the index,
-    /// it is rebuilt.
+    /// Replaces the session index, without taking a lock or flushing the file to the disk. If two
+    /// runs replace the session index at the same time, the later one wins. If a crash damages the
+    /// session index, it is rebuilt.
     pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
         self.write_derived(&self.session_index(), text.as_bytes())
@@ -282,7 +283,7 @@ impl Store {
         Ok(StoreLock { store: self, file })
     }
 
-    /// Locks a session. If another run holds the lock, the error says which.
+    /// Locks a session. If another run holds the lock, the error says which run that is.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
@@ -295,7 +296,7 @@ impl Store {
         let after_a_kill = holder().is_some();
         let holder = Holder { pid: std::process::id(), tool: self.actor.tool.clone() };
         // Ignore a failure, such as a full disk. The file is locked even if it does not contain the
-        // name of the holder.
+        // holder's name.
         let _ = write_json(&file, &holder);
         Ok(SessionLock { file, after_a_kill })
     }
@@ -309,7 +310,7 @@ impl Store {
 }
 
 /// Whether the path is a store, or a replaced file that is kept for a while next to the new one.
-/// Neither is a session.
+/// Neither of them is a session.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -355,8 +356,8 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // If this process leaves an unfinished file, keep the lock file's content, so that the next
-        // run cleans up as if this one had been killed.
+        // If this process is leaving an unfinished file, keep the lock file's content, so that the
+        // next run cleans up as if this one had been killed.
         if !is_left() {
             let _ = self.file.set_len(0);
         }
@@ -501,7 +502,7 @@ mod store_tests {
         assert_eq!(Store::around(&root), None, "such folder names are common");
     }
 
-    /// P1: a store is private from the moment when it is created.
+    /// P1: a store is private from the moment it is created.
     #[test]
     fn a_new_store_is_private() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -18,7 +18,7 @@ pub struct When {
     pub is_day: bool,
 }
 
-/// Why a text is not a date or a time.
+/// Why a text cannot be parsed as a date or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
     /// The text is not a date or time in any known form.
@@ -83,7 +83,7 @@ fn iso(text: &str) -> Option<When> {
         return When::day(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?);
     }
     let text = text.to_ascii_uppercase().replacen(' ', "T", 1);
-    // Also accept the format of the time in the name of a snapshot.
+    // Also accept the time format used in the names of snapshots.
     if let Ok(time) = NaiveDateTime::parse_from_str(&text, TIME) {
         return Some(When::moment(time.and_utc()));
     }
@@ -111,15 +111,15 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. They are checked here, because the library accepts any word that
-/// begins like a unit: it would take `3 semesters` for three seconds.
+/// The units of a length of time. The unit is checked here, because the library accepts any word
+/// that begins like a unit: it would take `3 semesters` to mean three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",
     "years",
 ];
 
-/// Splits a text into words of ASCII letters.
+/// Splits a text into words that consist of ASCII letters.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
 }

@@ -1,22 +1,24 @@
-//! Appends lines to a session file. The existing bytes do not move, and the file keeps its name and
-//! its inode, so a running agent keeps writing to the right file.
+//! Appends lines to a session file. The existing bytes stay in place, and the file keeps its name
+//! and inode, so a running agent keeps writing to the right file.
 //!
-//! An addition takes these steps. Claim the file, as for a replacement. Take a snapshot, whose
+//! Lines are added in these steps. Claim the file, as for a replacement. Take a snapshot, whose
 //! commit record describes the future content. Record the lines in the store, so that the file can
 //! be repaired if the run is killed. Append the lines in a single write, if the file is still
-//! exactly as it was read. If the write is incomplete, this run or the next one cuts it off again.
+//! exactly as it was read. If the write is incomplete, this run or the next one removes the added
+//! bytes again.
 //!
 //! If the kernel grants a lease on the file, no process can open the file between the check and the
-//! write. Without a lease, an agent may write between the check and the write. If the agent's line
-//! comes after ours, it does no harm; if it comes before ours, the check after the write reports
-//! it.
+//! write. Without a lease, an agent may write between the check and the write. An agent's line that
+//! comes after ours does no harm; one that comes before ours is reported by the check after the
+//! write.
 //!
 //! If a run is killed, the next run on the same file finds the record in `appending/`, and compares
-//! the file with it and with the snapshot. If the file consists of the old bytes, with or without
-//! all of our lines, nothing needs to be done. If only some of our bytes follow the old bytes, they
-//! are cut off. An agent may have written lines after our incomplete ones, with no line end in
-//! between. Then a snapshot of the file is taken, and the file is replaced by one without our
-//! bytes. A file with any other content has been rewritten by another program, and is left alone.
+//! the file with the record and the snapshot. If the file consists of the old bytes, with or
+//! without all of our lines, nothing needs to be done. If only some of our bytes follow the old
+//! ones, ours are cut off. An agent may have written lines after our incomplete ones, with no line
+//! end in between. In that case, a snapshot of the file is taken, and the file is replaced by one
+//! without our bytes. A file with any other content has been rewritten by another program, and is
+//! left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -45,7 +47,7 @@ pub struct Addition<'a> {
     pub lines: &'a [u8],
     /// The name of the operation in the audit log, such as `compact`.
     pub operation: &'static str,
-    /// The kind of the snapshot that is taken before the change.
+    /// The kind of snapshot to take before the change.
     pub kind: SnapshotKind,
     /// The figures to record about the change in the audit log.
     pub figures: Figures,
@@ -101,7 +103,7 @@ impl Replacement<'_> {
     }
 
     /// Returns the bytes to append: `lines`, with a line end after the last one. If the file's last
-    /// line is unfinished, a line end comes first.
+    /// line is unfinished, the bytes begin with a line end.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
         let is_unfinished = self.draft.measured.tail > 0;
@@ -116,8 +118,8 @@ const NOT_ALONE: &str = "another process wrote to the file while the lines were 
 
 /// Changes the end of a session file, by appending lines or cutting them off.
 impl SessionFile {
-    /// Reopens the file for a change at its end. Refuses a file that another process has open for
-    /// writing.
+    /// Reopens the file in order to change its end. Refuses a file that another process has open
+    /// for writing.
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
@@ -157,7 +159,7 @@ impl SessionFile {
     }
 
     /// Truncates the file to `length` bytes and restores its modification time, but only if the
-    /// file is still exactly as it was when it was opened.
+    /// file has not changed since it was opened.
     fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<()> {
         let alone = Lease::on_everyone(&self.file);
         self.refuse_change()?;
@@ -186,7 +188,7 @@ impl SessionFile {
     }
 
     /// Writes all bytes, in a single call if the system accepts that many at once. If only some of
-    /// the bytes can be written, cuts the file back to its old length.
+    /// the bytes can be written, truncates the file to its old length.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;
@@ -237,8 +239,8 @@ fn part(wanted: &[u8]) -> io::Result<&[u8]> {
 #[cfg(test)]
 use crate::tests::moments::part;
 
-/// The first line of a note. A note is a file in `appending/` that records an addition: this line,
-/// followed by the bytes to append.
+/// The first line of a note. A note is a file in `appending/` that records an addition: it contains
+/// this line, followed by the bytes to append.
 #[derive(Serialize, Deserialize)]
 struct Head {
     /// The id of the snapshot that was taken before the addition.
@@ -334,7 +336,7 @@ impl Store {
         let _ = fs::remove_file(note);
     }
 
-    /// Removes the notes for a session that is being forgotten.
+    /// Removes the notes for a session that is being deleted from the store.
     pub(crate) fn remove_notes(&self, session: &SessionId) {
         for name in file_names(&self.additions()).unwrap_or_default() {
             let path = self.additions().join(name);
@@ -347,8 +349,8 @@ impl Store {
     }
 
     /// If a killed run left an incomplete addition in the file, removes it. The caller must have
-    /// locked the session and the file. Returns `None` if the file was changed, in which case the
-    /// caller must open it again.
+    /// locked the session and the file. Returns `None` if the file was changed; the caller must
+    /// then open it again.
     pub(crate) fn repair_addition(
         &self,
         session: &SessionId,
@@ -397,8 +399,8 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
 }
 
 /// Finds where our incomplete addition ends and an agent's line begins, if there is no line end in
-/// between. Our part starts at `old`. Comparing bytes is not enough, because the agent's line may
-/// happen to begin with the same bytes that we would have written next. Our part ends where a
+/// between. Our bytes start at `old`. Comparing bytes is not enough, because the agent's line may
+/// happen to begin with the same bytes that we would have written next. Our bytes end where a
 /// complete JSON object begins. Returns `None` if none of our bytes are in the file, or if it is
 /// unclear where they end.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
@@ -425,7 +427,7 @@ fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>>
 /// The name of the operation in the audit log.
 const OPERATION: &str = "repair-addition";
 
-/// Replaces the file with a copy that lacks our incomplete addition but contains the lines that an
+/// Replaces the file with a copy that omits our incomplete addition but contains the lines that an
 /// agent wrote after it.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();

@@ -1,12 +1,12 @@
 //! Replaces a session file to which an agent may be writing. Neither the file's old content nor
 //! anything appended during the replacement is lost.
 //!
-//! A replacement takes these steps. Lock the session. Refuse a file that another process has open
-//! for writing. Copy the bytes of the file; the caller makes the new content from the copy. Write
-//! the new file next to the old one. Turn the copy into a snapshot, so that the old content is safe
+//! A file is replaced in these steps. Lock the session. Refuse a file that another process has open
+//! for writing. Copy the file's bytes; the caller makes the new content from the copy. Write the
+//! new file next to the old one. Turn the copy into a snapshot, so that the old content is safe
 //! before any name changes. Carry over what was appended after the copy was made. Exchange the
-//! names of the two files, which commits the replacement. Carry over what other processes still
-//! write through handles to the old file.
+//! names of the two files, which commits the replacement. Carry over what other processes are still
+//! writing through handles to the old file.
 //!
 //! The new content's hash is checked as the content is read. If the replacement fails, its snapshot
 //! is deleted again, so that a job that fails every night does not fill the disk.
@@ -53,8 +53,8 @@ pub enum ReplaceOutcome {
     New {
         /// The snapshot of the old content.
         before: Box<Snapshot>,
-        /// The number of bytes that other processes appended during the replacement. They now
-        /// follow the new content.
+        /// The number of bytes that other processes appended during the replacement. These bytes
+        /// now follow the new content.
         late_bytes: u64,
         /// The old file's second name, if a process may still be writing to that file.
         retained: Option<PathBuf>,
@@ -70,8 +70,8 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines appended during the replacement may follow the new content. If not, the
-    /// replacement is abandoned when the file grows.
+    /// Whether lines appended during the replacement may follow the new content. If they may not,
+    /// the replacement is abandoned when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -93,8 +93,8 @@ impl Store {
         self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
-    /// Locks a session and copies the bytes of its file. The caller may take its time to make the
-    /// new content: lines that are appended meanwhile are carried over. Refuses a file that has
+    /// Locks a session and copies the bytes of its file. Lines that are appended while the caller
+    /// makes the new content, even if that takes long, are carried over. Refuses a file that has
     /// several names, that another process has open for writing, or that was changed less than
     /// `min_idle` ago.
     pub fn begin_replacement(
@@ -163,9 +163,9 @@ impl Store {
     }
 
     /// Commits a snapshot of the current content, and then calls `first` and `change`. `change`
-    /// changes the file. It returns the number of bytes carried over and, if the old file stays,
-    /// that file's path. If `first` or `change` fails, the snapshot is deleted again. If a killed
-    /// run left a snapshot of the same bytes, that snapshot is deleted as well.
+    /// changes the file, and returns the number of bytes carried over. If the old file stays,
+    /// `change` also returns that file's path. If `first` or `change` fails, the snapshot is
+    /// deleted again. A snapshot of the same bytes that a killed run left is deleted as well.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -234,8 +234,8 @@ impl Store {
     }
 
     /// Returns a session's newest snapshot, if it has the same bytes and the same kind as the
-    /// draft. Such a snapshot is redundant: the run that took it was killed, or the change that
-    /// followed it was undone by hand.
+    /// draft. The existing snapshot is then redundant: the run that took it was killed, or the
+    /// change that followed it was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,
@@ -274,7 +274,7 @@ impl Replacement<'_> {
     }
 
     /// Like [`Replacement::commit`], but with a step in between. Once the snapshot exists, `first`
-    /// is called. It writes other files that go with the new content, such as memory files. If
+    /// is called to write any other files that belong to the new content, such as memory files. If
     /// `first` fails, the session file is not changed.
     pub fn commit_after<E>(
         self,
@@ -320,12 +320,13 @@ pub struct NewContent<'a> {
     pub operation: &'static str,
     /// The kind of snapshot to take of the old content.
     pub kind: SnapshotKind,
-    /// The figures that the audit log records about the change.
+    /// The figures to record about the change in the audit log.
     pub figures: Figures,
 }
 
 impl NewContent<'_> {
-    /// Copies the content into `file`, the new file for `path`, and returns its length.
+    /// Copies the content into `file`, the new file for `path`, and returns the length of the
+    /// content.
     pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64> {
         let mut hasher = Context::new(&SHA256);
         let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);

@@ -1,5 +1,5 @@
 //! Restores a snapshot: finds it, checks it, and writes its bytes to the session file. A file's
-//! snapshots are found under whatever session ids they were saved.
+//! snapshots are found regardless of the session ids that they were saved under.
 //!
 //! An undo looks for the last successful replacement of the file. Before a replacement, a snapshot
 //! is taken whose commit record describes the new content. If the file still begins with the new
@@ -43,18 +43,19 @@ pub enum SnapshotChoice<'a> {
     Undo(Option<&'a Path>),
 }
 
-/// A snapshot that is ready to be restored. Its bytes have been checked against their hash.
+/// A snapshot that is ready to be restored. The snapshot's bytes have been checked against their
+/// hash.
 pub struct Restore<'s> {
     store: &'s Store,
-    /// The session under which the content to be replaced will be saved.
+    /// The session that the content to be replaced will be saved under.
     pub session: SessionId,
     /// A reader positioned at the first byte of the snapshot.
     pub content: SnapshotBytes,
     /// The commit record of the snapshot.
     pub meta: Meta,
     /// The lengths and hashes of known contents that the session file may begin with, each with the
-    /// id of a snapshot. The first is the content that replaced this snapshot, followed by the
-    /// snapshot's own bytes and the results of other replacements.
+    /// id of a snapshot. The first entry is the content that replaced this snapshot; the snapshot's
+    /// own bytes and the results of other replacements follow.
     known: Vec<(String, FileHash)>,
     /// Hashes of the session file's beginning, if the file was read to find the snapshot.
     pub(crate) file: PrefixHashes,
@@ -77,8 +78,8 @@ impl Store {
         Ok(Restore { session: session.clone(), ..found })
     }
 
-    /// Finds the snapshot to restore when the user named only a file. Uses
-    /// [`Store::catalog_of_file`].
+    /// Uses [`Store::catalog_of_file`] to find the snapshot to restore when the user named only a
+    /// file.
     ///
     /// Copies of a session in different places have the same session id. If this file has
     /// snapshots, those of other copies are ignored, unless the user names one of them.
@@ -96,7 +97,7 @@ impl Store {
         let is_named = matches!(wanted, SnapshotChoice::Named(name) if name != "latest");
         let found = self.find_in(of_file.catalog, (!is_named).then_some(path), wanted)?;
         // Save the replaced content under the session id in the file or, if there is none, under
-        // the session of the snapshot.
+        // the snapshot's session.
         let session = SessionId::recorded_in(path).unwrap_or_else(|| found.session.clone());
         Ok(Restore { session, ..found })
     }
@@ -142,9 +143,9 @@ impl Store {
         })
     }
 
-    /// Returns the snapshots of a file. A snapshot belongs to the file if it has the session id
-    /// that the agent wrote into the file, or if it was taken at the file's path. If there is no
-    /// such snapshot, the file was moved or copied. Then the result is the snapshots of the session
+    /// Returns a file's snapshots. A snapshot belongs to the file if it has the session id that the
+    /// agent wrote into the file, or if it was taken at the file's path. If there is no such
+    /// snapshot, the file was moved or copied. In that case, returns the snapshots of the session
     /// whose content matches the file or its beginning.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
@@ -178,12 +179,12 @@ impl Store {
     }
 
     /// Finds the snapshot of the content that a file had before it was last replaced. Skips
-    /// snapshots whose bytes are exactly the current ones. A file that does not begin with content
-    /// that a tool wrote has been rewritten; then the result is the snapshot taken for the newest
+    /// snapshots whose bytes are exactly the current ones. If the file does not begin with content
+    /// that a tool wrote, it has been rewritten, so the result is the snapshot from the newest
     /// replacement. Fails if a damaged snapshot may be the right one.
     ///
-    /// Also returns the hashes of the file's beginning. Thanks to these hashes, a rollback reads
-    /// the file only twice: here, and again under the lock, because an agent may append lines until
+    /// Also returns hashes of the file's beginning. Thanks to these hashes, a rollback reads the
+    /// file only twice: here, and again under the lock, because an agent may append lines until
     /// then.
     pub(crate) fn last_replaced<'c>(
         &self,
@@ -228,7 +229,7 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// Changes the session under which the content to be replaced will be saved.
+    /// Changes the session that the content to be replaced will be saved under.
     #[cfg(test)]
     pub(crate) fn of_session(self, session: SessionId) -> Self {
         Self { session, ..self }
@@ -258,8 +259,8 @@ impl Restore<'_> {
         SessionFile::open_replaceable(path)?.refuse_unless_idle(self.store, &self.session, min_idle)
     }
 
-    /// Replaces the file's content with the bytes of the snapshot, or creates the file. Refuses a
-    /// file that was changed less than `min_idle` ago.
+    /// Replaces the file's content with the snapshot's bytes, or creates the file. Refuses a file
+    /// that was changed less than `min_idle` ago.
     pub fn restore(&mut self, path: &Path, min_idle: MinIdle) -> Result<ReplaceOutcome> {
         let mut new = NewContent {
             reader: &mut self.content,
@@ -303,8 +304,8 @@ impl Restore<'_> {
 
 /// The snapshots that belong to a file.
 pub struct OfFile {
-    /// The file's snapshots. They are found by the session id in the file and by the file's path
-    /// or, failing that, by the file's content.
+    /// The file's snapshots. Snapshots are found by the session id in the file and by the file's
+    /// path or, failing that, by the file's content.
     pub catalog: Catalog,
     /// The path at which the snapshots were taken, if only their content shows that they belong to
     /// this file.
@@ -329,7 +330,7 @@ impl Catalog {
     /// Drops other files' snapshots, if there is at least one snapshot of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
-        // For a damaged snapshot and for one of stdin, the file is unknown.
+        // For a damaged snapshot, or one that was read from stdin, the file is unknown.
         let of_file = |entry: &Entry| {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))
@@ -343,14 +344,14 @@ impl Catalog {
 }
 
 impl Meta {
-    /// Returns the length of the snapshot and that of the content that replaced it.
+    /// Returns the lengths of the snapshot's bytes and of the content that replaced them.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
         let new = self.replaced_by.as_ref().map(|new| new.bytes);
         new.into_iter().chain([self.bytes])
     }
 }
 
-/// Hashes of the beginning of a file, up to several lengths.
+/// Hashes of a file's first bytes, for several lengths.
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
     /// The path of the file.
@@ -380,7 +381,7 @@ impl PrefixHashes {
     }
 
     /// Returns how many bytes at the start of the file match the snapshot or the content that
-    /// replaced it, whichever is more.
+    /// replaced it, whichever number is larger.
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();
@@ -410,7 +411,7 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
 /// Lines that other programs have appended to a session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Appended {
-    /// The id of the snapshot after which the lines were appended.
+    /// The id of the snapshot that was taken before the lines were appended.
     pub since: String,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
@@ -513,8 +514,8 @@ mod restore_tests {
         found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
     }
 
-    /// If two copies of a session have the same id, neither gets the other's bytes unless the user
-    /// asks for that.
+    /// If two copies of a session have the same id, neither is overwritten with the other's bytes
+    /// unless the user asks for it.
     #[test]
     fn a_copy_of_a_session_is_another_file() {
         let bench = Bench::new();
@@ -607,8 +608,8 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// A path's snapshots are found under whatever session ids they were saved, and the content
-    /// that a rollback replaces is saved under the same id.
+    /// A path's snapshots are found regardless of the session ids that they were saved under, and
+    /// the content that a rollback replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
         let bench = Bench::new();
@@ -630,7 +631,8 @@ mod of_file_tests {
         assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
     }
 
-    /// A file's last change is undone, under whatever session id the snapshot was saved.
+    /// A file's last change is undone, regardless of the session id that the snapshot was saved
+    /// under.
     #[test]
     fn an_undo_looks_at_all_names_of_a_path() {
         let bench = Bench::new();

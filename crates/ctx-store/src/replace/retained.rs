@@ -20,7 +20,7 @@ use crate::store::Store;
 /// not changed for this long.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// The result of a search through the replaced files of a store.
+/// The result of searching a store's replaced files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Replaced files that stay because they may still be in use, each with the id of the snapshot
@@ -61,9 +61,9 @@ impl Store {
         Ok(swept)
     }
 
-    /// Like [`Store::sweep_retained`], but for one session and without reading the whole store.
-    /// Examines only the files that the last runs on the session may have left. The caller must
-    /// have locked the session.
+    /// Like [`Store::sweep_retained`], but for one session only, and without reading the whole
+    /// store. Examines only files that the latest runs on the session may have left. The caller
+    /// must have locked the session.
     pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<()> {
         reap(&self.tmp());
         let recent = self.recent(session).retained;
@@ -86,9 +86,9 @@ impl Store {
         Ok(())
     }
 
-    /// Removes one snapshot's replaced file if it is no longer in use. Does not trust the paths in
-    /// meta.json: the file is removed only if its name has the form that we use, and its bytes are
-    /// in a snapshot or were written by us.
+    /// Removes the replaced file that belongs to one snapshot, if the file is no longer in use.
+    /// Does not trust the paths in meta.json: the file is removed only if its name has the form
+    /// that we use, and its bytes are in a snapshot or were written by us.
     pub(crate) fn sweep_one(
         &self,
         id: &SnapshotId,
@@ -99,8 +99,8 @@ impl Store {
         let (live, retained) = (live.as_path(), retained.as_path());
         let Ok(mut file) = open_plain(retained) else { return Ok(()) };
         let old = file.metadata().or_cannot("read", retained)?;
-        // On a file system that cannot exchange names, a killed run may have left a second name of
-        // the session file itself, which is simply removed.
+        // On a file system that cannot exchange names, a killed run may have left a second name for
+        // the session file itself. Such a name is simply removed.
         if !file_id(live).is_ok_and(|now| now == id_of(&old)) {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
             let is_quiet = match Writers::of(&file) {
@@ -130,8 +130,8 @@ impl Store {
         fs::remove_file(retained).or_cannot("remove", retained)
     }
 
-    /// Takes a snapshot of a file to which another process wrote during or after the replacement of
-    /// the session file `live`. If the file cannot be read, the error contains `name`.
+    /// Takes a snapshot of a file that another process wrote to while or after the session file
+    /// `live` was replaced. If the file cannot be read, the error contains `name`.
     pub(crate) fn save_late(
         &self,
         session: &SessionId,

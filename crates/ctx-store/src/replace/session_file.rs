@@ -73,7 +73,7 @@ impl SessionFile {
         self.keep_writers_out().map(drop)
     }
 
-    /// Locks the file. This keeps out runs that use another store, and other programs that lock
+    /// Locks the file. The lock keeps out runs that use another store, and programs that lock the
     /// files they use.
     pub(crate) fn lock(&self) -> Result<()> {
         if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
@@ -83,7 +83,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Returns another handle to the open file. Both handles share one position.
+    /// Returns another handle to the open file, at the same shared position.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
@@ -121,8 +121,8 @@ impl SessionFile {
         keep_writers_out(&self.file, &self.path)
     }
 
-    /// Begins a snapshot of the bytes that were in the file when it was opened. Bytes that an agent
-    /// has appended since then are left out.
+    /// Begins a snapshot of the bytes that the file contained when it was opened. Bytes that an
+    /// agent has appended since then are left out.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
@@ -238,7 +238,7 @@ impl Store {
 /// How long a session file must have been idle before a tool may replace it. Every function that
 /// replaces a file takes this argument, so that no tool can forget the check.
 ///
-/// `None` is the default: ten minutes for an agent's own file, and zero for a list of messages,
+/// `None` means the default: ten minutes for an agent's own file, and zero for a list of messages,
 /// which any script may have written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinIdle(pub Option<Duration>);
@@ -252,13 +252,13 @@ const LOOK_AT: u64 = 8 << 20;
 /// Accepts a recently changed file if its content shows that a tool made the change.
 pub(crate) struct IdleException {
     /// The sha256 of the file after a tool last changed it. If the file still has this hash, the
-    /// recent change was made by the tool and is not a sign of a running agent.
+    /// tool made the recent change, so the change is no sign of a running agent.
     sha256: String,
     error: StoreError,
 }
 
 impl IdleException {
-    /// Fails unless `sha256`, the hash of the file, is the expected one.
+    /// Fails unless `sha256`, the file's hash, is the expected one.
     pub(crate) fn check(self, sha256: &str) -> Result<()> {
         if self.sha256 == sha256 { Ok(()) } else { Err(self.error) }
     }
@@ -286,7 +286,7 @@ mod tests {
     use crate::{MinIdle, StoreError};
 
     /// L11: by default, an agent's own file is refused if it was changed recently. A list of
-    /// messages is accepted, because a script may have just written it.
+    /// messages is accepted, because a script may just have written it.
     #[test]
     fn only_an_agents_own_file_has_to_rest() {
         let bench = Bench::new();

@@ -23,9 +23,9 @@ use crate::snapshot::draft::Snapshot;
 use crate::snapshot::meta::FileHash;
 use crate::store::Store;
 
-/// The maximum number of attempts to catch up with a file that keeps growing.
+/// How many times to try to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// The number of attempts to catch up after which the new file is no longer flushed to the disk.
+/// After this many attempts to catch up, the new file is no longer flushed to the disk each time.
 const SYNCED_ROUNDS: usize = 3;
 /// The kernel may have revoked a lease that was held for longer than this.
 const LEASE: Duration = Duration::from_secs(5);
@@ -149,8 +149,8 @@ fn exchange_with_live(
     Ok(())
 }
 
-/// Takes snapshots of the other processes' files that were restored. While our file was in place,
-/// an agent may have read it, and may now overwrite a restored file with a new version of ours.
+/// Takes snapshots of other processes' files that were restored. While our file was in place, an
+/// agent may have read it, and may now overwrite a restored file with a new version of ours.
 fn save_foreign_files(
     store: &Store,
     before: &Snapshot,
@@ -198,12 +198,12 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     renamed
 }
 
-/// How long to wait after the last write to the old file for another one.
+/// How long to wait for another write to the old file after the last one.
 const QUIET: Duration = Duration::from_millis(50);
 /// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The interval between two checks of the old file. It is short because other processes are
-/// waiting, or are already writing lines to the new file that should come after the ones still to
+/// The interval between two checks of the old file. The interval is short because other processes
+/// are waiting, or are already writing lines to the new file that should come after those still to
 /// be carried over.
 const POLL: Duration = Duration::from_micros(100);
 /// How long to wait for a process that has looked up the old file by name but has not yet opened
@@ -213,7 +213,7 @@ const OPENING: Duration = Duration::from_millis(20);
 /// A session that has not changed for this many seconds is assumed to have no writers.
 const AT_WORK: i64 = 10;
 
-/// Copies what is appended to the old file to the new one, and counts the bytes.
+/// Carries over bytes that are appended to the old file into the new one, and counts them.
 struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
@@ -283,8 +283,8 @@ impl<'a> CarryOver<'a> {
         Ok(saved == before.fingerprint && since == self.carried.digest128())
     }
 
-    /// Appends to `out` the bytes of the old file up to offset `to` that have not been carried over
-    /// yet.
+    /// Appends to `out` those bytes of the old file before offset `to` that have not been carried
+    /// over yet.
     fn carry(&mut self, to: u64, mut out: &File) -> Result<()> {
         let path = &self.live.path;
         if to <= self.covered {
@@ -310,7 +310,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
-    /// If so, only the rest of that line must be carried over.
+    /// If it does, only the rest of that line must be carried over.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };
@@ -338,8 +338,8 @@ impl<'a> CarryOver<'a> {
             let end = if is_free == Some(true) {
                 length
             } else {
-                // Leave out an unfinished line until the rest of it arrives. Otherwise, another
-                // process's line could end up right after the unfinished part.
+                // Leave out an unfinished line until the rest of it arrives. If the unfinished part
+                // were copied now, another process's line could end up right after it.
                 self.last_line_end(length)?
             };
             if end > self.covered {
@@ -376,7 +376,7 @@ impl<'a> CarryOver<'a> {
         Ok(bytes)
     }
 
-    /// Makes the last check: whether all bytes of the old file are saved and no process can write
+    /// Makes the last check: whether all bytes in the old file are saved and no process can write
     /// to it any more. If late bytes arrive now, they are carried over, but the old file must stay,
     /// because readers of the new file may have missed those bytes.
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {

@@ -36,7 +36,7 @@ pub enum Destination {
 impl Destination {
     /// Finds out what kind of target `path` is. A file that is also an input counts as a session,
     /// whatever its content. `temp` is the folder for temporary copies of data that is too large to
-    /// be examined in memory.
+    /// examine in memory.
     pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let input_at = |there: &Metadata| {
@@ -68,8 +68,8 @@ impl Destination {
     }
 }
 
-/// Whether the start of a file contains a message in a known format. The message may be a line of
-/// its own, or part of a JSON document or a batch record.
+/// Whether the start of a file contains a message in a known format. The message may be on its own
+/// line, or be part of a JSON document or a batch record.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
     for batch in [false, true] {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
@@ -95,12 +95,12 @@ pub enum PendingReplacement<'s> {
     /// The new content is made from this session, which has been locked and copied.
     Input(Box<Replacement<'s>>),
     /// As far as the tool knows, the new content is made from something else. The session is not
-    /// locked in the meantime, and its file is replaced only if it has not changed since it was
-    /// checked.
+    /// locked in the meantime, and its file is replaced only if the file has not changed since it
+    /// was checked.
     Other {
         /// The session file, with its metadata from the time of the check.
         seen: Box<SessionFile>,
-        /// The session to which the file belongs.
+        /// The session that the file belongs to.
         session: SessionId,
         /// How long the file must have been idle.
         min_idle: MinIdle,
@@ -162,7 +162,7 @@ impl PendingReplacement<'_> {
             Self::Other { seen, session, min_idle, store } => {
                 let path = &seen.path;
                 let replacement = store.begin_replacement(path, &session, min_idle)?;
-                // Refuse the file even if it only grew.
+                // Refuse the file even if it has only grown.
                 if !is_unchanged(&replacement.live.meta, &seen.meta) {
                     return Err(StoreError::Changed(seen.path.clone()));
                 }

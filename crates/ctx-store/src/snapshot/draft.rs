@@ -1,10 +1,10 @@
 //! Takes snapshots. The bytes of a session are copied, flushed to the disk, and then committed. In
-//! the meantime, the lines and messages of the session are counted.
+//! the meantime, the lines and messages in the session are counted.
 //!
 //! Bytes that are already in a session's newest snapshot are not stored again. If nothing has
-//! changed, a request for a snapshot returns the newest one. A replacement always needs a commit
-//! record of its own, so that it can be undone. If a replaced file's bytes are already in a
-//! snapshot, the new snapshot's file is a hard link to the earlier one.
+//! changed, a request for a snapshot returns the newest one. A replacement always needs its own
+//! commit record, so that it can be undone. If a replaced file's bytes are already in a snapshot,
+//! the new snapshot's file is a hard link to the earlier one.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -47,8 +47,8 @@ pub struct Draft<'a> {
     pub(crate) source: Option<String>,
     /// If the session file is about to be replaced, the length and hash of its new content.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether lines will only be appended to the session file. Then the file stays in place, and
-    /// there is no old file that needs a second name.
+    /// Whether lines will only be appended to the session file. If so, the file stays in place, and
+    /// no old file needs a second name.
     pub(crate) stays_in_place: bool,
     /// The number of tokens in the session, if the user asked for it.
     pub tokens: Option<Tokens>,
@@ -79,13 +79,13 @@ impl Snapshot {
 
 /// What is measured while a snapshot's bytes are copied.
 pub(crate) struct Measured {
-    /// The unfinished sha256 of all bytes so far. It can be continued with bytes that are appended
-    /// to the session later.
+    /// The unfinished sha256 of all bytes so far. The hash can be continued with bytes that are
+    /// appended to the session later.
     pub(crate) hasher: Context,
     fingerprint: Xxh3,
     pub(crate) bytes: u64,
     newlines: u64,
-    /// The number of bytes in the last line if that line is unfinished, or else 0.
+    /// The length in bytes of the last line if that line is unfinished, or else 0.
     pub(crate) tail: u64,
 }
 
@@ -192,7 +192,7 @@ impl Draft<'_> {
     }
 
     /// Turns the draft into a snapshot. The bytes are put in place before meta.json, because
-    /// meta.json makes the snapshot valid and must never exist without them.
+    /// meta.json makes the snapshot valid and must never exist without the bytes.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot> {
         let (snapshot, failed) = self.take(session, kind)?;
         match failed {
@@ -215,8 +215,8 @@ impl Draft<'_> {
             .or_cannot("change the mode of", path)?;
         // Sync before locking the store, so that other runs do not wait for a slow disk.
         os::sync(file).or_cannot("sync", path)?;
-        // Unlike `save`, a replacement needs a snapshot of its own even if the bytes are the same
-        // as before.
+        // Unlike `save`, a replacement needs its own snapshot even if the bytes are the same as
+        // before.
         let equal = kind.is_of_replacement().then(|| self.find_equal(session)).flatten();
         if equal.is_none() {
             self.read_back()?;
@@ -312,7 +312,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Waits for the line and message counts. If no thread is counting them, counts them now.
+    /// Waits for the line and message counts. If no thread is counting, this call counts them
+    /// itself.
     pub(crate) fn tally(&self) -> Result<Tally> {
         let counted = match self.tally.as_ref().map(Receiver::recv) {
             Some(Ok(counted)) => counted,
@@ -382,7 +383,7 @@ impl Draft<'_> {
 }
 
 impl StoreLock<'_> {
-    /// Writes or replaces the meta.json of a snapshot.
+    /// Writes or replaces a snapshot's meta.json.
     pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<()> {
         let path = self.store.meta_path(id);
         let mut temp = self.store.temp("meta", 0o400)?;
@@ -395,7 +396,7 @@ fn tally_of(bytes: &FixedFile) -> io::Result<Tally> {
     tally(bytes.reader()?, bytes.reader()?)
 }
 
-/// Counts the lines and messages of a session. `again` must return the same bytes as `reader`.
+/// Counts the lines and messages in a session. `again` must return the same bytes as `reader`.
 pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
     let mut records = Records::open_twice(reader, Some(Box::new(again)), &Options::default())?;
     let dialect = records.dialect();
@@ -448,7 +449,7 @@ impl EqualBytes {
 }
 
 impl Entry {
-    /// Returns the time when the snapshot was taken, or when it was last saved again.
+    /// Returns when the snapshot was taken or, if that is later, last saved again.
     pub(crate) fn last_saved(&self) -> chrono::DateTime<chrono::Utc> {
         let taken = self.id.stamp.time;
         let again = self.meta.as_ref().ok().and_then(|meta| meta.saved_again);
@@ -503,7 +504,7 @@ mod reuse_tests {
         matches!(saved, Saved::Again(_))
     }
 
-    /// The same bytes of the same file are saved only once.
+    /// The same bytes from the same file are saved only once.
     #[test]
     fn what_the_newest_snapshot_has_is_not_saved_twice() {
         let bench = Bench::new();

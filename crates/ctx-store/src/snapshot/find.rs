@@ -46,7 +46,7 @@ impl Store {
     }
 
     /// Fails if the session has neither snapshots nor offloaded files, so that a mistyped name is
-    /// not mistaken for a session without problems. The error lists similar names.
+    /// not reported as a session without problems. The error lists similar names.
     pub fn require_session(&self, session: &SessionId) -> Result<()> {
         self.require(session, false)
     }
@@ -80,9 +80,9 @@ impl Catalog {
     /// or the unambiguous beginning of an id, of the time in an id, or of a sha256 (at least 6
     /// digits).
     ///
-    /// A name of digits only is always a snapshot number; a hash without letters must be written
-    /// with `sha256:`. A day means the snapshot taken on that day, and a time means the newest
-    /// snapshot taken by then.
+    /// A name that consists only of digits is always a snapshot number; a hash without letters must
+    /// be written with `sha256:`. A day means the snapshot taken on that day, and a time means the
+    /// newest snapshot taken by then.
     pub fn find(&self, wanted: &str) -> Result<&Entry> {
         if wanted == "latest" {
             let newest = self.newest_by(|_| true);
@@ -131,8 +131,8 @@ impl Catalog {
         })
     }
 
-    /// Returns the numbers of the snapshots taken on a day, or of the newest snapshot taken by a
-    /// time.
+    /// Returns the numbers of the snapshots taken on a day, or that of the newest snapshot taken by
+    /// a given time.
     fn at(&self, when: When) -> Vec<u64> {
         let sequence = |entry: &Entry| entry.id.stamp.sequence;
         if when.is_day {
@@ -193,8 +193,8 @@ impl Catalog {
 
 /// A name that a user typed: a number, or the beginning of an id, a time or a hash.
 ///
-/// A name of digits only is always a number, so that the number of a removed snapshot never matches
-/// the beginning of something else.
+/// A name that consists only of digits is always a number, so that a removed snapshot's number
+/// never matches the beginning of something else.
 #[derive(Clone, Copy)]
 pub(crate) struct Query<'a> {
     text: &'a str,
@@ -213,7 +213,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns the name as a number, or `None` if it does not consist only of digits.
+    /// Returns the name as a number, or `None` if it contains anything but digits.
     pub(crate) fn number(self) -> Option<u64> {
         // A number that is too large matches no snapshot.
         self.has_digits_only.then(|| self.text.parse().unwrap_or(u64::MAX))
@@ -242,8 +242,8 @@ impl<'a> Query<'a> {
         self.hash().is_some_and(|digits| !digits.is_empty() && file.begins_with(digits))
     }
 
-    /// Returns the name as the digits of a hash, or `None` if it consists only of digits without
-    /// the prefix `sha256:`.
+    /// Returns the name as the digits of a hash, or `None` if the name has only decimal digits and
+    /// no prefix `sha256:`.
     fn hash(self) -> Option<&'a str> {
         let named = self.text.strip_prefix(HASH);
         named.or_else(|| (!self.has_digits_only).then_some(self.text))
@@ -290,8 +290,8 @@ mod query_tests {
     use super::Query;
     use crate::SnapshotId;
 
-    /// A name of digits only is a snapshot number, even if it could be a day or the beginning of a
-    /// hash.
+    /// A name that consists only of digits is a snapshot number, even if it could be a day or the
+    /// beginning of a hash.
     #[test]
     fn a_number_begins_nothing() {
         let id = SnapshotId::parse("20-a-20261121T234307.123456Z-0007").expect("an id");

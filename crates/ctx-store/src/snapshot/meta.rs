@@ -33,7 +33,7 @@ pub struct Meta {
     /// The id of the snapshot, `{session}-{time}-{number}`. The id must match the file name, so
     /// that renamed or swapped files are noticed.
     pub id: String,
-    /// The session to which the snapshot belongs.
+    /// The session that the snapshot belongs to.
     pub session: String,
     /// The number in the snapshot's id, which determines the order of the snapshots.
     pub sequence: u64,
@@ -44,8 +44,8 @@ pub struct Meta {
     /// The real path of the session file, or `None` if the session was read from stdin. No tool
     /// writes to a file merely because its path is in a commit record.
     pub source: Option<String>,
-    /// The name under which the replaced file is kept next to `source` until no process writes to
-    /// it any more.
+    /// The name that the replaced file has next to `source` until no process is writing to it any
+    /// more.
     pub retained: Option<String>,
     /// The length and hash of the new content, if the snapshot was taken before a replacement. If
     /// the session file begins with that content, the replacement did take place.
@@ -54,7 +54,7 @@ pub struct Meta {
     pub bytes: u64,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// The number of bytes after the last line end. They belong to an unfinished line.
+    /// The number of bytes after the last line end. These bytes belong to an unfinished line.
     pub tail_bytes: u64,
     /// The session's format, message count and bad lines.
     #[serde(flatten)]
@@ -149,8 +149,8 @@ struct Version {
 }
 
 impl Meta {
-    /// Returns the path of the session file, and the second path of the file that was replaced.
-    /// Returns `None` if the paths do not have the form that the tools give them.
+    /// Returns the path of the session file, and the path of the replaced file under its second
+    /// name. Returns `None` if the paths do not have the form that the tools give them.
     pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
         let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
         let live = PathBuf::from(source);
@@ -171,7 +171,7 @@ impl Meta {
         source.is_some_and(|source| Path::new(source) == path)
     }
 
-    /// Returns the size of the snapshot in words, such as `3 messages, 4 lines, 120 bytes`.
+    /// Describes the size of the snapshot, such as `3 messages, 4 lines, 120 bytes`.
     pub fn size(&self) -> String {
         let counts = [
             counted(self.tally.messages, "message"),
@@ -210,8 +210,8 @@ impl Meta {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
         let changed = || "meta.json was changed: it does not match its own sha256".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
-        // Check the version before the hash, because a newer format may compute its hash in another
-        // way.
+        // Check the version before the hash, because a newer format may compute the hash
+        // differently.
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         if !(META_FORMAT.into()..=PACKED_FORMAT.into()).contains(&version.format) {
             return Err(format!(
@@ -232,9 +232,9 @@ impl Meta {
 
 /// The file name suffix of a commit record.
 pub(crate) const META: &str = ".meta.json";
-/// The file name suffix for plain bytes.
+/// The file name suffix for a snapshot's plain bytes.
 pub(crate) const PLAIN: &str = ".jsonl";
-/// The file name suffix for packed bytes.
+/// The file name suffix for a snapshot's packed bytes.
 pub(crate) const PACKED: &str = ".jsonl.zst";
 
 /// One of the files of a snapshot.

@@ -33,8 +33,8 @@ pub struct Catalog {
     /// Snapshots without a meta.json, because a run was killed before the commit or because the
     /// file was removed.
     pub uncommitted: Vec<SnapshotId>,
-    /// The time when the catalog was made. Relative times such as "1 week ago" are counted back
-    /// from this time.
+    /// The time when the catalog was made. Relative times such as "1 week ago" count back from this
+    /// time.
     pub(crate) now: DateTime<Utc>,
 }
 
@@ -43,7 +43,7 @@ pub struct Catalog {
 pub struct Entry {
     /// The id of the snapshot.
     pub id: SnapshotId,
-    /// The commit record of the snapshot, or why the snapshot cannot be trusted.
+    /// The snapshot's commit record, or why the snapshot cannot be trusted.
     pub meta: Result<Meta, Flaw>,
 }
 
@@ -59,7 +59,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// Converts the error from a failed check into the snapshot's flaw.
+    /// Converts an error from a failed check into a flaw.
     pub fn of_check(error: StoreError) -> Self {
         match error {
             StoreError::Damaged { why, .. } => Self::Damaged(why),
@@ -69,7 +69,7 @@ impl Flaw {
         }
     }
 
-    /// Converts the error from a system call on a snapshot's file into the snapshot's flaw.
+    /// Converts an error from a system call on a snapshot's file into a flaw.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
         // An error without an error number means that the path is not a regular file.
@@ -81,11 +81,11 @@ impl Flaw {
     }
 }
 
-/// The maximum length of a meta.json in bytes. A valid meta.json is never longer, because it lists
-/// at most 100 bad lines.
+/// The maximum length of a meta.json in bytes. No valid meta.json is longer, because it lists at
+/// most 100 bad lines.
 const LONGEST_META: u64 = 1 << 20;
 
-/// Reads the raw bytes of a commit record.
+/// Reads a commit record as raw bytes.
 pub(crate) fn bytes_of_meta(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_plain(path)?.take(LONGEST_META).read_to_end(&mut bytes)?;
@@ -167,8 +167,8 @@ impl Store {
         Ok(false)
     }
 
-    /// Measures the space used by the store, as the sum of its files' lengths. Files that vanish in
-    /// the meantime are not counted.
+    /// Counts the sessions and snapshots in the store, and adds up the lengths of its files. Files
+    /// that vanish in the meantime are not counted.
     pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage {
             sessions: self.sessions()?.len() as u64,

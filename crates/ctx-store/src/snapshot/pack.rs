@@ -1,7 +1,7 @@
 //! Packs older snapshots by compressing their bytes into zstd files.
 //!
-//! The packed file is written in `tmp/`, flushed to the disk, unpacked again and compared with the
-//! hash of the snapshot. The packed file is then renamed and recorded in meta.json, and finally the
+//! The packed file is written in `tmp/`, flushed to the disk, unpacked again, and checked against
+//! the snapshot's hash. The packed file is then renamed and recorded in meta.json, and finally the
 //! plain file is removed. The result of each step is on the disk before the next step begins.
 //! Therefore, wherever a run is interrupted, one of the two files is complete, and the next run can
 //! finish the work.
@@ -39,7 +39,7 @@ const LEVEL: i32 = 9;
 /// which is larger than nearly every session. Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 
-/// The sizes of a snapshot and of its packed file.
+/// The sizes of a snapshot and its packed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     /// The size of the session in bytes.
@@ -96,7 +96,7 @@ impl Store {
         Ok(entries)
     }
 
-    /// Packs snapshots one after the other. If one cannot be packed, continues with the others,
+    /// Packs snapshots one after the other. If a snapshot cannot be packed, the next one is tried,
     /// unless the disk is full.
     pub fn pack(&self, entries: &[Entry]) -> PackReport {
         let mut report = PackReport::default();

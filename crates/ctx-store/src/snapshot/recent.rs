@@ -58,7 +58,7 @@ impl Store {
         self.recent_dir().join(session.as_str())
     }
 
-    /// Returns the record of a session, or an empty record if there is none.
+    /// Returns a session's record, or an empty record if there is none.
     pub(crate) fn recent(&self, session: &SessionId) -> RecentSnapshots {
         read_derived(&self.recent_path(session))
     }
@@ -71,7 +71,7 @@ impl Store {
         Some(Entry { id, meta })
     }
 
-    /// Records that the replaced files of these snapshots no longer exist under their second names.
+    /// Records that these snapshots' replaced files no longer exist under their second names.
     pub(crate) fn forget_retained(&self, session: &SessionId, gone: &[SnapshotId]) {
         if gone.is_empty() {
             return;
@@ -86,9 +86,9 @@ impl Store {
         }
     }
 
-    /// Recomputes the record of one session, or the records of all sessions if `session` is `None`.
-    /// A record may be wrong if the power failed before it reached the disk. Returns the number of
-    /// wrong records.
+    /// Recomputes one session's record, or all sessions' records if `session` is `None`. A record
+    /// may be wrong if the power failed before it reached the disk. Returns the number of wrong
+    /// records.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
@@ -110,14 +110,14 @@ impl Store {
         Ok(wrong)
     }
 
-    /// Removes the record of a session.
+    /// Removes a session's record.
     pub(crate) fn remove_recent(&self, session: &SessionId) {
         // Ignore a failure. The remaining record lists snapshots that do not exist, which does no
         // harm.
         let _ = fs::remove_file(self.recent_path(session));
     }
 
-    /// Returns the notes about a session that its next snapshot inherits.
+    /// Returns those notes about a session that its next snapshot inherits.
     pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
         let key = COMPACTION_STRIKES;
         let goes_on = kind == SnapshotKind::Snapshot;
@@ -145,14 +145,15 @@ impl Store {
         Ok(entry.id.clone())
     }
 
-    /// Returns the member `key` of the meta.json of the session's newest snapshot, if it exists.
+    /// Returns the member `key` from the meta.json of the session's newest snapshot, if that member
+    /// exists.
     pub fn note(&self, session: &SessionId, key: &str) -> Option<Value> {
         let meta = self.newest(session).and_then(|entry| entry.meta.ok());
         meta.and_then(|mut meta| meta.others.remove(key))
     }
 }
 
-/// Computes the record of each session from the snapshots themselves.
+/// Computes each session's record from the snapshots themselves.
 fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
     let mut all: BTreeMap<SessionId, RecentSnapshots> = BTreeMap::new();
     entries.sort_by_key(|entry| entry.id.stamp.sequence);
@@ -192,8 +193,8 @@ pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 impl Replacement<'_> {
     /// Abandons the replacement and changes a note about the session: `change` computes the member
     /// `key` of the newest snapshot's meta.json from its old value. Takes a snapshot only if there
-    /// is none yet. Otherwise, a growing file that is never replaced would leave a copy at each
-    /// attempt.
+    /// is none yet, because a growing file that is never replaced would otherwise leave a copy at
+    /// each attempt.
     pub fn remember(self, key: &str, change: impl FnOnce(Option<&Value>) -> Value) -> Result<()> {
         let (store, session) = (self.store, &self.session);
         let newest = store.newest(session);

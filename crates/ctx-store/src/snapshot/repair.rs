@@ -20,16 +20,16 @@ use crate::trash::removal::StoreItem;
 pub enum Repaired {
     /// This many unfinished files left by killed runs were removed.
     Reaped(usize),
-    /// The audit log's hash chain was broken. The log was moved to this path, and a new log was
+    /// The audit log's hash chain was broken. The log was moved to this path, and a new one was
     /// begun.
     LogSetAside(PathBuf),
     /// A new commit record was written for a snapshot that had none.
     Adopted(SnapshotId),
     /// A damaged item was moved to `damaged/`, for this reason.
     SetAside(StoreItem, String),
-    /// The snapshot counter in the store's lock file was wrong and was recomputed.
+    /// The snapshot counter in the store's lock file was wrong and has been recomputed.
     Recounted,
-    /// The records of this many sessions in `recent/` were wrong and were rewritten.
+    /// The records for this many sessions in `recent/` were wrong and have been rewritten.
     Rebuilt(usize),
 }
 
@@ -69,7 +69,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let catalog = self.catalog(session)?;
-        // Read the hashes before the audit log is possibly set aside below.
+        // Read the hashes now, because the audit log may be set aside below.
         let saved = self.hashes_of(&catalog.uncommitted)?;
         if session.is_none() {
             repair.audit_log()?;
@@ -102,7 +102,7 @@ impl Store {
         Ok(repair.done)
     }
 
-    /// Returns the sha256 of each of the given snapshots, as recorded in the audit log.
+    /// Returns the sha256 that the audit log records for each of the given snapshots.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>> {
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
@@ -118,8 +118,8 @@ impl Store {
         Ok(hashes)
     }
 
-    /// Returns the reason why a committed snapshot is damaged. Returns `None` if it is intact or
-    /// cannot be read at the moment.
+    /// Returns the reason why a committed snapshot is damaged. Returns `None` if the snapshot is
+    /// intact or cannot be read at the moment.
     fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));

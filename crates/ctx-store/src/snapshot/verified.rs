@@ -1,5 +1,5 @@
-//! Reads the bytes of a snapshot, whether they are plain or packed. All code that reads a
-//! snapshot's bytes goes through this module.
+//! Reads a snapshot's bytes, whether they are plain or packed. All code that reads a snapshot's
+//! bytes goes through this module.
 //!
 //! A snapshot is packed some time after it is taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
 //! file that `zstdcat` can read. At any moment, at least one of the two files, plain or packed, is
@@ -20,11 +20,11 @@ use crate::snapshot::meta::PACKED;
 use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
 
-/// The base-2 logarithm of the largest zstd window that is accepted. 2^27 bytes is also the limit
-/// of `zstdcat`. Packing uses a window of 2^24 bytes.
+/// The base-2 logarithm of the largest zstd window that is accepted. The limit in `zstdcat` is also
+/// 2^27 bytes. Packing uses a window of 2^24 bytes.
 const LARGEST_WINDOW: u32 = 27;
 
-/// A reader of the bytes of a snapshot, whether they are plain or packed.
+/// A reader for a snapshot's bytes, whether they are plain or packed.
 pub struct SnapshotBytes {
     kept: Kept,
     /// The maximum number of unpacked bytes to read: one more than was saved, if the saved length
@@ -64,7 +64,7 @@ impl SnapshotBytes {
         Ok(Self { kept, ..self })
     }
 
-    /// Skips the next `count` bytes. Plain bytes are skipped by a seek, but packed bytes must be
+    /// Skips the next `count` bytes. Plain bytes are skipped by seeking, but packed bytes must be
     /// unpacked.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Kept::Plain(file) = &mut self.kept {
@@ -119,7 +119,7 @@ impl Store {
         }
     }
 
-    /// Checks the hash of a snapshot's bytes, and opens them.
+    /// Checks the hash of a snapshot's bytes, and opens them for reading.
     pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta)> {
         let meta = entry.trusted_meta()?;
         let bytes = match open_checked(entry, &self.data_path(&entry.id), &meta) {
@@ -132,7 +132,7 @@ impl Store {
         Ok((bytes, meta))
     }
 
-    /// Opens the bytes of a snapshot without comparing them with its commit record.
+    /// Opens a snapshot's bytes without comparing them with its commit record.
     pub fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes> {
         let path = self.data_path(id);
         match SnapshotBytes::open(&path, None) {

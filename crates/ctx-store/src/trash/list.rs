@@ -38,7 +38,8 @@ struct TrashedJson<'a> {
     grace_ends: DateTime<Utc>,
 }
 
-/// What is known about an item in the trash: either its whole commit record or only a few members.
+/// What is known about an item in the trash: either its whole commit record or only a few of the
+/// members.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum KnownMeta<'a> {
@@ -47,8 +48,8 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// Returns when the item's grace period of this many days ends. After that, `ctx-gc` deletes
-    /// the item.
+    /// Returns when a grace period of this many days ends for the item. Afterwards, `ctx-gc`
+    /// deletes the item.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)

@@ -1,6 +1,6 @@
 //! The trash, which keeps removed items until their grace period is over. Each removal moves its
 //! items into a new folder, which is named after the time of the removal. Snapshots are directly in
-//! that folder, and offloaded files are in its subfolders `offloaded/{session}/`.
+//! such a folder, and offloaded files are in its subfolders `offloaded/{session}/`.
 
 pub(crate) mod list;
 pub(crate) mod removal;
@@ -24,7 +24,7 @@ use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
-/// The name of the subfolder for offloaded files in each folder in the trash.
+/// The name of the subfolder that contains the offloaded files within a trash folder.
 const OFFLOADED: &str = "offloaded";
 
 /// The files that belong to an item in the trash. If the item was removed several times, there may
@@ -157,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Creates a folder in `dir`, named after the start of the grace period of its items.
+    /// Creates a folder in `dir`, named after the time when the grace period for its items starts.
     pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
         make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
@@ -188,7 +188,7 @@ impl Store {
         files_in_bins(bins(&self.damaged(), None)?)
     }
 
-    /// Removes a folder in the trash if it is empty, and then each parent that has become empty.
+    /// Removes a trash folder if it is empty, and then each parent that has become empty.
     pub(crate) fn remove_empty_from(&self, folder: &Path) {
         let ends = [self.trash(), self.damaged()];
         let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
@@ -206,8 +206,8 @@ fn names_of(id: &SnapshotId) -> [String; 3] {
     [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
 
-/// Returns the folders in the trash that are dated at or before `deadline`, or all folders if
-/// `deadline` is `None`. The oldest comes first.
+/// Returns the trash folders that are dated at or before `deadline`, or all of them if `deadline`
+/// is `None`, oldest first.
 pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>> {
     let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
     let mut names = file_names(trash)?;

@@ -1,6 +1,6 @@
 //! Removes items while the store is locked, and records the removal in the audit log. If an item
-//! cannot be removed, continues with the others. This module also empties the trash, and deletes
-//! everything that belongs to a session.
+//! cannot be removed, the removal continues with the other items. This module also empties the
+//! trash, and deletes everything that belongs to a session.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::trash::sync_removal;
 /// An item in the store that can be removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum StoreItem {
-    /// A snapshot, or the remaining files of a snapshot.
+    /// A snapshot, or what remains of its files.
     #[strum(to_string = "{0}")]
     Snapshot(SnapshotId),
     /// An offloaded file.
@@ -30,7 +30,7 @@ pub enum StoreItem {
 }
 
 impl StoreItem {
-    /// Returns the session to which the item belongs.
+    /// Returns the session that the item belongs to.
     pub fn session(&self) -> &SessionId {
         match self {
             Self::Snapshot(id) => &id.session,
@@ -113,8 +113,8 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
-    /// Handles a failure after the items were removed. The error says that the removal is done. It
-    /// does not say so if an item could not be removed, because that would hide the item's failure.
+    /// Handles a failure after the items were removed. The error says that the removal is done,
+    /// unless an item could not be removed: claiming success would hide that failure.
     pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
@@ -208,8 +208,8 @@ impl Store {
             items.entry(item).or_default().append(&mut files);
         }
         items.retain(|item, _| item.session() == session);
-        // Include snapshots that have only one of their two files, because a killed run may have
-        // left them so.
+        // Include snapshots with only one of their two files, because a killed run may have left
+        // such snapshots.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
@@ -239,7 +239,7 @@ impl Store {
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
-        // Remove the search index, because it contains words of the deleted text. The next search
+        // Remove the search index, because it contains words from the deleted text. The next search
         // will rebuild it.
         let index = self.search_index();
         if let Err(error) = if_there(remove_tree(&index).or_cannot("remove", &index)) {
@@ -249,8 +249,9 @@ impl Store {
         removal.done()
     }
 
-    /// Removes the folders in the trash that have become empty. This is done only once, at the end,
-    /// because it may take reading a whole folder to find out whether it is empty.
+    /// Removes the folders in the trash that have become empty. Empty folders are removed only
+    /// once, at the end, because finding out whether a folder is empty may require reading all of
+    /// it.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);

@@ -62,8 +62,7 @@ impl Store {
             is_named && session.is_none_or(|session| session == item.session())
         });
         let mut found: Vec<&StoreItem> = trashed.keys().collect();
-        // If a snapshot matches the name, do not also treat the name as the hash of an offloaded
-        // file.
+        // If a snapshot matches the name, do not also treat the name as an offloaded file's hash.
         if let Some(StoreItem::Snapshot(_)) = found.first() {
             found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
         }
@@ -74,8 +73,8 @@ impl Store {
         }
     }
 
-    /// Restores items from the trash. If an item cannot be restored, continues with the others.
-    /// Returns the restored items, and the errors for those that could not be restored.
+    /// Restores items from the trash. If an item cannot be restored, continues with the other
+    /// items. Returns the restored items, and the errors for those that could not be restored.
     pub fn undelete_all(&self, items: &[StoreItem]) -> (Vec<StoreItem>, Vec<StoreError>) {
         let (mut back, mut failed) = (Vec::new(), Vec::new());
         for items in items.chunks(AT_A_TIME) {
