@@ -27,7 +27,7 @@ pub struct Content {
     pub dialect: String,
     /// The session's id, as assigned by the agent.
     pub session: Option<String>,
-    /// The name that the user gave the session, or else the title that the agent chose.
+    /// The session name that the user chose, or else the title that the agent chose.
     pub title: Option<String>,
     /// The user's first request.
     pub ask: Option<String>,
@@ -35,8 +35,8 @@ pub struct Content {
     pub folder: Option<String>,
     /// The model used for the last request.
     pub model: Option<String>,
-    /// The size of the model's window in tokens, taken from the file, or else from the list of
-    /// models.
+    /// The size of the model's window in tokens, taken from the file or, failing that, from the
+    /// list of models.
     pub recorded_window: Option<u64>,
     /// The number of messages in the context, including system messages.
     pub messages: u64,
@@ -70,7 +70,7 @@ impl Content {
     }
 }
 
-/// The result of reading a session file, and the state of the file at that time.
+/// The result of reading a session file, and the state that the file was in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The mark of the file when it was opened. A later write to the file changes the mark.
@@ -119,7 +119,7 @@ struct ContentReader {
     calibration: CalibrationPass,
     size: Size,
     content: Content,
-    /// The title that the agent chose, which is used if the user gave the session no name.
+    /// The title that the agent chose. It is used only if the user did not name the session.
     made_title: Option<String>,
     /// The first request that may have been written by the client rather than the user.
     doubtful_ask: Option<String>,

@@ -134,7 +134,7 @@ impl Query {
     }
 
     /// Returns the folders of the agents whose sessions are to be listed. If the user named paths,
-    /// returns all agents' folders, which are needed to tell which agent each path belongs to.
+    /// returns all agents' folders, in order to tell which agent each path belongs to.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(variable);
         let is_asked = |place: &AgentFolder| {

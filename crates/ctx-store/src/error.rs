@@ -70,8 +70,8 @@ pub enum StoreError {
         /// Whether the trash contains items from this session.
         in_trash: bool,
     },
-    /// The store has no snapshot of this file, and the file does not begin with the content of any
-    /// other snapshot.
+    /// The store has no snapshot of this file, and the file does not begin with any other
+    /// snapshot's content.
     #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
     /// The file seems to have been moved, so only its content can identify its session, but several
@@ -295,7 +295,7 @@ impl StoreError {
         }
     }
 
-    /// Turns the error "is done, but …" into a plain failure. This is right for a file that has no
+    /// Turns the error "is done, but …" into a plain failure. Use this for a file that has no
     /// effect until a later step has succeeded.
     pub(crate) fn before(self) -> Self {
         match self {

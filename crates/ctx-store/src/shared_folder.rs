@@ -164,7 +164,7 @@ impl SharedFile {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version of the file, with `more` at its end. The new version is flushed to the
+    /// Writes a new version of the file, with `more` at its end. The new version is flushed to
     /// disk, so that a full disk is noticed before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
@@ -287,7 +287,7 @@ fn replace(
 
 /// The name of the folder for old versions, next to the folders that contain the files.
 const FOLDER: &str = "history";
-/// How many hex digits of its sha256 the name of an old version contains.
+/// How many hex digits of the sha256 appear in an old version's file name.
 const DIGITS: usize = 16;
 
 /// Whether the folder for old versions already contains a version of the file with these bytes.

@@ -33,7 +33,7 @@ pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 pub struct Actor {
     /// The name of the program, such as `ctx-gc`.
     pub tool: String,
-    /// The names of the command-line flags of the run, without their values.
+    /// The names of the run's command-line flags, without their values.
     pub flags: Vec<String>,
 }
 
@@ -67,8 +67,8 @@ impl Store {
     }
 
     /// Opens the store at `root`, which need not exist yet. Refuses a store that other users can
-    /// write to, or whose format is unknown. Also refuses to create a store inside another one,
-    /// because the path could be in the outer store's trash.
+    /// write to, or whose format is unknown. A new store inside another store is refused as well,
+    /// because its path could be in the outer store's trash.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
         if !is_store(root) {
             Self::refuse_inside(root)?;
@@ -209,7 +209,7 @@ impl Store {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that can be recomputed. The file is not flushed to the disk, because losing it
+    /// Writes a file that can be recomputed. The file is not flushed to disk, because losing it
     /// only means recomputing it.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
@@ -246,7 +246,7 @@ impl Store {
         (self.clock)().trunc_subsecs(6)
     }
 
-    /// Returns the path of the index of sessions on this machine.
+    /// Returns the path of the index that lists the sessions on this machine.
     pub fn session_index(&self) -> PathBuf {
         self.root().join("index/sessions.jsonl")
     }
@@ -265,8 +265,8 @@ impl Store {
         io::read_to_string(file.take(length)).ok()
     }
 
-    /// Replaces the session index, without taking a lock or flushing the file to the disk. If two
-    /// runs replace the session index at the same time, the later one wins. If a crash damages the
+    /// Replaces the session index, without taking a lock or flushing the file to disk. If two runs
+    /// replace the session index at the same time, the later one wins. If a crash damages the
     /// session index, it is rebuilt.
     pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
@@ -283,7 +283,7 @@ impl Store {
         Ok(StoreLock { store: self, file })
     }
 
-    /// Locks a session. If another run holds the lock, the error says which run that is.
+    /// Locks a session. If another run holds the lock, the error identifies that run.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
@@ -310,7 +310,7 @@ impl Store {
 }
 
 /// Whether the path is a store, or a replaced file that is kept for a while next to the new one.
-/// Neither of them is a session.
+/// Neither a store nor a replaced file is a session.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -344,8 +344,8 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// Flushes the content of the lock file to the disk. After a crash, the lock file tells the
-    /// next run that files may have been left next to the session file.
+    /// Flushes the content of the lock file to disk. After a crash, the lock file tells the next
+    /// run that files may have been left next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
         // Ignore a failure, because ctx-gc finds the remaining files even without the lock file.
         if os::sync_data(&self.file).is_ok() {
@@ -392,8 +392,8 @@ impl StoreLock<'_> {
             None => self.count()?,
         };
         let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
-        // Flush the counter to the disk, because the next run relies on it instead of reading the
-        // names of all snapshots.
+        // Flush the counter to disk, because the next run relies on it instead of reading the names
+        // of all snapshots.
         self.write_counter(&next)?;
         Ok(Stamp { sequence: next.sequence, time })
     }

@@ -18,7 +18,7 @@ pub struct When {
     pub is_day: bool,
 }
 
-/// Why a text cannot be parsed as a date or time.
+/// Why a string cannot be parsed as a date or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
     /// The text is not a date or time in any known form.
@@ -111,15 +111,15 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. The unit is checked here, because the library accepts any word
-/// that begins like a unit: it would take `3 semesters` to mean three seconds.
+/// The accepted units of time. The unit is checked here, because the library accepts any word that
+/// begins like a unit: it would take `3 semesters` to mean three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",
     "years",
 ];
 
-/// Splits a text into words that consist of ASCII letters.
+/// Splits text into words that consist of ASCII letters.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
 }
@@ -188,7 +188,7 @@ mod tests {
         When::parse(text, at(NOW))
     }
 
-    /// Returns the start and end of the span that a text refers to.
+    /// Returns the start and end of the span that `text` refers to.
     fn ends(text: &str) -> (DateTime<Utc>, DateTime<Utc>) {
         let when = parse(text).expect(text);
         (when.start, when.end)
@@ -268,8 +268,7 @@ mod tests {
         assert_eq!(parse("yesterday 01:30+02:00"), east);
     }
 
-    /// Texts whose meaning the library would have to guess are refused, and so is a text that could
-    /// be a number.
+    /// Input is refused if the library would have to guess its meaning, or if it could be a number.
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [

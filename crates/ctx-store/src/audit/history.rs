@@ -28,7 +28,7 @@ pub struct Event {
     pub phase: String,
     /// The id of the operation.
     pub operation: String,
-    /// The names of the command-line flags of the run.
+    /// The names of the command-line flags that the run was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// The id of the session, or `None` if the operation may affect several sessions.
@@ -82,7 +82,7 @@ impl Event {
 }
 
 impl Store {
-    /// Returns the operations on the given sessions, newest first. A snapshot that was taken for a
+    /// Returns the operations on the given sessions, newest first. A snapshot taken for a
     /// replacement is listed as part of that replacement. If the replacement failed and its
     /// snapshot was deleted, the snapshot is not listed at all.
     pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>> {

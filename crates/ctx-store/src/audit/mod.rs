@@ -125,8 +125,8 @@ pub struct Facts {
     pub bytes: Option<u64>,
     /// The number of bytes appended to the session file, if the file was not replaced.
     pub added_bytes: Option<u64>,
-    /// The number of bytes that other processes wrote during the operation, and that were carried
-    /// over into the new file.
+    /// The number of bytes that were carried over into the new file because other processes wrote
+    /// them during the operation.
     pub late_bytes: Option<u64>,
     /// The number of items written or removed.
     pub count: Option<u64>,
@@ -162,7 +162,7 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
-    /// The sha256 of the previous line of the log. `prev` must be the first member of the record.
+    /// The sha256 of the log's previous line. `prev` must be the first member of the record.
     prev: String,
     time: String,
     operation: &'a str,
@@ -247,7 +247,7 @@ impl StoreLock<'_> {
         let mut file = opened.or_cannot("open", &path)?;
         let prev = hash_of_last(&file).or_cannot("read", &path)?;
         let mut line = Vec::new();
-        // If a run was killed while it was writing a record, the last line has no line end.
+        // If a run was killed while it was writing a record, the last line has no newline.
         if !ends_line(&file).or_cannot("read", &path)? {
             line.push(b'\n');
         }
@@ -282,8 +282,7 @@ fn none_before() -> String {
     "0".repeat(DIGITS)
 }
 
-/// Returns the byte range of the last line of a log, without its line end, or `None` if the log is
-/// empty.
+/// Returns the byte range of a log's last line, without its newline, or `None` if the log is empty.
 fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     let length = log.metadata()?.len();
     let mut byte = [0];
@@ -307,8 +306,8 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     Ok(Some(start..end))
 }
 
-/// Returns the sha256 of the last line of a log, for use in the next record. If a run was killed
-/// while it was writing the last line, the incomplete line is hashed.
+/// Returns the sha256 of a log's last line, for use in the next record. If a run was killed while
+/// it was writing the last line, the incomplete line is hashed.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
     let Some(Range { start, end }) = last_line(log)? else { return Ok(none_before()) };
     log.seek(SeekFrom::Start(start))?;
@@ -378,7 +377,7 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 /// program. To bound memory use, such a line is read in pieces of this length.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Calls `see` with each piece of each line of a log. The second argument says whether the piece is
+/// Calls `see` with each piece of each line in a log. The second argument says whether the piece is
 /// the start of a line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);

@@ -2,7 +2,7 @@
 //!
 //! If the clock is wrong, the grace periods of all items in the trash may seem to be over. After a
 //! month without snapshots, a single run cannot tell a correct clock from one that has jumped ahead
-//! by a month. Each collection therefore records its time, which tells a nightly run that the last
+//! by a month. Each collection therefore records its time, so a nightly run knows that the last
 //! collection was yesterday. After a real pause, the first run distrusts the clock. A later run
 //! trusts it again if the time that has passed since the first run is plausible.
 //!

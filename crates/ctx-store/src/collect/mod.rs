@@ -111,8 +111,8 @@ pub enum Event {
     Late(SnapshotId),
     /// A process may still be writing to this file, although the file has been replaced.
     StillOpen(PathBuf),
-    /// The offloaded files of this session stay, because some of the transcripts that may refer to
-    /// them cannot be searched.
+    /// This session's offloaded files stay, because some of the transcripts that may refer to them
+    /// cannot be searched.
     Unknown(SessionId, String),
     /// The clock is more than a day earlier than this time, which is the latest recorded in the
     /// store. The grace period for the items moved to the trash begins at this time.

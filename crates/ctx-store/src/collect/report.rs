@@ -1,4 +1,4 @@
-//! Reports the actions of a collection, as lines of text for users or as JSON objects for scripts.
+//! Reports a collection's actions, as lines of text for users or as JSON objects for scripts.
 
 use ctx_format::counted;
 use serde::Serialize;

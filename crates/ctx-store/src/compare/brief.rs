@@ -1,5 +1,5 @@
 //! Describes the records of a session briefly, so that two sessions of any size can be compared in
-//! memory. Also lists the differences between two versions of a message.
+//! memory. This module also lists the differences between two versions of a message.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role,
 pub struct Brief {
     /// The record's 1-based line number.
     pub line: u64,
-    /// The length of the record in bytes, without the line end.
+    /// The length of the record in bytes, not counting its line terminator.
     pub bytes: u64,
     /// The role of the message, or `None` if the record is not a message.
     pub role: Option<Role>,
@@ -54,7 +54,7 @@ pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Bri
     while let Some(record) = records.next()? {
         let brief = Brief::of(&record, dialect, hasher);
         match briefs.last_mut() {
-            // Skip this record, because it continues a line that was too long for one record.
+            // The line was too long for one record, and this record continues it, so merge the two.
             Some(last) if last.line == brief.line && record.message(dialect).is_none() => {
                 last.bytes += brief.bytes;
                 last.hash = hasher.hash_one((last.hash, brief.hash));
@@ -154,7 +154,7 @@ fn first_words(message: &Message<'_>) -> String {
     line(&other.unwrap_or_default())
 }
 
-/// Shortens a text to [`WORDS`] characters on one line.
+/// Shortens text to [`WORDS`] characters on one line.
 fn line(text: &str) -> String {
     let begin: String = text.chars().take(4 * WORDS).collect();
     let words: Vec<&str> = begin.split_whitespace().collect();

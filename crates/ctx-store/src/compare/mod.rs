@@ -237,7 +237,7 @@ pub struct Diff {
 /// not fit.
 pub struct Lines {
     file: File,
-    /// The byte offset of each line, followed by the end of the last line.
+    /// The byte offset of each line, and finally the offset of the end of the last line.
     bounds: Vec<u64>,
     hashes: Vec<u64>,
 }
@@ -276,7 +276,7 @@ impl Lines {
         Ok(Self { file: reader.into_inner(), bounds, hashes: measured })
     }
 
-    /// Reads the bytes of the line at this index, including the line end.
+    /// Reads the bytes of the line at this index, including the newline.
     pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
         let (from, to) = (self.bounds[line], self.bounds[line + 1]);
         self.file.seek(SeekFrom::Start(from))?;

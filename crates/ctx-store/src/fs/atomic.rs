@@ -1,8 +1,8 @@
 //! Writes files atomically, so that they appear completely or not at all, and exchanges the names
 //! of two files.
 //!
-//! A new file is written next to its target, flushed to the disk and renamed. A reader therefore
-//! sees either the old file or the complete new one, even after a power cut.
+//! A new file is written next to its target, flushed to disk and renamed. A reader therefore sees
+//! either the old file or the complete new one, even after a power cut.
 //!
 //! A session file and its replacement exchange names, because an exchange loses neither file.
 //! Before the exchange, the new file is renamed so that it is no longer marked as unfinished, and
@@ -62,9 +62,9 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
 /// [`StoreError::Changed`] is returned. If the names were exchanged back, the caller must check the
 /// file at `aside`. Returns `false` on a file system that cannot exchange names.
 ///
-/// Calls `taken_out` with each file that another process put at `path`, before that file is
-/// restored. An agent may have read our file in the meantime, and may soon overwrite the restored
-/// file with a new version of ours.
+/// If another process has put a file at `path`, calls `taken_out` with that file before restoring
+/// it. An agent may have read our file in the meantime, and may soon overwrite the restored file
+/// with a new version of ours.
 pub(crate) fn take_the_place(
     new: &mut TempName,
     aside: PathBuf,
@@ -325,8 +325,8 @@ impl TempFile {
     /// Creates the file `.STEM.ctx-tmp-…` in `dir` with the mode `mode`, less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            // Use a name that no file has had before. Otherwise, another run that is about to
-            // remove an old file of that name might remove the new one.
+            // Use a name that no file has had before. Another run might otherwise remove the new
+            // file when it means to remove an old one with the same name.
             let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {

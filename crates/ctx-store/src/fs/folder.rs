@@ -80,7 +80,7 @@ fn open(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags) -> io::Result<OwnedF
     Ok(retry_on_intr(|| openat(folder, name, flags, Mode::empty()))?)
 }
 
-/// Creates a private directory and its missing parents, and flushes them to the disk.
+/// Creates a private directory and its missing parents, and flushes them to disk.
 pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     let is_root = dir.parent().is_none();
     match fs::metadata(dir) {

@@ -1,6 +1,6 @@
 //! The file-system calls that this crate makes. Files are opened without following links or
-//! blocking on a FIFO, waits for locks are limited, and new file names are flushed to the disk.
-//! This module also computes the hashes of files.
+//! blocking on a FIFO, waits for locks are limited, and new file names are flushed to disk. This
+//! module also hashes files.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -125,7 +125,7 @@ pub(crate) fn begins_line(file: &File, at: u64) -> io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// Whether a file is empty or ends with a line end.
+/// Whether a file is empty or ends with a newline.
 pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
     begins_line(file, file.metadata()?.len())
 }
@@ -153,13 +153,13 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Flushes the names in `dir` to the disk, so that they survive a power cut.
+/// Flushes the names in `dir` to disk, so that they survive a power cut.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     let synced = File::open(dir).and_then(|dir| os::sync(&dir));
     synced.or_cannot("sync", dir)
 }
 
-/// Flushes the new name of a file to the disk.
+/// Flushes the new name of a file to disk.
 pub(crate) fn sync_name(path: &Path) -> Result<()> {
     let synced = File::open(parent(path)).and_then(|dir| os::sync(&dir));
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
@@ -205,7 +205,7 @@ pub(crate) fn lock(
     })
 }
 
-/// Waits long enough for a run that is trying to take a lock to notice that the lock is free.
+/// Waits long enough for another run to notice that a lock it is trying to take is now free.
 pub(crate) fn let_others_in() {
     std::thread::sleep(2 * POLL);
 }
@@ -226,8 +226,8 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     Ok(hex(hasher.finish()))
 }
 
-/// Starts a fingerprint that lets this run recognize bytes that it has read before. Each run uses a
-/// random seed, so that an attacker cannot craft other bytes with the same fingerprint.
+/// Starts a fingerprint, which lets this run recognize bytes that it has read before. Each run uses
+/// a random seed, so that an attacker cannot craft other bytes with the same fingerprint.
 pub(crate) fn fingerprint() -> Xxh3 {
     static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     Xxh3::with_seed(*SEED)

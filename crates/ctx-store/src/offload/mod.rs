@@ -383,7 +383,7 @@ impl Folder {
         moved.or_cannot("move to the trash", &self.path.join(&name))
     }
 
-    /// Flushes the names in the folder to the disk.
+    /// Flushes the names in the folder to disk.
     fn sync(&self) -> Result<()> {
         os::sync(&self.handle).or_cannot("sync", &self.path)
     }

@@ -1,6 +1,6 @@
 //! Decides which offloaded files may be removed. A file may be removed if no transcript of its
-//! session refers to it. A transcript is a session file or a snapshot. If one transcript of a
-//! session cannot be read, all offloaded files of that session stay.
+//! session refers to it. A transcript is a session file or a snapshot. If one of a session's
+//! transcripts cannot be read, all of that session's offloaded files stay.
 //!
 //! A transcript counts as referring to a file if it contains the first digits of the file's hash
 //! anywhere.
@@ -203,7 +203,7 @@ impl Search {
 
     /// Reads a transcript from `reader`, and drops the files that it refers to from the search.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
-        // The most recent hex digits as a number, and the length of the current run of hex digits.
+        // The most recent hex digits as a number, and how many hex digits have been read in a row.
         let (mut window, mut run) = (0, 0_u32);
         read_through(reader, |block| {
             for byte in block {

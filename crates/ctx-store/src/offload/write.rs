@@ -48,7 +48,7 @@ impl Store {
         }
     }
 
-    /// Returns the record of the results that were moved out of a session.
+    /// Returns the record of which results were moved out of a session.
     pub fn taken(&self, session: &SessionId) -> Result<TakenResults> {
         let mut taken = TakenResults::default();
         let Some(folder) = if_there(Folder::of_session(self, session))? else { return Ok(taken) };
@@ -85,7 +85,7 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Therefore, it has either already removed the
+        // Garbage collection takes the same lock. Either garbage collection has already removed the
         // file, so that a new one is written below, or it will see that the file has just been
         // used.
         let there = {
@@ -106,9 +106,9 @@ impl OffloadWriter<'_> {
         Ok(OffloadedFile { session: self.session.clone(), name })
     }
 
-    /// Flushes the names of all files to the disk, and records the transcripts that refer to the
-    /// files, so that garbage collection can search them. `None` means a transcript without a path,
-    /// such as one written to a pipe.
+    /// Flushes the names of all files to disk, and records the transcripts that refer to the files,
+    /// so that garbage collection can search them. `None` means a transcript without a path, such
+    /// as one written to a pipe.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
         let Some((folder, operation)) = &self.begun else { return Ok(()) };
         {
@@ -168,7 +168,7 @@ fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
 fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> Result<()> {
     let path = folder.path.join(name);
     let mut file = folder.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
-    // If a run was killed while it was writing to the file, the last line has no line end.
+    // If a run was killed while it was writing to the file, the last line has no newline.
     let begin = if ends_line(&file).or_cannot("read", &path)? { "" } else { "\n" };
     let new: String = lines.map(|line| line + "\n").collect();
     let written = file.write_all((begin.to_owned() + &new).as_bytes());

@@ -15,10 +15,10 @@
 //! If a run is killed, the next run on the same file finds the record in `appending/`, and compares
 //! the file with the record and the snapshot. If the file consists of the old bytes, with or
 //! without all of our lines, nothing needs to be done. If only some of our bytes follow the old
-//! ones, ours are cut off. An agent may have written lines after our incomplete ones, with no line
-//! end in between. In that case, a snapshot of the file is taken, and the file is replaced by one
-//! without our bytes. A file with any other content has been rewritten by another program, and is
-//! left alone.
+//! ones, ours are cut off. An agent may have written lines after our incomplete ones, with no
+//! newline in between. The next run then takes a snapshot of the file, and replaces the file with
+//! one without our bytes. A file with any other content has been rewritten by another program, and
+//! is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -43,7 +43,7 @@ use crate::store::{SessionLock, Store};
 
 /// Lines to append to a session file.
 pub struct Addition<'a> {
-    /// The lines to append. The last line may lack its line end.
+    /// The lines to append. The last line may lack its newline.
     pub lines: &'a [u8],
     /// The name of the operation in the audit log, such as `compact`.
     pub operation: &'static str,
@@ -102,8 +102,8 @@ impl Replacement<'_> {
         })
     }
 
-    /// Returns the bytes to append: `lines`, with a line end after the last one. If the file's last
-    /// line is unfinished, the bytes begin with a line end.
+    /// Returns the bytes to append: `lines`, with a newline after the last one. If the file's last
+    /// line is unfinished, the bytes begin with a newline.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
         let is_unfinished = self.draft.measured.tail > 0;
@@ -239,18 +239,17 @@ fn part(wanted: &[u8]) -> io::Result<&[u8]> {
 #[cfg(test)]
 use crate::tests::moments::part;
 
-/// The first line of a note. A note is a file in `appending/` that records an addition: it contains
-/// this line, followed by the bytes to append.
+/// The first line of a note about an addition. A note is a file in `appending/` that records an
+/// addition: it contains this line, followed by the bytes to append.
 #[derive(Serialize, Deserialize)]
 struct Head {
     /// The id of the snapshot that was taken before the addition.
     snapshot: String,
-    /// The modification time of the session file before the addition, measured from the start of
-    /// 1970.
+    /// The session file's modification time before the addition, measured from the start of 1970.
     modified: Option<Duration>,
 }
 
-/// The maximum length in bytes of the first line of a note.
+/// The maximum length of a note's first line, in bytes.
 const LONGEST_HEAD: u64 = 1024;
 
 /// How many bytes to search for the end of the line that follows our incomplete addition.
@@ -398,7 +397,7 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
     Some((head, bytes))
 }
 
-/// Finds where our incomplete addition ends and an agent's line begins, if there is no line end in
+/// Finds where our incomplete addition ends and an agent's line begins, if there is no newline in
 /// between. Our bytes start at `old`. Comparing bytes is not enough, because the agent's line may
 /// happen to begin with the same bytes that we would have written next. Our bytes end where a
 /// complete JSON object begins. Returns `None` if none of our bytes are in the file, or if it is

@@ -70,8 +70,8 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines appended during the replacement may follow the new content. If they may not,
-    /// the replacement is abandoned when the file grows.
+    /// Whether lines appended during the replacement may follow the new content. If appended lines
+    /// may not follow it, the replacement is abandoned when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -93,8 +93,8 @@ impl Store {
         self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
-    /// Locks a session and copies the bytes of its file. Lines that are appended while the caller
-    /// makes the new content, even if that takes long, are carried over. Refuses a file that has
+    /// Locks a session and copies the bytes of its file. Any lines appended while the caller makes
+    /// the new content are carried over, even if that takes a long time. Refuses a file that has
     /// several names, that another process has open for writing, or that was changed less than
     /// `min_idle` ago.
     pub fn begin_replacement(
@@ -234,8 +234,8 @@ impl Store {
     }
 
     /// Returns a session's newest snapshot, if it has the same bytes and the same kind as the
-    /// draft. The existing snapshot is then redundant: the run that took it was killed, or the
-    /// change that followed it was undone by hand.
+    /// draft. The older snapshot is then redundant: the run that took it was killed, or the change
+    /// that followed was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,

@@ -145,8 +145,8 @@ impl Store {
 
     /// Returns a file's snapshots. A snapshot belongs to the file if it has the session id that the
     /// agent wrote into the file, or if it was taken at the file's path. If there is no such
-    /// snapshot, the file was moved or copied. In that case, returns the snapshots of the session
-    /// whose content matches the file or its beginning.
+    /// snapshot, the file was moved or copied. For such a file, returns the snapshots of the
+    /// session whose content matches the file or its beginning.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.
@@ -272,7 +272,7 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// Returns the lines that others have appended and that a rollback would remove from the file.
+    /// Returns the lines that others have appended to the file and a rollback would remove.
     /// Appended lines follow the content that replaced the snapshot, the snapshot's own bytes, or
     /// the result of another replacement. Returns `None` if there are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
@@ -307,7 +307,7 @@ pub struct OfFile {
     /// The file's snapshots. Snapshots are found by the session id in the file and by the file's
     /// path or, failing that, by the file's content.
     pub catalog: Catalog,
-    /// The path at which the snapshots were taken, if only their content shows that they belong to
+    /// The path that the snapshots were taken at, if only their content shows that they belong to
     /// this file.
     pub by_content: Option<String>,
 }

@@ -26,8 +26,7 @@ pub struct SweepReport {
     /// Replaced files that stay because they may still be in use, each with the id of the snapshot
     /// that holds its content.
     pub busy: Vec<(SnapshotId, PathBuf)>,
-    /// The ids of the snapshots taken of files that a process wrote to after they had been
-    /// replaced.
+    /// The ids of snapshots taken because a process wrote to a file after it had been replaced.
     pub late: Vec<SnapshotId>,
 }
 
@@ -100,7 +99,7 @@ impl Store {
         let Ok(mut file) = open_plain(retained) else { return Ok(()) };
         let old = file.metadata().or_cannot("read", retained)?;
         // On a file system that cannot exchange names, a killed run may have left a second name for
-        // the session file itself. Such a name is simply removed.
+        // the session file itself. A second name of that kind is simply removed.
         if !file_id(live).is_ok_and(|now| now == id_of(&old)) {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
             let is_quiet = match Writers::of(&file) {

@@ -295,7 +295,7 @@ mod tests {
         for (text, rests) in [
             (format!("{agents}\n"), true),
             // The line that only an agent writes comes after a very long first line, beyond the
-            // bytes that are read to find the session id.
+            // bytes read to find the session id.
             (format!("{picture}{agents}\n"), true),
             ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
             ("no session\n".to_owned(), false),
@@ -304,7 +304,7 @@ mod tests {
                 "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
                 true,
             ),
-            // The line that only an agent writes comes after the part of the file that is searched.
+            // The line that only an agent writes comes after the searched part of the file.
             (
                 format!("{{\"x\":\"{}\"}}\n{agents}\n", "x".repeat(9 << 20)),
                 true,

@@ -1,6 +1,6 @@
 //! Writes the new file, exchanges it with the live session file, and carries over what other
-//! processes append to the live file in the meantime. Also handles files that other processes put
-//! in the session file's place at the moment of the exchange.
+//! processes append to the live file in the meantime. This module also handles files that other
+//! processes put in the session file's place at the moment of the exchange.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -25,7 +25,7 @@ use crate::store::Store;
 
 /// How many times to try to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// After this many attempts to catch up, the new file is no longer flushed to the disk each time.
+/// After this many attempts to catch up, the new file is no longer flushed to disk each time.
 const SYNCED_ROUNDS: usize = 3;
 /// The kernel may have revoked a lease that was held for longer than this.
 const LEASE: Duration = Duration::from_secs(5);
@@ -359,8 +359,8 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// Returns the end of the last complete line before offset `to`, or the end of the bytes
-    /// already carried over.
+    /// Returns where the last complete line before offset `to` ends, but never less than the end of
+    /// the bytes already carried over.
     fn last_line_end(&self, to: u64) -> Result<u64> {
         let bytes = self.read_old(self.covered, to)?;
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);

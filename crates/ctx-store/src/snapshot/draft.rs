@@ -1,5 +1,5 @@
-//! Takes snapshots. The bytes of a session are copied, flushed to the disk, and then committed. In
-//! the meantime, the lines and messages in the session are counted.
+//! Takes snapshots. The bytes of a session are copied, flushed to disk, and then committed. In the
+//! meantime, the lines and messages in the session are counted.
 //!
 //! Bytes that are already in a session's newest snapshot are not stored again. If nothing has
 //! changed, a request for a snapshot returns the newest one. A replacement always needs its own
@@ -433,7 +433,7 @@ pub(crate) struct EqualBytes {
 }
 
 impl EqualBytes {
-    /// Creates a hard link to the file and flushes it to the disk. Returns `false` if that is
+    /// Creates a hard link to the file and flushes it to disk. Returns `false` if that is
     /// impossible because the file system does not support hard links, or because the file has just
     /// been packed or removed.
     pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool> {

@@ -131,8 +131,8 @@ impl Catalog {
         })
     }
 
-    /// Returns the numbers of the snapshots taken on a day, or that of the newest snapshot taken by
-    /// a given time.
+    /// For a day, returns the numbers of the snapshots taken on it; for a time, returns the number
+    /// of the newest snapshot taken by then.
     fn at(&self, when: When) -> Vec<u64> {
         let sequence = |entry: &Entry| entry.id.stamp.sequence;
         if when.is_day {

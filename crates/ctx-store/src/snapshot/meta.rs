@@ -54,7 +54,7 @@ pub struct Meta {
     pub bytes: u64,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// The number of bytes after the last line end. These bytes belong to an unfinished line.
+    /// The number of bytes after the last newline. These bytes belong to an unfinished line.
     pub tail_bytes: u64,
     /// The session's format, message count and bad lines.
     #[serde(flatten)]
@@ -105,7 +105,7 @@ impl SnapshotKind {
     }
 }
 
-/// The length and hash of a file: the new content of a session, or a packed file.
+/// The length and hash of a session's new content or of a packed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
     /// The length of the file in bytes.

@@ -1,8 +1,8 @@
 //! Packs older snapshots by compressing their bytes into zstd files.
 //!
-//! The packed file is written in `tmp/`, flushed to the disk, unpacked again, and checked against
-//! the snapshot's hash. The packed file is then renamed and recorded in meta.json, and finally the
-//! plain file is removed. The result of each step is on the disk before the next step begins.
+//! The packed file is written in `tmp/`, flushed to disk, unpacked again, and checked against the
+//! snapshot's hash. The packed file is then renamed and recorded in meta.json, and finally the
+//! plain file is removed. The result of each step is on disk before the next step begins.
 //! Therefore, wherever a run is interrupted, one of the two files is complete, and the next run can
 //! finish the work.
 

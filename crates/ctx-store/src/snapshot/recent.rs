@@ -2,7 +2,7 @@
 //! snapshots in the store.
 //!
 //! The record can be recomputed, and ctx-gc and all user queries read the snapshots themselves. The
-//! record is therefore not flushed to the disk, and a failure to write it is ignored.
+//! record is therefore not flushed to disk, and a failure to write it is ignored.
 //!
 //! This module also changes commit records: it puts snapshots on hold, and keeps notes about a
 //! session in its newest snapshot's meta.json.

@@ -48,8 +48,8 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// Returns when a grace period of this many days ends for the item. Afterwards, `ctx-gc`
-    /// deletes the item.
+    /// Returns when a grace period of this many days ends for the item. `ctx-gc` deletes the item
+    /// after that time.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)

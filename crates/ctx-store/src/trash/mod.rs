@@ -252,7 +252,7 @@ fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T
     Ok(entries.collect())
 }
 
-/// Flushes a folder to the disk after files have been removed from it.
+/// Flushes a folder to disk after files have been removed from it.
 pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
     // If the folder no longer exists, it was removed because it had become empty.
     let synced = if_there(sync_dir(dir)).map(|_| ());

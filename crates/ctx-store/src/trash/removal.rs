@@ -215,7 +215,7 @@ impl Store {
             items.entry(StoreItem::Snapshot(id)).or_default();
         }
         // Whatever is at the path of the session's folder is removed below, even if it is not a
-        // folder of offloaded files.
+        // folder with offloaded files.
         let kept = self.offloaded_files(session).unwrap_or_default();
         let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 
