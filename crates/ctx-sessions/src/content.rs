@@ -1,4 +1,4 @@
-//! Reads the title, the token count and the other columns of the session list from a session file.
+//! Reads what the session list shows about a session file: the title, the token count and so on.
 //!
 //! An [`Index`] keeps the results of earlier runs, so that unchanged files need not be read again.
 //! The index is only a cache, so a missing or damaged index counts as empty.
@@ -70,7 +70,7 @@ impl Content {
     }
 }
 
-/// The result of reading a session file, and the state that the file was in.
+/// The result of reading a session file, together with the file's size and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The mark of the file when it was opened. A later write to the file changes the mark.
@@ -238,8 +238,8 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line of an index. The version in this line must be changed whenever reading the same
-/// session file would give a different result.
+/// The first line of an index. Change the version in this line whenever reading the same session
+/// file would give a different result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The cached results of reading session files, by path.

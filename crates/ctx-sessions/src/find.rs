@@ -21,7 +21,7 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder contains the file, or `None` if the file is elsewhere.
+    /// The agent whose folder contains the file, or `None` if it is in no agent's folder.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
@@ -43,8 +43,8 @@ pub(crate) struct Finds {
     pub helpers: usize,
 }
 
-/// Finds session files in the `named` files and folders. If `named` is empty, searches those of the
-/// `places` that exist. `places` also tells which agent a file belongs to. Subagents' files are
+/// Finds session files in the `named` files and folders. If `named` is empty, searches the folders
+/// in `places` that exist. `places` also tells which agent a file belongs to. Subagents' files are
 /// included only if `with_helpers` is set or the user named them.
 ///
 /// Follows links, but returns each file only once. Skips sockets, devices, snapshots in a store,
@@ -178,7 +178,7 @@ impl Finder {
     }
 }
 
-/// The coarsest resolution of file times on any common file system, that of FAT. A file that
+/// The coarsest resolution that file times have on any common file system (FAT). A file that
 /// changed more recently than this may change again while its times stay the same.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
@@ -188,7 +188,7 @@ const TIME_STEP: Duration = Duration::from_secs(2);
 pub struct Mark {
     /// The size in bytes.
     pub size: u64,
-    /// When the content last changed, in seconds since 1970 and nanoseconds.
+    /// When the content last changed, as seconds and nanoseconds since 1970.
     pub modified: (i64, i64),
     /// When the content or the metadata of the file last changed.
     pub(crate) changed: (i64, i64),

@@ -97,7 +97,7 @@ impl Row {
     }
 }
 
-/// Sorts rows by time, newest first, and rows with the same time by path.
+/// Sorts the rows by time, newest first. Rows with the same time are sorted by path.
 pub(crate) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
         let by_time = b.mark.modified.cmp(&a.mark.modified);
@@ -109,9 +109,9 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// Returns the size of the window and the action that `triggers` require. If the size of the window
-/// is unknown, it is `None`, and so is an action that depends on it. A window set in the triggers
-/// takes precedence over the session's own.
+/// Returns the size of the window and the action that `triggers` require. An unknown size is
+/// `None`, and so is an action that depends on it. A window set in the triggers takes precedence
+/// over the session's own.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };

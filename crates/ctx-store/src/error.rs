@@ -180,7 +180,8 @@ pub enum StoreError {
         now: DateTime<Utc>,
         /// The last time recorded in the store before the jump.
         seen: DateTime<Utc>,
-        /// The first time recorded in the store after the jump, or `now` if no time was recorded.
+        /// The first time recorded in the store after the jump, or `now` if nothing has been
+        /// recorded since.
         to: DateTime<Utc>,
     },
     /// Another process is using the store, the session or its file.
@@ -295,7 +296,7 @@ impl StoreError {
         }
     }
 
-    /// Turns the error "is done, but …" into a plain failure. Use this for a file that has no
+    /// Turns the error "is done, but …" into a plain failure. Intended for files that have no
     /// effect until a later step has succeeded.
     pub(crate) fn before(self) -> Self {
         match self {

@@ -29,7 +29,7 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the session id for a file for which the user did not name one. The id is the one
+    /// Returns the session id to use for a file when the user did not name one. The id is the one
     /// that the agent wrote into the file. If the file contains no valid id or cannot be read, the
     /// id is made from the path.
     pub fn of_file(path: &Path) -> Result<Self> {
@@ -95,7 +95,7 @@ impl fmt::Display for SessionId {
 
 /// The time and the number of a snapshot: `20261121T234307.123456Z-0007`.
 ///
-/// Snapshots are ordered by sequence number, which is right even if the clock was changed.
+/// Snapshots are ordered by sequence number, which is reliable even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     /// The number of the snapshot. Snapshots are numbered consecutively across all sessions in a

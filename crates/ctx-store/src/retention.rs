@@ -1,8 +1,8 @@
 //! Decides which snapshots stay. The decision depends only on the list of snapshots, the policy and
 //! the time.
 //!
-//! A snapshot stays if any rule keeps it. Adding a rule can therefore only keep more snapshots, and
-//! a mistyped rule never deletes snapshots that other rules keep.
+//! A snapshot stays if any rule keeps it. Therefore, adding a rule can only cause more snapshots to
+//! be kept, and a mistyped rule never deletes snapshots that other rules keep.
 //!
 //! Calendar periods are in UTC.
 
@@ -272,8 +272,8 @@ impl Span {
         self == Self::default()
     }
 
-    /// Subtracts the span from `time`. Returns the earliest representable moment if the result
-    /// would be even earlier.
+    /// Subtracts the span from `time`. If the result is not representable, returns the earliest
+    /// representable moment.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))

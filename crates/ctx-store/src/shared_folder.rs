@@ -2,7 +2,8 @@
 //!
 //! A lock on the folder keeps out other runs of the tools, but an editor takes no lock. The old and
 //! new versions of a file are therefore exchanged in one step, and the old version is checked
-//! afterwards. If the old version differs from the one that was read, the two are exchanged back.
+//! afterwards. If the old version differs from the one that was read, the two versions are
+//! exchanged back.
 //!
 //! This module also keeps old versions of memory files that a consolidation replaces.
 
@@ -74,8 +75,8 @@ impl Store {
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
-    /// Saves a memory file's content as `history/STEM-TIME-SHA256.md`, because the file is about to
-    /// be rewritten rather than merely extended. Identical content is kept only once.
+    /// Saves a memory file's content as `history/STEM-TIME-SHA256.md`. Needed before the file is
+    /// rewritten, but not before it is merely extended. Identical content is kept only once.
     pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
@@ -154,7 +155,8 @@ impl SharedFile {
     }
 
     /// Returns the paths of other programs' versions that a killed run moved aside and did not
-    /// restore. Such versions are kept, because only their authors know whether they matter.
+    /// restore. Versions that were moved aside are kept, because only their authors know whether
+    /// they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
@@ -251,14 +253,14 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // This is the path of the new version before the exchange, and of the old version after it. The
-    // path ends with the new version's inode number, so that a later run can tell which version is
-    // there.
+    // Before the exchange, this is the path of the new version; after the exchange, it is that of
+    // the old version. The path ends with the new version's inode number, so that a later run can
+    // tell which version is there.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));
-    // Keep writers out of the old file, because anything that they write to it through an open
-    // handle would be lost.
+    // Keep writers out of the old file, because anything written to it through an open handle would
+    // be lost.
     let old = open_as_read(path)?;
     let alone = keep_writers_out(&old, path)?;
     let is_as_read = |found: &Path| {
@@ -411,7 +413,7 @@ mod shared_tests {
         assert!(file_names(dir.path()).is_empty());
     }
 
-    /// An editor saves the file between two steps of a run that is then killed.
+    /// An editor saves the file between two steps of a run, and the run is then killed.
     #[test]
     fn an_edit_that_a_killed_run_took_out_is_known() {
         let dir = tempfile::tempdir().expect("a folder");

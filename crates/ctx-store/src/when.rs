@@ -67,8 +67,8 @@ impl When {
     }
 }
 
-/// Parses a date in ISO 8601, with or without a time to the minute, the second or a fraction of a
-/// second. `text` must be in lower case.
+/// Parses an ISO 8601 date, with or without a time of day. The time is given to the minute, the
+/// second or a fraction of a second. `text` must be in lower case.
 fn iso(text: &str) -> Option<When> {
     const TIMES: [(&str, TimeDelta); 3] = [
         ("%Y-%m-%dT%H:%M", TimeDelta::minutes(1)),
@@ -194,8 +194,8 @@ mod tests {
         (when.start, when.end)
     }
 
-    /// A date refers to the whole day, and a time without seconds to the whole minute. Dates and
-    /// times are in UTC unless they have an offset.
+    /// A date refers to the whole day, and a time without seconds refers to the whole minute. Dates
+    /// and times are in UTC unless they have an offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
         let minute = ("2026-11-15T10:30:00Z", "2026-11-15T10:30:59.999999Z");

@@ -55,7 +55,7 @@ pub struct Event {
     pub messages_after: Option<u64>,
     /// How a compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: Option<String>,
-    /// All members of the JSON record for which this struct has no field.
+    /// All members of the JSON record that have no field in this struct.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
@@ -215,7 +215,8 @@ mod events_tests {
 
     use crate::tests::Bench;
 
-    /// Log lines that are incomplete, very long, or from another program are skipped and counted.
+    /// Log lines that are incomplete, very long, or written by another program are skipped and
+    /// counted.
     #[test]
     fn what_is_no_record_is_counted_and_passed_over() {
         let bench = Bench::new();

@@ -57,7 +57,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
-    /// Whether the outcome is normal, so that nobody needs to intervene.
+    /// Whether the outcome is normal, meaning that nobody needs to intervene.
     pub success: bool,
     /// The triggers that caused the compaction.
     pub triggers: Vec<&'static str>,
@@ -214,7 +214,7 @@ impl Store {
     }
 
     /// Records that the operation has been completed. If the record cannot be written, the error
-    /// message begins with "… is done, but", because the change itself is complete.
+    /// message says "… is done, but", because the change itself is complete.
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
         locked?.done(operation, facts)

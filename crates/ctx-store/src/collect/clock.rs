@@ -1,10 +1,10 @@
 //! Decides whether to trust the system clock, by comparing it with the times recorded in the store.
 //!
-//! If the clock is wrong, the grace periods of all items in the trash may seem to be over. After a
-//! month without snapshots, a single run cannot tell a correct clock from one that has jumped ahead
-//! by a month. Each collection therefore records its time, so a nightly run knows that the last
-//! collection was yesterday. After a real pause, the first run distrusts the clock. A later run
-//! trusts it again if the time that has passed since the first run is plausible.
+//! If the clock is wrong, all items in the trash may seem to have outlived their grace period.
+//! After a month without snapshots, a single run cannot tell a correct clock from one that has
+//! jumped ahead by a month. Each collection therefore records its time, so a nightly run knows that
+//! the last collection was yesterday. After a real pause, the first run distrusts the clock. A
+//! later run trusts it again if the time that has passed since the first run is plausible.
 //!
 //! Events between two collections must not hide a jump. If a slow clock is corrected, the next
 //! snapshot's time jumps ahead just as the next collection's does, so the snapshot proves nothing.
@@ -35,8 +35,8 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct ClockRecord {
     /// The time of the last collection that trusted the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace period began for the items removed by the last collection that trusted the
-    /// clock. The grace period began later than `believed` if the clock was known to be slow.
+    /// When the grace period began for items that were removed by the last collection that trusted
+    /// the clock. The grace period began later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
     /// The time of a collection that distrusted the clock, because too much time seemed to have
@@ -94,8 +94,8 @@ impl ClockRecord {
     /// clock is slow now or it was fast when they were recorded.
     ///
     /// The clock is trusted if there is no large gap between the recorded times since the last
-    /// collection. If the grace period for the items removed then began later, only the times since
-    /// that moment count. A snapshot taken after a jump does not prove the clock right. Before the
+    /// collection. If the grace period for the items that it removed began later, only the times
+    /// since then count. A snapshot taken after a jump does not prove the clock right. Before the
     /// first collection, no grace period can be cut short, so comparing the clock with the latest
     /// recorded time is enough.
     pub(crate) fn judge(
@@ -120,8 +120,8 @@ impl ClockRecord {
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }
-        // Measure the pause only up to the doubted time, because events after that time split the
-        // rest into shorter gaps.
+        // Measure the pause only up to the doubted time, because later events split the rest into
+        // shorter gaps.
         let pause = Gap::longest(&times, from, doubted);
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
@@ -261,22 +261,22 @@ mod tests {
     fn a_clock_is_believed_when_something_was_seen_within_a_day() {
         let far = 400 * 24;
         for (seen, runs, expected) in [
-            // In an empty store, there are no times to compare the clock with.
+            // In an empty store, there is nothing to compare the clock with.
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // The clock is slow during the first run in the first case, and during the second run
+            // The clock is behind during the first run in the first case, and during the second run
             // in the second case.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
             // The clock is doubted but then right again, so the doubt is forgotten.
             (vec![0], vec![far, 1, far], vec![true, false, true]),
-            // The clock is doubted, and an hour later it shows a consistent time.
+            // The clock is doubted, and an hour later its time is plausible.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
             // The clock is doubted and then jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // If runs are weekly, only the first is stopped; if runs are monthly, every other run
-            // is stopped.
+            // If runs are weekly, only the first one stops; if they are monthly, every other run
+            // stops.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
         ] {
@@ -290,7 +290,7 @@ mod tests {
         let day = |days: i64| days * 24;
         let daily = |from: i64, to: i64| (from..=to).map(move |day| Seen(day * 24));
         for (events, expected) in [
-            // The clock is a week slow during the first run, and right during the second.
+            // The clock is a week behind during the first run, and right during the second.
             (
                 vec![Seen(day(-7)), Seen(day(-7)), Run(day(-7)), Seen(0), Run(0), Run(1)],
                 vec![false, true, false],
@@ -344,8 +344,8 @@ mod tests {
             let monthly = [false, true, false, true, false, true];
             assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
         }
-        // After the clock is doubted, something is recorded every day, but the next run is delayed
-        // for longer than the pause was.
+        // After the clock is doubted, something is recorded every day, but the next run comes later
+        // than the pause was long.
         let days = (10..=40).map(|day| Seen(day * 24));
         let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
         assert_eq!(stopped_among(events), [false, true, false]);

@@ -37,7 +37,8 @@ pub struct CollectPlan<'a> {
     /// Items moved to the trash at or before this time are deleted for good. Offloaded files used
     /// after this time, or within the last day, are kept.
     pub deadline: DateTime<Utc>,
-    /// Whether to collect even if the clock is far ahead of every time recorded in the store.
+    /// Whether to run the collection even if the clock is far ahead of every time recorded in the
+    /// store.
     pub trust_clock: bool,
 }
 
@@ -160,7 +161,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs a collection. If the clock seems to have jumped ahead since the last collection,
-    /// removes nothing, and returns an error if there was something to remove.
+    /// nothing is removed, and an error is returned if there was something to remove.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
@@ -243,7 +244,7 @@ impl<'a> Collector<'a> {
         self.act(&Action::Purge, would, |store| store.purge(deadline))
     }
 
-    /// Packs the kept snapshots that were taken at or before `before`.
+    /// Packs the kept snapshots that were taken no later than `before`.
     pub fn pack(&mut self, before: DateTime<Utc>) {
         let kept = std::mem::take(&mut self.kept);
         let entries = match self.store.unpacked(kept, before) {
@@ -362,8 +363,8 @@ impl<'a> Collector<'a> {
         sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
         let mut snapshots = None;
         let mut doomed = Vec::new();
-        // Keep new files for a day, because no transcript refers yet to a result that another run
-        // has just offloaded.
+        // Keep new files for a day, because no transcript refers to a result that another run has
+        // only just offloaded.
         let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
         for session in sessions {
             let store = self.store;

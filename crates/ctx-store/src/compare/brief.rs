@@ -44,7 +44,7 @@ const WORDS: usize = 80;
 /// Reads all records of a session. Both sessions must be read with the same `hasher`.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
-        // Compare all records in the file, including those that are not part of the context.
+        // Compare all records in the file, including those outside the context.
         unseen: true,
         ..Options::default()
     };

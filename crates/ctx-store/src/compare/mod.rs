@@ -67,7 +67,7 @@ struct Pairing<'a> {
     /// For each record in the new session, the index of the matching record in the old session, and
     /// how the record changed.
     pairs: Vec<Option<(usize, LineChange)>>,
-    /// For each record in the old session, whether it matches a record in the new one.
+    /// For each record in the old session, whether some record in the new one matches it.
     is_paired: Vec<bool>,
 }
 
@@ -237,7 +237,7 @@ pub struct Diff {
 /// not fit.
 pub struct Lines {
     file: File,
-    /// The byte offset of each line, and finally the offset of the end of the last line.
+    /// The byte offset of each line, followed by the offset where the last line ends.
     bounds: Vec<u64>,
     hashes: Vec<u64>,
 }

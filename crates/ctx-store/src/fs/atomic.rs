@@ -34,7 +34,7 @@ use crate::fs::{
 };
 use crate::os;
 
-/// How many times to try to undo an exchange of names while other processes interfere.
+/// How many times to try to undo an exchange of names if other processes interfere.
 const ROUNDS: usize = 16;
 
 /// Renames a finished file to its final name. Fails if that name is taken.
@@ -131,7 +131,7 @@ fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
 /// The number of bytes that are buffered before each write.
 const BUFFER: usize = 128 * 1024;
 
-/// The path of a file that will be written, and what existed there at the first check.
+/// The path of a file to be written, and what existed there at the first check.
 #[derive(Debug)]
 pub struct OutputTarget {
     target: PathBuf,
@@ -255,8 +255,8 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
-        // The owner could not be set, so permissions for "group" and "others" would apply to other
-        // people than before.
+        // The owner could not be set, so the permissions for "group" and "others" would apply to
+        // different people than before.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))
@@ -351,8 +351,8 @@ impl TempFile {
         &self.name.path
     }
 
-    /// Returns the open file without removing its name. Used when the file has been renamed or the
-    /// name is no longer ours.
+    /// Returns the open file without removing its name. Used when the file has been renamed, or
+    /// when the name is no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file

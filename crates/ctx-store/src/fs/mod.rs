@@ -1,5 +1,5 @@
 //! The file-system calls that this crate makes. Files are opened without following links or
-//! blocking on a FIFO, waits for locks are limited, and new file names are flushed to disk. This
+//! blocking on a FIFO. Waits for locks are limited, and new file names are flushed to disk. This
 //! module also hashes files.
 
 pub(crate) mod atomic;
@@ -25,7 +25,7 @@ use crate::os::{self, is_link_error};
 /// How long to wait for a lock that is usually held for only a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait for a lock that is usually held until its holder exits. This is not zero,
+/// How long to wait for a lock that is usually held until its holder exits. The wait is not zero,
 /// because a process that another thread has just forked holds our lock until it calls `exec`.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
@@ -41,8 +41,8 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
-/// Opens a file with the options from [`careful`]. Waits while another run that is about to rename
-/// the file holds a lease on it, because a non-blocking open would fail.
+/// Opens a file with the options from [`careful`]. Waits while another run holds a lease on the
+/// file in order to rename it, because a non-blocking open would fail.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
 }

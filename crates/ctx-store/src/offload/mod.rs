@@ -163,7 +163,7 @@ impl Store {
 }
 
 /// The form in which an offloaded file stores a result: as plain text or as the exact JSON value.
-/// For plain text, the form also says how the session wrote that text as JSON.
+/// For plain text, the form also specifies how the session encodes that text as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 
@@ -252,7 +252,8 @@ impl Spelling {
         format!("{before}{string}{after}")
     }
 
-    /// Returns the text in `json`, if writing that text in this way gives exactly the same JSON.
+    /// Returns the text in `json`, if encoding that text in this way reproduces exactly the same
+    /// JSON.
     fn read(&self, json: &str) -> Option<String> {
         let (before, after) = self.around;
         let string = json.strip_prefix(before)?.strip_suffix(after)?;

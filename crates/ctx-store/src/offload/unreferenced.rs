@@ -1,5 +1,5 @@
-//! Decides which offloaded files may be removed. A file may be removed if no transcript of its
-//! session refers to it. A transcript is a session file or a snapshot. If one of a session's
+//! Decides which offloaded files may be removed. An offloaded file may be removed if no transcript
+//! of its session refers to it. A transcript is a session file or a snapshot. If one of a session's
 //! transcripts cannot be read, all of that session's offloaded files stay.
 //!
 //! A transcript counts as referring to a file if it contains the first digits of the file's hash
@@ -179,7 +179,7 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// The minimum number of digits from a file's hash that a reference to the file contains. A path
+/// The minimum number of digits of a file's hash that a reference to the file contains. A path
 /// contains all 64 digits, and a handle contains 8 (or 12 if an older version of the tools wrote
 /// it).
 const DIGITS: u32 = 8;

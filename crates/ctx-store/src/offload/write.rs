@@ -24,7 +24,7 @@ use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
 use crate::os;
 use crate::store::Store;
 
-/// Writes one session's offloaded files. Does not create or record anything until the first file is
+/// Writes one session's offloaded files. Nothing is created or recorded until the first file is
 /// written.
 pub struct OffloadWriter<'a> {
     store: &'a Store,
@@ -85,8 +85,8 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Either garbage collection has already removed the
-        // file, so that a new one is written below, or it will see that the file has just been
+        // Garbage collection takes the same lock. Garbage collection has either removed the file
+        // already, so that a new one is written below, or will see that the file has just been
         // used.
         let there = {
             let _locked = self.store.lock()?;
@@ -191,7 +191,7 @@ impl TakenResults {
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;
     }
 
-    /// Resets the counts of restored results, before a new pass over the session.
+    /// Resets the counts of restored results. Called before a new pass over the session.
     pub fn begin(&mut self) {
         self.unknown.clear();
         let times = self.calls.values_mut().flat_map(HashMap::values_mut);

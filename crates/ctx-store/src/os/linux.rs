@@ -77,7 +77,7 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
     None
 }
 
-/// Whether the text of a `/proc/PID/fdinfo` file describes a handle that is open for writing. The
+/// Whether the given `/proc/PID/fdinfo` text describes a handle that is open for writing. The
 /// lowest two bits of the octal number after `flags:` give the access mode.
 fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();

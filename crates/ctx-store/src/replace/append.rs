@@ -4,8 +4,8 @@
 //! Lines are added in these steps. Claim the file, as for a replacement. Take a snapshot, whose
 //! commit record describes the future content. Record the lines in the store, so that the file can
 //! be repaired if the run is killed. Append the lines in a single write, if the file is still
-//! exactly as it was read. If the write is incomplete, this run or the next one removes the added
-//! bytes again.
+//! exactly as it was read. If the write is incomplete, this run or the next one removes the bytes
+//! that were written.
 //!
 //! If the kernel grants a lease on the file, no process can open the file between the check and the
 //! write. Without a lease, an agent may write between the check and the write. An agent's line that
@@ -123,9 +123,9 @@ impl SessionFile {
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts every handle, so it can grant a lease that excludes all other handles
-        // only after the handle for reading has been closed. Close the handle before opening the
-        // file again, because the open would wait for our earlier lease if that lease could not be
+        // The kernel counts every handle. It can grant a lease that excludes all other handles only
+        // after the handle for reading has been closed. Close the handle before opening the file
+        // again, because the open would wait for our earlier lease if that lease could not be
         // released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
@@ -174,8 +174,8 @@ impl SessionFile {
                 return Err(error);
             }
         }
-        // Restore the modification time, because the next run would otherwise mistake this change
-        // for one by an agent.
+        // Restore the modification time, because the next run would otherwise take this change for
+        // an agent's.
         let _ = modified.map(|at| self.file.set_modified(at));
         Ok(())
     }
@@ -252,10 +252,10 @@ struct Head {
 /// The maximum length of a note's first line, in bytes.
 const LONGEST_HEAD: u64 = 1024;
 
-/// How many bytes to search for the end of the line that follows our incomplete addition.
+/// How far to search, in bytes, for the end of the line that follows our incomplete addition.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// What an interrupted addition left after the old bytes in the session file.
+/// What an interrupted addition left in the session file, after the old bytes.
 enum AppendState {
     /// Nothing needs to be removed.
     Nothing,
@@ -330,8 +330,8 @@ impl Store {
     }
 
     pub(crate) fn remove_note(note: &Path) {
-        // A note that cannot be removed does no harm, because the next run finds that the addition
-        // is complete.
+        // A note that cannot be removed does no harm, because the next run will see that the
+        // addition is complete.
         let _ = fs::remove_file(note);
     }
 
@@ -347,9 +347,9 @@ impl Store {
         }
     }
 
-    /// If a killed run left an incomplete addition in the file, removes it. The caller must have
-    /// locked the session and the file. Returns `None` if the file was changed; the caller must
-    /// then open it again.
+    /// Removes an incomplete addition that a killed run may have left in the file. The caller must
+    /// have locked the session and the file. Returns `None` if the file was changed; the caller
+    /// must then open it again.
     pub(crate) fn repair_addition(
         &self,
         session: &SessionId,

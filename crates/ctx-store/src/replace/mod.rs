@@ -4,7 +4,7 @@
 //! A file is replaced in these steps. Lock the session. Refuse a file that another process has open
 //! for writing. Copy the file's bytes; the caller makes the new content from the copy. Write the
 //! new file next to the old one. Turn the copy into a snapshot, so that the old content is safe
-//! before any name changes. Carry over what was appended after the copy was made. Exchange the
+//! before any file is renamed. Carry over what was appended after the copy was made. Exchange the
 //! names of the two files, which commits the replacement. Carry over what other processes are still
 //! writing through handles to the old file.
 //!
@@ -70,8 +70,8 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines appended during the replacement may follow the new content. If appended lines
-    /// may not follow it, the replacement is abandoned when the file grows.
+    /// Whether lines appended during the replacement may follow the new content. If they may not,
+    /// the replacement is abandoned as soon as the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -165,7 +165,7 @@ impl Store {
     /// Commits a snapshot of the current content, and then calls `first` and `change`. `change`
     /// changes the file, and returns the number of bytes carried over. If the old file stays,
     /// `change` also returns that file's path. If `first` or `change` fails, the snapshot is
-    /// deleted again. A snapshot of the same bytes that a killed run left is deleted as well.
+    /// deleted again. If a killed run left a snapshot of the same bytes, it is deleted as well.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -234,8 +234,8 @@ impl Store {
     }
 
     /// Returns a session's newest snapshot, if it has the same bytes and the same kind as the
-    /// draft. The older snapshot is then redundant: the run that took it was killed, or the change
-    /// that followed was undone by hand.
+    /// draft. That snapshot is redundant: the run that took it was killed, or the change that
+    /// followed was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,

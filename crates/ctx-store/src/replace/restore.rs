@@ -145,8 +145,8 @@ impl Store {
 
     /// Returns a file's snapshots. A snapshot belongs to the file if it has the session id that the
     /// agent wrote into the file, or if it was taken at the file's path. If there is no such
-    /// snapshot, the file was moved or copied. For such a file, returns the snapshots of the
-    /// session whose content matches the file or its beginning.
+    /// snapshot, the file was moved or copied. For a moved or copied file, returns the snapshots of
+    /// the session whose content matches the file or its beginning.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.
@@ -184,8 +184,8 @@ impl Store {
     /// replacement. Fails if a damaged snapshot may be the right one.
     ///
     /// Also returns hashes of the file's beginning. Thanks to these hashes, a rollback reads the
-    /// file only twice: here, and again under the lock, because an agent may append lines until
-    /// then.
+    /// file only twice: here, and again under the lock, because an agent may append lines in
+    /// between.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -272,9 +272,9 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// Returns the lines that others have appended to the file and a rollback would remove.
-    /// Appended lines follow the content that replaced the snapshot, the snapshot's own bytes, or
-    /// the result of another replacement. Returns `None` if there are no such lines.
+    /// Returns the lines that a rollback would remove because others have appended them to the
+    /// file. Appended lines follow the content that replaced the snapshot, the snapshot's own
+    /// bytes, or the result of another replacement. Returns `None` if there are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
@@ -381,7 +381,7 @@ impl PrefixHashes {
     }
 
     /// Returns how many bytes at the start of the file match the snapshot or the content that
-    /// replaced it, whichever number is larger.
+    /// replaced it, whichever match is longer.
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();

@@ -129,8 +129,8 @@ impl Store {
         fs::remove_file(retained).or_cannot("remove", retained)
     }
 
-    /// Takes a snapshot of a file that another process wrote to while or after the session file
-    /// `live` was replaced. If the file cannot be read, the error contains `name`.
+    /// Takes a snapshot of a file that another process wrote to during or after the replacement of
+    /// the session file `live`. If the file cannot be read, the error contains `name`.
     pub(crate) fn save_late(
         &self,
         session: &SessionId,

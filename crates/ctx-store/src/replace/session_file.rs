@@ -83,13 +83,13 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Returns another handle to the open file, at the same shared position.
+    /// Returns another handle to the open file; the two handles share one position.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
 
     /// Returns the current metadata of the file. Fails if the path now leads to another file, or if
-    /// the file has become shorter.
+    /// the file has shrunk.
     pub(crate) fn metadata_now(&self) -> Result<Metadata> {
         let changed = || StoreError::Changed(self.path.clone());
         let named = if_there(fs::symlink_metadata(&self.path).or_cannot("read", &self.path))?;
@@ -101,7 +101,7 @@ impl SessionFile {
         Ok(now)
     }
 
-    /// Returns the second names that killed runs gave to this file, whichever store those runs
+    /// Returns the second names that killed runs gave to this file, no matter which store they
     /// used.
     pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>> {
         if self.meta.nlink() == 1 {
@@ -214,8 +214,8 @@ impl Store {
         }
     }
 
-    /// If the file still has the length that a tool last gave it, returns the sha256 that it had
-    /// then.
+    /// If the file still has the length that it had after a tool last changed it, returns its
+    /// sha256 from that time.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {
@@ -252,7 +252,7 @@ const LOOK_AT: u64 = 8 << 20;
 /// Accepts a recently changed file if its content shows that a tool made the change.
 pub(crate) struct IdleException {
     /// The sha256 of the file after a tool last changed it. If the file still has this hash, the
-    /// tool made the recent change, so the change is no sign of a running agent.
+    /// recent change came from the tool, so it is no sign of a running agent.
     sha256: String,
     error: StoreError,
 }
@@ -304,7 +304,7 @@ mod tests {
                 "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
                 true,
             ),
-            // The line that only an agent writes comes after the searched part of the file.
+            // The line that only an agent writes comes after the part of the file that is searched.
             (
                 format!("{{\"x\":\"{}\"}}\n{agents}\n", "x".repeat(9 << 20)),
                 true,

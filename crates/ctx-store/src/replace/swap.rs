@@ -56,9 +56,9 @@ impl NewFile {
 }
 
 /// Puts the new file in the live one's place, and carries over what was appended in the meantime.
-/// Returns the number of bytes carried over, and the path of the old file if it may still be in use
-/// or contains bytes that are not saved elsewhere. If a step before the exchange fails, nothing is
-/// changed.
+/// Returns the number of bytes carried over. If the old file may still be in use, or contains bytes
+/// that are not saved elsewhere, also returns its path. If a step before the exchange fails,
+/// nothing is changed.
 pub(crate) fn swap(
     store: &Store,
     live: &SessionFile,
@@ -80,8 +80,8 @@ pub(crate) fn swap(
     if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
         drop((writers_wait, all_wait));
         let saved = save_foreign_files(store, before, &content, (path, &old), others);
-        // If the session may have changed, report that error rather than the failure to save a
-        // foreign file.
+        // If the session may have changed, report that error rather than the failure to save
+        // another process's file.
         return Err(match saved {
             Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
             _ => error,
@@ -207,8 +207,8 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// be carried over.
 const POLL: Duration = Duration::from_micros(100);
 /// How long to wait for a process that has looked up the old file by name but has not yet opened
-/// it. Opening a file takes far less time, even on a busy machine, so the kernel knows about every
-/// such process afterwards.
+/// it. Opening a file takes far less time, even on a busy machine, so once this time has passed,
+/// the kernel knows about every such process.
 const OPENING: Duration = Duration::from_millis(20);
 /// A session that has not changed for this many seconds is assumed to have no writers.
 const AT_WORK: i64 = 10;
@@ -223,7 +223,7 @@ struct CarryOver<'a> {
     line: u64,
     /// How many bytes at the start of the old file are in the snapshot or have been carried over.
     covered: u64,
-    /// The fingerprint of the bytes carried over, which are not in the snapshot.
+    /// The fingerprint of the bytes that were carried over, which are not in the snapshot.
     carried: Xxh3,
     /// The number of bytes carried over.
     late: u64,
@@ -324,7 +324,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Carries over what other processes write to the old file after the exchange, through handles
-    /// that they still have. Returns true if, according to the kernel, no such handle is left.
+    /// that are still open. Returns true if, according to the kernel, no such handle is left.
     fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
         // The new file is live now, and other processes append to it as well.
@@ -359,8 +359,8 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// Returns where the last complete line before offset `to` ends, but never less than the end of
-    /// the bytes already carried over.
+    /// Returns the offset where the last complete line before `to` ends. If there is none, returns
+    /// the end of the bytes that were already carried over.
     fn last_line_end(&self, to: u64) -> Result<u64> {
         let bytes = self.read_old(self.covered, to)?;
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
@@ -382,7 +382,7 @@ impl<'a> CarryOver<'a> {
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;
-        // The exchange was the last change to the inode, so the time of that change can serve as
+        // The exchange was the last change to the inode, so the inode's change time can serve as
         // the current time.
         if old.ctime() - old.mtime() < AT_WORK {
             std::thread::sleep(OPENING.saturating_sub(exchanged.elapsed()));

@@ -48,8 +48,8 @@ impl Destination {
             && !meta.is_file()
             && !meta.is_dir()
         {
-            // Do not open a device or pipe, because opening a FIFO would block. Fail if the device
-            // or pipe is also an input, because it cannot be changed in place.
+            // Do not open a device or pipe, because opening a FIFO would block. If the device or
+            // pipe is also an input, fail, because it cannot be changed in place.
             return match input_at(&meta) {
                 Some(_) => SessionFile::open(path).map(|_| Self::Stream),
                 None => Ok(Self::Stream),

@@ -47,8 +47,8 @@ pub struct Draft<'a> {
     pub(crate) source: Option<String>,
     /// If the session file is about to be replaced, the length and hash of its new content.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether lines will only be appended to the session file. If so, the file stays in place, and
-    /// no old file needs a second name.
+    /// Whether lines will only be appended to the session file. In that case, the file stays in
+    /// place, and no old file needs a second name.
     pub(crate) stays_in_place: bool,
     /// The number of tokens in the session, if the user asked for it.
     pub tokens: Option<Tokens>,
@@ -102,7 +102,7 @@ impl Measured {
     }
 }
 
-/// The size in bytes up to which a session is kept in memory while a snapshot is taken.
+/// Sessions up to this size, in bytes, are kept in memory while a snapshot is taken.
 const IN_MEMORY: u64 = 32 << 20;
 
 impl Store {
@@ -374,7 +374,7 @@ impl Draft<'_> {
         Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
-    /// Finds the file of the session's newest snapshot, if that snapshot holds the same bytes.
+    /// Finds the file with the session's newest snapshot, if that snapshot holds the same bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
@@ -433,9 +433,9 @@ pub(crate) struct EqualBytes {
 }
 
 impl EqualBytes {
-    /// Creates a hard link to the file and flushes it to disk. Returns `false` if that is
-    /// impossible because the file system does not support hard links, or because the file has just
-    /// been packed or removed.
+    /// Creates a hard link to the file and flushes it to disk. Returns `false` if the link cannot
+    /// be created, because the file system does not support hard links, or because the file has
+    /// just been packed or removed.
     pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool> {
         let [file, name] = [&self.id, id].map(|id| match self.packed {
             Some(_) => store.packed_path(id),
@@ -559,8 +559,8 @@ mod reuse_tests {
         assert!(is_new(&path), "it has grown");
     }
 
-    /// If bytes from an old snapshot are saved again, they are kept for as long as a new snapshot
-    /// would be.
+    /// If bytes from an old snapshot are saved again, they are kept as long as a new snapshot would
+    /// be.
     #[test]
     fn what_was_saved_once_more_is_kept_from_then_on() {
         let bench = Bench::new();

@@ -23,8 +23,8 @@ impl Store {
         found.map_err(|error| self.explained(error))
     }
 
-    /// If the requested snapshot belongs to another session or is in the trash, makes the error say
-    /// so.
+    /// Makes the error say whether the requested snapshot belongs to another session or is in the
+    /// trash.
     pub(crate) fn explained(&self, error: StoreError) -> StoreError {
         let StoreError::NoSnapshot(mut missing) = error else { return error };
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
@@ -160,8 +160,9 @@ impl Catalog {
         oldest.map(|entry| entry.id.to_string())
     }
 
-    /// Returns the newest snapshot that `is_wanted` accepts. Skips the kinds `pre-rollback`, `late`
-    /// and `adopted`, which may not hold the session as it was when they were taken.
+    /// Returns the newest snapshot that `is_wanted` accepts. Skips snapshots of the kinds
+    /// `pre-rollback`, `late` and `adopted`, because they may not hold the session as it was when
+    /// they were taken.
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         use SnapshotKind::{Adopted, Late, PreRollback};
         let is_state = |entry: &Entry| {

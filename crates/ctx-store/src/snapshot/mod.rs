@@ -81,8 +81,8 @@ impl Flaw {
     }
 }
 
-/// The maximum length of a meta.json in bytes. No valid meta.json is longer, because it lists at
-/// most 100 bad lines.
+/// The maximum length of a meta.json in bytes. No valid meta.json exceeds this length, because at
+/// most 100 bad lines are listed in it.
 const LONGEST_META: u64 = 1 << 20;
 
 /// Reads a commit record as raw bytes.
@@ -255,8 +255,8 @@ pub struct Usage {
     pub trash_bytes: u64,
 }
 
-/// Returns the total size in bytes of all files in a folder. Links are not followed, and files that
-/// vanish in the meantime are not counted.
+/// Returns the total size in bytes of all files in a folder. Does not follow links, and ignores
+/// files that vanish in the meantime.
 fn length_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in WalkDir::new(folder) {

@@ -3,8 +3,8 @@
 //! The packed file is written in `tmp/`, flushed to disk, unpacked again, and checked against the
 //! snapshot's hash. The packed file is then renamed and recorded in meta.json, and finally the
 //! plain file is removed. The result of each step is on disk before the next step begins.
-//! Therefore, wherever a run is interrupted, one of the two files is complete, and the next run can
-//! finish the work.
+//! Therefore, no matter where a run is interrupted, one of the two files is complete, and the next
+//! run can finish the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -35,8 +35,8 @@ use crate::trash::{remove, sync_removal};
 /// any smaller. For measurements, see `docs/benchmarks.md`.
 const LEVEL: i32 = 9;
 
-/// The base-2 logarithm of the distance over which zstd finds repetitions. The distance is 16 MiB,
-/// which is larger than nearly every session. Unpacking needs the same amount of memory.
+/// The base-2 logarithm of the window in which zstd finds repetitions. The window is 16 MiB, which
+/// is larger than nearly every session. Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 
 /// The sizes of a snapshot and its packed file.
@@ -85,8 +85,8 @@ fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
 }
 
 impl Store {
-    /// Returns the snapshots among `entries` that can be trusted, are not packed, and were taken at
-    /// or before `before`.
+    /// Returns the snapshots among `entries` that can be trusted, are not packed, and were taken no
+    /// later than `before`.
     pub fn unpacked(&self, mut entries: Vec<Entry>, before: DateTime<Utc>) -> Result<Vec<Entry>> {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {

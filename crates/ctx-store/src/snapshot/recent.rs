@@ -87,8 +87,8 @@ impl Store {
     }
 
     /// Recomputes one session's record, or all sessions' records if `session` is `None`. A record
-    /// may be wrong if the power failed before it reached the disk. Returns the number of wrong
-    /// records.
+    /// may be wrong because the power failed before it reached the disk. Returns the number of
+    /// wrong records.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
@@ -185,9 +185,8 @@ impl StoreLock<'_> {
     }
 }
 
-/// The key of a note about the session as a whole, not about the bytes of the snapshot that
-/// contains the note. The next snapshot inherits the note, unless our own tools are about to change
-/// the session.
+/// The key of a note about the session as a whole, rather than about the bytes of one snapshot. The
+/// next snapshot inherits the note, unless our own tools are about to change the session.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 
 impl Replacement<'_> {

@@ -20,8 +20,8 @@ use crate::snapshot::meta::PACKED;
 use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
 
-/// The base-2 logarithm of the largest zstd window that is accepted. The limit in `zstdcat` is also
-/// 2^27 bytes. Packing uses a window of 2^24 bytes.
+/// The base-2 logarithm of the largest accepted zstd window. The limit in `zstdcat` is also 2^27
+/// bytes. Packing uses a window of 2^24 bytes.
 const LARGEST_WINDOW: u32 = 27;
 
 /// A reader for a snapshot's bytes, whether they are plain or packed.

@@ -24,7 +24,7 @@ pub struct Trashed {
     /// The commit record, if the item is a snapshot and its record can be trusted.
     pub meta: Option<Meta>,
     /// The size of the session when the snapshot was taken, in bytes. If there is no commit record,
-    /// this is the size of the item's file.
+    /// the size is that of the item's file.
     pub bytes: u64,
 }
 
@@ -48,8 +48,8 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// Returns when a grace period of this many days ends for the item. `ctx-gc` deletes the item
-    /// after that time.
+    /// Returns when the item's grace period ends, given its length in days. After the grace period,
+    /// `ctx-gc` deletes the item.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)

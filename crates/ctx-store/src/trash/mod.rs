@@ -72,8 +72,8 @@ impl TrashedFiles {
 
 impl Store {
     /// Moves snapshots, and bytes that were never committed, into the trash. Spares a snapshot that
-    /// is on hold, or that was committed or saved again after `listed`, the time when the caller
-    /// listed the snapshots.
+    /// is on hold, and one that was committed or saved again after `listed`, the time when the
+    /// caller listed the snapshots.
     pub fn discard(
         &self,
         committed: &[SnapshotId],
@@ -157,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Creates a folder in `dir`, named after the time when the grace period for its items starts.
+    /// Creates a folder in `dir`, named after the time when the grace period begins for its items.
     pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
         make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);

@@ -208,8 +208,7 @@ impl Store {
             items.entry(item).or_default().append(&mut files);
         }
         items.retain(|item, _| item.session() == session);
-        // Include snapshots with only one of their two files, because a killed run may have left
-        // such snapshots.
+        // Include snapshots that have only one of their two files; a killed run may have left them.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();

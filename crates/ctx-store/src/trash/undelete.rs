@@ -15,9 +15,9 @@ use crate::when::When;
 
 impl Store {
     /// Returns the items in the trash that `wanted` names. `wanted` is `all`, the name of one item
-    /// as in [`Store::find_deleted`], or a time, which names everything removed since then.
+    /// as in [`Store::find_deleted`], or a time, which selects everything removed since then.
     /// Snapshots without a valid commit record are left out, unless the user names them. The items
-    /// are sorted by the time of removal, the earliest first.
+    /// are sorted by time of removal, earliest first.
     pub fn find_all_deleted(
         &self,
         session: Option<&SessionId>,
@@ -62,7 +62,7 @@ impl Store {
             is_named && session.is_none_or(|session| session == item.session())
         });
         let mut found: Vec<&StoreItem> = trashed.keys().collect();
-        // If a snapshot matches the name, do not also treat the name as an offloaded file's hash.
+        // If the name matches a snapshot, do not also treat it as an offloaded file's hash.
         if let Some(StoreItem::Snapshot(_)) = found.first() {
             found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
         }
