@@ -25,7 +25,7 @@ fn content(lines: &[String]) -> Content {
     reading(&(lines.join("\n") + "\n")).content.expect("a session")
 }
 
-/// A line of Claude Code with an id, its parent's id, a type, and more members.
+/// A line as written by Claude Code, with an id, its parent's id, a type and more members.
 fn line(id: &str, parent: &str, kind: &str, rest: &str) -> String {
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
     format!(
@@ -120,8 +120,8 @@ fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
     assert_eq!(behind(&known), 1_025);
 }
 
-/// The usage in old lines that a compaction kept includes the removed messages, so this usage is
-/// ignored.
+/// Old lines that a compaction kept report usage that includes the removed messages, so their usage
+/// is ignored.
 #[test]
 fn a_reply_that_a_compaction_keeps_tells_nothing_of_the_context() {
     let kept = r#""subtype":"compact_boundary","logicalParentUuid":"2","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["1","2"]}}"#;

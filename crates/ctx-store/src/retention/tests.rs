@@ -15,7 +15,7 @@ fn days(days: u32) -> Span {
     Span { months: 0, time }
 }
 
-/// Snapshots of one session, oldest first.
+/// Snapshots of a single session, oldest first.
 fn taken(times: &[&str]) -> Vec<Candidate> {
     let candidate = |(sequence, time): (usize, &&str)| Candidate {
         session: "s".into(),
@@ -176,7 +176,7 @@ fn survivors(list: &[Candidate], verdicts: &[Vec<Reason>]) -> Vec<Candidate> {
 }
 
 proptest! {
-    /// T4: a second gc removes nothing more.
+    /// T4: a second collection removes nothing more.
     #[test]
     fn a_second_run_removes_nothing(list in any_list(), policy in any_policy()) {
         let kept = survivors(&list, &decide(&list, &policy, at(NOW)).expect("a policy"));

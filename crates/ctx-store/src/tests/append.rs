@@ -1,5 +1,5 @@
-//! Appends lines to session files. Whatever happens meanwhile, and wherever the run is killed, the
-//! old lines and an agent's lines stay unchanged.
+//! Appends lines to session files. Whatever happens in the meantime, and wherever the run is
+//! killed, the old lines and the agent's lines stay unchanged.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -16,8 +16,8 @@ use crate::{Addition, Figures, Meta, MinIdle, ReplaceOutcome, SnapshotKind, Stor
 const OLD: &str = "{\"type\":\"user\",\"n\":1}\n";
 /// Two lines that begin like an agent's lines.
 const LINES: &str = "{\"type\":\"user\",\"sum\":{\"a\":1}}\n{\"type\":\"user\",\"text\":\"{\"}\n";
-/// Lengths after which a write may stop: at line ends, next to them, and where our bytes equal an
-/// agent's.
+/// The lengths after which a write may stop: at newlines, next to them, and where our bytes equal
+/// an agent's.
 const ENDS: [usize; 11] = [0, 1, 8, 23, 29, 30, 31, 39, 54, 56, LINES.len()];
 const THEIRS: &str = "{\"type\":\"user\",\"n\":2}\n";
 
@@ -35,7 +35,7 @@ fn append(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
     append_lines(&bench.store, path, LINES)
 }
 
-/// Writes as an agent does that opens its file for each line.
+/// Writes like an agent that reopens its file for each line.
 fn write(path: &Path, text: &str) {
     let mut file = OpenOptions::new().append(true).open(path).expect("opens");
     file.write_all(text.as_bytes()).expect("written");
@@ -77,7 +77,7 @@ fn live(bench: &Bench) -> PathBuf {
     path
 }
 
-/// Runs an addition that is killed after this many bytes are written.
+/// Runs an addition that is killed after it has written this many bytes.
 fn killed(bench: &Bench, path: &Path, written: usize) {
     let kill = || -> Act { Box::new(|| panic!("killed")) };
     if written == LINES.len() {
@@ -134,7 +134,7 @@ fn lines_stand_behind_the_old_ones() {
     assert!(matches!(none, ReplaceOutcome::Same));
 }
 
-/// L4: an unfinished line stays a line of its own.
+/// L4: an unfinished line stays separate from the appended lines.
 #[test]
 fn half_a_line_is_no_part_of_ours() {
     let bench = Bench::new();
@@ -224,7 +224,7 @@ fn a_file_that_somebody_opens_to_write_is_left_alone() {
     nothing_is_left(&bench);
 }
 
-/// C9: a write in several pieces is complete.
+/// C9: a write that takes several calls is still complete.
 #[test]
 fn short_and_interrupted_writes_go_on() {
     let bench = Bench::new();
@@ -255,8 +255,8 @@ fn a_write_that_fails_leaves_nothing() {
     }
 }
 
-/// L2: an agent that writes in the middle of our write keeps its line, and we do not continue after
-/// it. The next run separates the agent's line from our part.
+/// L2: if an agent writes in the middle of our write, its line is kept, and our write stops. The
+/// next run separates the agent's line from our bytes.
 #[test]
 fn a_line_behind_a_part_of_ours_is_not_cut() {
     for written in ENDS[1..ENDS.len() - 1].iter().copied() {
@@ -279,7 +279,7 @@ fn a_line_behind_a_part_of_ours_is_not_cut() {
     }
 }
 
-/// L2: the line of an agent that opens its file while we write follows our lines.
+/// L2: if an agent opens its file while we are writing, its line follows ours.
 #[test]
 fn an_agent_waits_for_the_end_of_a_write() {
     let bench = Bench::new();
@@ -329,12 +329,12 @@ fn what_a_killed_run_has_begun_is_cut_off() {
     }
 }
 
-/// C11, L2: lines that an agent wrote after a part of ours stay, each on its own line, and the old
+/// C11, L2: if an agent wrote lines after our incomplete ones, its lines are kept, and the old
 /// content is in a snapshot.
 #[test]
 fn lines_behind_what_a_killed_run_has_begun_are_kept() {
     for written in ENDS {
-        // Agents may write incomplete lines, which stay.
+        // Agents may write incomplete lines, which are kept.
         for theirs in [THEIRS, "{\"type\":\"user\",\"text\":\"{\\\"\"}\n{\"half"] {
             let bench = Bench::new();
             let path = live(&bench);
@@ -354,7 +354,7 @@ fn lines_behind_what_a_killed_run_has_begun_are_kept() {
     }
 }
 
-/// C11: bytes of unclear origin stay.
+/// C11: bytes of unclear origin are kept.
 #[test]
 fn what_may_be_an_agents_stays() {
     for theirs in ["no object\n", "{\"half", "\n", "\0\0\0"] {
@@ -390,7 +390,8 @@ fn another_file_of_the_session_is_left_alone() {
     assert_eq!(next_run(&bench, &path), OLD);
 }
 
-/// The record of an addition contains lines of a session, so it is removed with the session.
+/// The record of an addition contains lines from a session, so it is removed together with the
+/// session.
 #[test]
 fn a_note_is_forgotten_with_its_session() {
     let bench = Bench::new();

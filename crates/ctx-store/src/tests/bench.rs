@@ -1,4 +1,4 @@
-//! A store and its helpers for unit tests.
+//! A store for unit tests, with helper functions.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Bench {
         Store::open(root, actor, Box::new(chrono::Utc::now)).expect("opens")
     }
 
-    /// Advances the clock by this many days.
+    /// Advances the clock by `days` days.
     pub(crate) fn wait_days(&self, days: i64) {
         self.micros.fetch_add(days * MICROS_OF_A_DAY, Ordering::SeqCst);
     }
@@ -78,7 +78,7 @@ impl Bench {
 }
 
 impl Store {
-    /// Brings one item back from the trash.
+    /// Restores one item from the trash.
     pub(crate) fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
         let (_, mut failed) = self.undelete_all(std::slice::from_ref(item));
         failed.pop().map_or(Ok(()), Err)
@@ -97,7 +97,7 @@ pub(crate) fn id(session: &str) -> SessionId {
     session.parse().expect("an id")
 }
 
-/// An agent that runs in its own thread, because a lease may delay its open.
+/// An agent that runs in its own thread, because a lease may make it wait when it opens the file.
 pub(crate) struct Agent {
     start: mpsc::Sender<()>,
     thread: JoinHandle<()>,
@@ -114,7 +114,7 @@ impl Agent {
         Self { start, thread }
     }
 
-    /// Returns an event that lets the agent start; the replacement continues a little later.
+    /// Returns an event that starts the agent; the replacement continues a little later.
     pub(crate) fn starts(&self) -> Act {
         let start = self.start.clone();
         Box::new(move || {

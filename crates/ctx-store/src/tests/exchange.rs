@@ -1,6 +1,6 @@
-//! Events during the microseconds of an exchange of names. Whenever an event happens, everything
-//! that other processes wrote is afterwards in the live file, in a snapshot, or in a file that a
-//! later run finds.
+//! Events during the microseconds of an exchange of names. No matter when an event happens,
+//! everything that other processes wrote ends up in the live file, in a snapshot, or in a file that
+//! a later run finds.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -21,7 +21,7 @@ fn act(act: impl FnOnce() + 'static) -> Act {
     Box::new(act)
 }
 
-/// Rewrites a session in the way that some agents do.
+/// Rewrites a session as some agents do.
 fn replace_by_rename(path: &Path, bytes: &'static str) -> Act {
     let path = path.to_owned();
     act(move || {
@@ -85,7 +85,7 @@ fn names(bench: &Bench) -> Vec<String> {
     names
 }
 
-/// The exchange takes an agent's newer file away, and another run cleans up before that file is
+/// The exchange moves an agent's newer file away, and another run cleans up before that file is
 /// restored.
 #[test]
 fn what_was_exchanged_out_is_not_reaped() {
@@ -98,8 +98,8 @@ fn what_was_exchanged_out_is_not_reaped() {
     assert_eq!(names(&bench), ["s.jsonl", "store"]);
 }
 
-/// A run is killed between the exchange that took an agent's newer file away and the one that would
-/// restore it.
+/// A run is killed between the exchange that moved an agent's newer file away and the one that
+/// would restore it.
 #[test]
 fn a_kill_before_a_newer_file_is_back_loses_neither() {
     for exchanges in [1, 2] {
@@ -144,7 +144,7 @@ fn a_file_that_comes_between_two_exchanges_stays() {
     }
 }
 
-/// An agent appends to our file, which is in place for a moment, before the file is removed again.
+/// An agent appends to our file while it is briefly in place, before it is removed again.
 #[test]
 fn a_line_in_a_file_that_is_taken_back_is_kept() {
     let bench = Bench::new();
@@ -159,7 +159,7 @@ fn a_line_in_a_file_that_is_taken_back_is_kept() {
     assert_eq!(names(&bench), ["s.jsonl", "store"]);
 }
 
-/// `ctx-gc` runs while a file is being replaced that an agent has just opened.
+/// `ctx-gc` runs during the replacement of a file that an agent has just opened.
 #[test]
 fn a_sweep_leaves_a_file_alone_that_is_being_replaced() {
     let bench = Bench::new();
@@ -210,8 +210,8 @@ fn an_edit_between_two_exchanges_of_a_shared_file_stays() {
         assert!(matches!(error, StoreError::Changed(_)), "{error}");
         let expected = ["mine\n", "mine again\n"][second - 1];
         assert_eq!(text(&path), expected);
-        // The tool cannot know whether the editor meant to replace its first version, so it keeps
-        // that one.
+        // The tool cannot know whether the editor meant to replace its first version, so that
+        // version is kept.
         let kept = names(&bench).into_iter().filter(|name| name.contains(".ctx-"));
         assert_eq!(kept.count(), second - 1);
     }

@@ -1,4 +1,4 @@
-//! What failed and killed replacements leave, and how an undo treats those leftovers.
+//! What failed and killed replacements leave behind, and how an undo treats those leftovers.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::{
     Entry, Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash,
 };
 
-/// Calls `run` with new content that consists of these bytes.
+/// Calls `run` with these bytes as the new content.
 fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
     let sha256 = hash(&mut bytes.as_bytes()).expect("from memory");
     run(&mut NewContent {
@@ -41,7 +41,7 @@ fn failed(bench: &Bench, path: &Path) {
     assert!(matches!(damaged, Err(StoreError::Damaged { .. })));
 }
 
-/// Runs a replacement that is killed directly before its commit, so that it cleans nothing up.
+/// Runs a replacement that is killed right before its commit, so that it cleans up nothing.
 fn killed(bench: &Bench, path: &Path, bytes: &str) {
     let kill: Act = Box::new(|| panic!("killed"));
     around_exchanges([kill]);
@@ -188,7 +188,7 @@ fn killed_runs_leave_one_snapshot_of_the_same_bytes() {
 }
 
 /// The next run removes what a killed run left next to the file. After a complete run, the folder
-/// is not searched for leftovers, because that means reading all of it.
+/// is not searched for leftovers, because that would mean reading all of it.
 #[test]
 fn what_a_killed_run_had_begun_goes() {
     let bench = Bench::new();
@@ -203,7 +203,7 @@ fn what_a_killed_run_had_begun_goes() {
     assert!(!begun.exists());
 }
 
-/// A held snapshot stays, even if a later run takes one of the same bytes.
+/// A snapshot on hold stays, even if a later run takes another one with the same bytes.
 #[test]
 fn what_is_held_is_not_superseded() {
     let bench = Bench::new();
@@ -237,13 +237,13 @@ fn a_killed_run_hinders_no_run_with_another_store() {
     let expected = [".s.jsonl.ctx-old-3", ".s.jsonl.ctx-old-x", "other", "s.jsonl"];
     assert_eq!(left, expected);
 
-    // A second name that the tools did not make belongs to the user, so the file is refused.
+    // A second name that the tools did not create belongs to the user, so the file is refused.
     fs::hard_link(&path, bench.dir.path().join("mine")).expect("linked");
     let refused = replace_in(&other, &path, "e\n").expect_err("two names");
     assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");
 }
 
-/// The content of a snapshot is read back before anything is replaced.
+/// A snapshot's content is read back before anything is replaced.
 #[test]
 fn a_snapshot_is_read_back_before_anybody_relies_on_it() {
     let bench = Bench::new();

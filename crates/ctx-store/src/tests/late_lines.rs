@@ -17,7 +17,7 @@ use crate::{
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
-/// A time that is longer than a tool waits for a process that has the old file open.
+/// Longer than a tool waits for a process that has the old file open.
 const LONG: Duration = Duration::from_millis(120);
 
 fn held_up() -> Act {
@@ -174,8 +174,8 @@ fn an_open_that_was_under_way_loses_nothing() {
     assert!(holds_line(&found, "line"), "{found:?}");
 }
 
-/// L6: at the moment of the exchange, an agent overwrites the last line of a session in place, as
-/// agents do that show an answer while it grows. The overwritten line is newer than the snapshot.
+/// L6: at the moment of the exchange, an agent overwrites a session's last line in place, as agents
+/// do if they show an answer while it grows. The overwritten line is newer than the snapshot.
 #[test]
 fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
     for last in ["final\n", "a longer one\n", "x\n"] {
@@ -201,7 +201,7 @@ fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
 }
 
 /// L4: an agent stops in the middle of a line, with the old file open, for longer than the tool
-/// waits. The line of another agent is not joined to that half line.
+/// waits. Another agent's line is not joined to the unfinished one.
 #[test]
 fn half_a_line_is_not_put_before_the_line_of_another() {
     let bench = Bench::new();
@@ -224,7 +224,7 @@ fn half_a_line_is_not_put_before_the_line_of_another() {
     assert!(holds_line(&found, "half"), "{found:?}");
 }
 
-/// Bytes that are written to a replaced file while it is being saved are kept.
+/// Bytes written to a replaced file while it is being saved are kept.
 #[test]
 fn a_sweep_removes_only_what_is_as_it_was_saved() {
     let bench = Bench::new();
@@ -241,7 +241,7 @@ fn a_sweep_removes_only_what_is_as_it_was_saved() {
     assert!(holds_line(&found(&bench, &path), "later"));
 }
 
-/// L2: an editor or a logger that holds a memory file open loses nothing that it writes to it.
+/// L2: an editor or logger that keeps a memory file open loses nothing that it writes to the file.
 #[test]
 fn a_shared_file_that_somebody_holds_open_is_left_alone() {
     let bench = Bench::new();

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 
-/// An event at one moment of a race.
+/// An event at one moment in a race.
 pub(crate) type Act = Box<dyn FnOnce()>;
 
 thread_local! {
@@ -22,9 +22,9 @@ pub(crate) fn has_leases() -> bool {
     !WITHOUT_LEASES.get()
 }
 
-/// Runs events around exchanges of names: the first one before the first exchange of this thread,
-/// the second after it, and the third before the next exchange or before the old file is checked
-/// for the last time.
+/// Runs events around exchanges of names. The first event runs before this thread's first exchange,
+/// the second after it, and the third before the next exchange or before the last check of the old
+/// file.
 pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<Act>>>) {
     ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
 }
@@ -47,12 +47,12 @@ pub(crate) enum Write {
     After(Act),
 }
 
-/// Sets what happens to the next writes of this thread to session files.
+/// Sets what happens to this thread's next writes to session files.
 pub(crate) fn let_writes(writes: impl IntoIterator<Item = Write>) {
     WRITES.with_borrow_mut(|all| *all = writes.into_iter().collect());
 }
 
-/// Returns the part of `wanted` that the next write may write.
+/// Returns the part of `wanted` that the next call may write.
 pub(crate) fn part(wanted: &[u8]) -> io::Result<&[u8]> {
     match WRITES.with_borrow_mut(VecDeque::pop_front) {
         Some(Write::Short(most)) => Ok(&wanted[..most.min(wanted.len())]),

@@ -304,7 +304,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     let [binned, kept] = ["a", "b"].map(|c| place.put(c, &[Some(&live)]));
     place.age(&binned);
     place.discard(std::slice::from_ref(&binned));
-    // The search index contains words of the deleted files.
+    // The search index contains words from the deleted files.
     let index = place.store.search_index();
     fs::create_dir_all(&index).expect("made");
     fs::write(index.join("meta.json"), "{}").expect("written");
@@ -315,7 +315,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     assert_eq!(place.store.expired(None).expect("none"), []);
 }
 
-/// Moves a text out of one result, and plants references to it in this many others.
+/// Moves text out of one result, and plants references to it in this many other results.
 #[test]
 fn what_was_taken_out_may_be_put_back_as_often_and_there_alone() {
     let place = place();
@@ -333,7 +333,7 @@ fn what_was_taken_out_may_be_put_back_as_often_and_there_alone() {
         calls.iter().map(|call| count(*call)).collect::<Vec<_>>()
     };
     assert_eq!(often(&[Some("a"), Some("b"), Some("c"), None]), [2, 1, 0, 0]);
-    // Half a line that a killed run left does not hide what the next run moved out.
+    // An incomplete line left by a killed run does not hide what the next run moved out.
     let path = place.path(&file).with_file_name("taken.jsonl");
     let torn = fs::read_to_string(&path).expect("reads") + "{\"file\":\"";
     fs::write(&path, torn).expect("written");

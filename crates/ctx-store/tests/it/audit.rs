@@ -1,4 +1,4 @@
-//! The audit log consists of complete lines, two for each operation, and has no text that people
+//! The audit log consists of complete lines, two per operation, and contains no text that people
 //! wrote.
 
 use std::fs;
@@ -65,7 +65,7 @@ fn a_torn_record_spoils_no_other() {
     assert_eq!(events[2]["op"], "two");
 }
 
-/// Changes the lines of the log.
+/// Changes lines in the log.
 fn edit(bench: &Bench, change: impl FnOnce(&mut Vec<String>)) {
     let path = bench.store.audit_log();
     let text = fs::read_to_string(&path).expect("reads");
@@ -74,7 +74,7 @@ fn edit(bench: &Bench, change: impl FnOnce(&mut Vec<String>)) {
     fs::write(path, lines.join("\n") + "\n").expect("writes");
 }
 
-/// The expected result if no line is broken.
+/// The expected result if the chain is intact.
 const NONE: [u64; 0] = [];
 
 fn broken_lines(bench: &Bench) -> Vec<u64> {
@@ -105,7 +105,7 @@ fn a_record_has_the_hash_of_the_one_before() {
     }
 }
 
-/// A function that edits the lines of a log.
+/// A function that edits the lines in a log.
 type Edit = fn(&mut Vec<String>);
 
 #[test]
@@ -133,7 +133,7 @@ fn what_was_done_to_the_log_shows_where_it_was_done() {
 fn logs_of_older_tools_and_torn_records_break_no_chain() {
     let bench = Bench::new();
     bench.take(b"1\n");
-    // A log of an older tool, whose records have no hash.
+    // A log written by an older version of the tools, with records that contain no hash.
     edit(&bench, |log| {
         for line in log {
             *line = format!("{{{}", &line["{'prev':'',".len() + 64..]);
@@ -171,7 +171,7 @@ fn parallel_records_make_one_chain() {
             scope.spawn(move || {
                 for n in 0..10 {
                     let facts = Facts {
-                        // Make some records longer than the block in which the log is read.
+                        // Make some records longer than the blocks in which the log is read.
                         snapshots: vec!["x".repeat(n * 10_000)],
                         ..Facts::default()
                     };

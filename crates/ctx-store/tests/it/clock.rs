@@ -41,8 +41,8 @@ fn run(
     Ok(gone.collect())
 }
 
-/// Items that were moved to the trash while the clock was 400 days slow keep their whole grace
-/// after the clock is corrected.
+/// Items that were moved to the trash while the clock was 400 days behind keep their whole grace
+/// period after the clock is corrected.
 #[test]
 fn a_slow_clock_takes_no_grace_away() {
     let bench = Bench::new();
@@ -62,8 +62,8 @@ fn a_slow_clock_takes_no_grace_away() {
     assert_eq!(purged, [format!("purged {old}")]);
 }
 
-/// If the clock is more than a day ahead of every time that the store recorded, a collection
-/// removes and purges nothing, and the error says so.
+/// If the clock is more than a day ahead of every recorded time, a collection removes and purges
+/// nothing, and the error says so.
 #[test]
 fn a_jump_of_the_clock_removes_and_purges_nothing() {
     let bench = Bench::new();
@@ -92,7 +92,7 @@ fn a_jump_of_the_clock_removes_and_purges_nothing() {
     assert_eq!(gone, expected);
 }
 
-/// If something was written after the clock jumped, a collection removes nothing either, and its
+/// If something was written after the clock jumped, a collection still removes nothing, and its
 /// error names the right times.
 #[test]
 fn a_jump_that_something_was_written_after_is_told() {
@@ -157,8 +157,8 @@ fn after_a_pause_the_second_run_goes_on() {
     }
 }
 
-/// If two runs agree on a time, it is believed, but a grace counts only from the first of these
-/// runs, because earlier days may not have passed.
+/// If two runs agree on a time, it is believed. A grace period counts only from the first of the
+/// two runs, because earlier days may not really have passed.
 #[test]
 fn after_a_pause_what_is_in_the_trash_has_its_grace_anew() {
     let bench = Bench::new();
@@ -176,7 +176,7 @@ fn after_a_pause_what_is_in_the_trash_has_its_grace_anew() {
     assert_eq!(purged, [format!("purged {old}")]);
 }
 
-/// A run that would remove nothing has nothing to warn about.
+/// A run that would remove nothing does not warn.
 #[test]
 fn a_jump_is_no_matter_where_nothing_would_go() {
     let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! Snapshots are found by the names that people type, and an error proposes the sessions that they
-//! may have meant.
+//! Snapshots are found by the names that people type, and an error suggests sessions that they may
+//! have meant.
 
 use ctx_store::{MissingReason, Snapshot, SnapshotKind, StoreError};
 
@@ -23,8 +23,8 @@ fn other(bench: &Bench, bytes: &[u8]) -> Snapshot {
     bench.save(&path, &"other".parse().expect("an id"))
 }
 
-/// Digits mean the number of a snapshot in the given session. If that session has no such snapshot,
-/// the error says which other session has it and which numbers are near.
+/// Digits mean a snapshot number in the given session. If that session has no such snapshot, the
+/// error says which other session has it and which numbers are near.
 #[test]
 fn digits_are_a_number_of_that_session() {
     let bench = Bench::new();

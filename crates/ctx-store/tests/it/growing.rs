@@ -1,4 +1,4 @@
-//! The space that the snapshots of a growing session need.
+//! How much space the snapshots of a growing session need.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,8 +45,7 @@ impl Session {
         usize::try_from(self.random >> 33).expect("31 bits") % end
     }
 
-    /// A random number below `end` in which small numbers are more frequent, as common words are in
-    /// a text.
+    /// A random number below `end`. Small numbers are more frequent, as common words are in text.
     fn skewed(&mut self, end: usize) -> usize {
         let (one, other) = (self.below(end), self.below(end));
         let least = one.min(other);
@@ -107,8 +106,8 @@ impl Session {
         self.record("assistant", &answer);
     }
 
-    /// The content of a new file, of a file that is read again after a change, or the output of a
-    /// command.
+    /// The content of a new file or of a file that is read again after a change, or a command's
+    /// output.
     fn result(&mut self) -> String {
         match self.below(5) {
             0 => {
@@ -178,7 +177,7 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     (plain, kept.sum())
 }
 
-/// The store needs at most a fifth of the space of plain copies.
+/// The store needs at most a fifth of the space that plain copies would take.
 #[test]
 fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
     const FULL: usize = 2 << 20;

@@ -1,4 +1,4 @@
-//! Tests of the public interface of the store.
+//! Tests for the store's public interface.
 
 mod audit;
 mod clock;
@@ -64,7 +64,7 @@ impl Bench {
         draft.commit(session, SnapshotKind::Snapshot).expect("commits")
     }
 
-    /// Brings back the item in the trash that `wanted` names.
+    /// Restores the item in the trash that `wanted` names.
     fn undelete(&self, wanted: &str) -> Result<StoreItem, StoreError> {
         let item = self.store.find_deleted(None, wanted)?;
         undelete(&self.store, &item).map(|()| item)
@@ -112,7 +112,7 @@ fn open(root: &Path, micros: &Arc<AtomicI64>) -> Store {
     Store::open(root, actor, Box::new(clock)).expect("opens")
 }
 
-/// All committed snapshots of the store.
+/// All committed snapshots in the store.
 fn all(store: &Store) -> Vec<Entry> {
     store.catalog(None).expect("lists").entries
 }
@@ -136,7 +136,7 @@ fn show(store: &Store, wanted: &str) -> Vec<u8> {
     bytes
 }
 
-/// Brings one item back from the trash.
+/// Restores one item from the trash.
 fn undelete(store: &Store, item: &StoreItem) -> Result<(), StoreError> {
     let (_, mut failed) = store.undelete_all(std::slice::from_ref(item));
     failed.pop().map_or(Ok(()), Err)

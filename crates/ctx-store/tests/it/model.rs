@@ -1,8 +1,8 @@
 //! Random operations in any order, compared with a simple model that knows which bytes must remain.
 //!
-//! The model knows nothing about files. The model has the bytes of the live session, the bytes that
-//! must be recoverable from a snapshot (even one in the trash), and the bytes that an undo must
-//! restore. The environment variable `MODEL_CASES` sets the number of random histories.
+//! The model knows nothing about files. The model holds the bytes of the live session, the bytes
+//! that must be recoverable from a snapshot (even one in the trash), and the bytes that an undo
+//! must restore. The environment variable `MODEL_CASES` sets the number of random histories.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -22,7 +22,7 @@ use proptest::prelude::*;
 
 use crate::{Bench, all, session, undelete};
 
-/// The number of days for which a removed snapshot can be brought back.
+/// For how many days a removed snapshot can be restored.
 const GRACE: i64 = 7;
 
 #[derive(Clone, Debug)]
@@ -45,11 +45,11 @@ enum Step {
     Collect(u32),
     /// Packs snapshots that are at least this many days old.
     Pack(i64),
-    /// Brings back one of the snapshots in the trash, chosen by this number.
+    /// Restores one of the snapshots in the trash, chosen by this number.
     Undelete(usize),
     /// This many days pass.
     Wait(i64),
-    /// The clock is this many days slow until it is corrected.
+    /// The clock is this many days behind until it is corrected.
     ClockBack(i64),
     ClockRight,
 }
@@ -84,13 +84,13 @@ struct Model {
     bench: Bench,
     path: PathBuf,
     live: Vec<u8>,
-    /// All snapshots that were taken and have not been purged since, by name.
+    /// All snapshots that were taken and have not been purged since, keyed by name.
     saved: BTreeMap<String, Saved>,
     /// The snapshot of the content before the last replacement.
     replaced: Option<String>,
     /// The number of days that have really passed, whatever the clock says.
     day: i64,
-    /// The number of days by which the clock is slow.
+    /// How many days the clock is behind.
     behind: i64,
     summaries: u32,
 }
@@ -217,8 +217,8 @@ impl Model {
             done.expect("it can be undone");
             assert_eq!(self.live, wanted, "undo brought something else");
         } else if self.live != before {
-            // The snapshot that the undo should restore was collected, so it restores an earlier
-            // one, but never anything else.
+            // The snapshot that the undo should restore has been collected, so the undo restores an
+            // earlier one, but never anything else.
             let is_it = |saved: &Saved| saved.removed.is_none() && saved.bytes == self.live;
             assert!(self.saved.values().any(is_it), "undo brought what nobody saved");
         }
@@ -246,7 +246,7 @@ impl Model {
                     }
                 }
                 Action::Purge => {
-                    // The leftovers of a killed run do not belong to a snapshot.
+                    // A killed run's leftovers do not belong to a snapshot.
                     let Some(saved) = self.saved.remove(&name) else { continue };
                     let removed = saved.removed.expect("only what is in the trash is purged");
                     assert!(self.day - removed >= GRACE, "{name} was purged within its grace");
@@ -384,9 +384,9 @@ proptest! {
     }
 }
 
-/// A collection runs while the clock is 7 days slow, and a snapshot is taken after the clock is
-/// corrected. The time of the snapshot has jumped as far as that of the next collection, so it must
-/// not prove that the clock is right.
+/// A collection runs while the clock is 7 days behind, and a snapshot is taken after the clock is
+/// corrected. The snapshot's time has jumped as far as the next collection's, so it must not prove
+/// that the clock is right.
 #[test]
 fn a_snapshot_after_a_jump_does_not_hide_it() {
     let mut model = Model::new();
@@ -407,7 +407,7 @@ fn a_snapshot_after_a_jump_does_not_hide_it() {
     model.empty_the_trash_back();
 }
 
-/// Two runs agree on the time a day after the jump. The grace is a week.
+/// Two runs agree on the time a day after the jump. The grace period is a week.
 #[test]
 fn a_jump_that_is_believed_shortens_no_grace() {
     let mut model = Model::new();

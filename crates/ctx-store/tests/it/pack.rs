@@ -1,4 +1,4 @@
-//! Packing turns the bytes of older snapshots into zstd files, and no reader sees a difference.
+//! Packing turns the bytes of older snapshots into zstd files, and no reader notices a difference.
 
 use std::fs;
 use std::io::Read;
@@ -67,7 +67,7 @@ fn what_is_packed_is_read_as_before() {
     let diff = Diff::of_files(open(&entry), open(&self::entry(store, &newer)));
     let changed = Hunk { old: 1..3, new: 1..2 };
     assert_eq!(diff.expect("read").hunks, [changed]);
-    // A later change of meta.json does not lose the packed state.
+    // A later change to meta.json does not lose the packed state.
     store.hold(None, "1", true).expect("held");
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
     assert!(store.check_audit_log().expect("a log").is_empty());
@@ -98,7 +98,7 @@ fn a_rollback_from_packed_bytes_is_exact() {
     assert_eq!(fs::read(&path).expect("read"), LINES);
 }
 
-/// A packed snapshot can be removed and brought back.
+/// A packed snapshot can be removed and restored.
 #[test]
 fn what_is_packed_goes_into_the_trash_and_comes_back() {
     let bench = Bench::new();
@@ -140,8 +140,8 @@ impl Once {
     }
 }
 
-/// Whichever step of packing is interrupted by a kill, the snapshot stays complete, and the next
-/// run finishes the packing.
+/// No matter at which step packing is killed, the snapshot stays complete, and the next run
+/// finishes the packing.
 #[test]
 fn a_run_that_was_killed_is_finished() {
     let bench = Bench::new();
@@ -160,7 +160,7 @@ fn a_run_that_was_killed_is_finished() {
         assert_eq!(files(store, &snapshot), [true, false, true]);
         assert_eq!(fs::read(&meta).expect("a record"), after, "the same bytes again");
     }
-    // If both files exist and one is damaged, the other one is read.
+    // If both files exist and one is damaged, the other is read.
     put(&plain, b"{\"n\":1}\n{\"n\":2}\nHALF");
     assert_eq!(bytes(store, &snapshot).expect("the packed one"), LINES);
     pack(store);
@@ -272,7 +272,7 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
-/// The output of `zstdcat` for a file; `None` if `zstdcat` is not installed.
+/// What `zstdcat` prints for a file; `None` if `zstdcat` is not installed.
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn zstdcat(path: &Path) -> Option<Vec<u8>> {
     let Ok(done) = Command::new("zstdcat").arg(path).output() else {

@@ -1,4 +1,4 @@
-//! Repairs of a store, which must not lose a byte.
+//! Repairing a store must not lose a byte.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -14,7 +14,7 @@ fn overwrite(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("writes");
 }
 
-/// Hashes of all files in the store's folders of snapshots and damaged files.
+/// Hashes of all files in the store's folders for snapshots and for damaged files.
 fn contents(bench: &Bench) -> BTreeSet<String> {
     let folders = ["store/memory", "store/damaged"].map(|name| bench.path(name));
     let entries = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
@@ -132,7 +132,7 @@ fn a_broken_log_is_kept_and_a_new_one_knows_its_hash() {
     fs::write(&log, &forged).expect("writes");
     let broken = bench.store.check_audit_log().expect("reads");
     assert_eq!(broken.iter().map(|link| link.line).collect::<Vec<_>>(), [2]);
-    // A repair of one session does not check the log.
+    // Repairing a single session does not check the log.
     assert_eq!(bench.store.repair(Some(&session()), true).expect("repairs"), []);
     let forged = fs::read(&log).expect("reads");
     let done = repair(&bench);

@@ -144,7 +144,7 @@ fn a_line_that_was_being_written_goes_on_where_the_new_content_has_it() {
     }
 }
 
-/// L5, L6: another program edits, truncates or replaces a session meanwhile.
+/// L5, L6: another program edits, truncates or replaces a session during the replacement.
 #[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
     type Act = fn(&Path);
@@ -266,7 +266,7 @@ fn a_run_killed_before_the_rename_leaves_two_names_of_one_file() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// A path in a store is a snapshot or another file of the tools, never a session.
+/// A path in a store is a snapshot or another of the tools' files, never a session.
 #[test]
 fn a_path_in_a_store_is_refused_by_all_that_writes() {
     let bench = Bench::new();
@@ -329,9 +329,9 @@ impl Read for Appending<'_> {
     }
 }
 
-/// C4: additions to the store are written after the old bytes are in a snapshot and before the
-/// session changes. If these additions cannot be written, the session stays unchanged, and no other
-/// files remain.
+/// C4: other files in the store are written after the old bytes are in a snapshot and before the
+/// session changes. If these files cannot be written, the session stays unchanged, and no leftovers
+/// remain.
 #[test]
 fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     for appends in [false, true] {
@@ -372,8 +372,8 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     }
 }
 
-/// New content that was not made from the file replaces it only if the file has not changed since
-/// it was checked.
+/// New content that was not made from a file replaces it only if the file has not changed since it
+/// was checked.
 #[test]
 fn a_file_that_grew_since_the_look_is_left_alone() {
     for grows_late in [false, true] {

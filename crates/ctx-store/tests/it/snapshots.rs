@@ -27,7 +27,7 @@ fn meta_says_what_the_bytes_are() {
     assert!(bench.names("store/tmp").is_empty());
 }
 
-/// T1, T2: the number gives the order of the snapshots, whatever the clock did.
+/// T1, T2: the numbers determine the order of the snapshots, whatever the clock did.
 #[test]
 fn same_microsecond_and_a_clock_that_goes_back_make_no_difference() {
     let bench = Bench::new();
@@ -94,7 +94,7 @@ fn what_people_type_finds_one_or_says_why_not() {
     }
 }
 
-/// A number that no snapshot has is not taken for the beginning of a date, id or hash.
+/// A number that no snapshot has is not mistaken for the beginning of a date, id or hash.
 #[test]
 fn a_number_that_names_no_snapshot_names_nothing() {
     let bench = Bench::new();
@@ -121,8 +121,8 @@ fn a_number_that_names_no_snapshot_names_nothing() {
 /// A function that damages the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
-/// C10: bytes and commit records that are damaged, truncated, swapped or edited are found and never
-/// restored.
+/// C10: bytes and commit records that are damaged, truncated, swapped or edited are detected and
+/// never restored.
 #[test]
 fn damage_is_found_and_never_restored() {
     let damages: [(&str, Damage); 9] = [
@@ -190,7 +190,7 @@ fn without_its_meta_it_was_never_committed() {
     assert_eq!(catalog.uncommitted, [snapshot.id]);
 }
 
-/// Generates lines of a session, and bytes that are not lines.
+/// Generates session lines, and bytes that are not lines.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(LINE.to_vec()),

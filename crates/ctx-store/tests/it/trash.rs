@@ -1,4 +1,4 @@
-//! A removed item can be brought back until its grace ends.
+//! A removed item can be restored until its grace period ends.
 
 use std::fs;
 
@@ -60,7 +60,8 @@ fn what_changed_since_the_plan_is_spared() {
     let held = bench.take(b"1\n");
     let committed = bench.take(b"2\n");
     bench.store.hold(None, "1", true).expect("holds");
-    // The list was made before one snapshot was held and while the other was being committed.
+    // The list was made before one snapshot was put on hold and while the other was being
+    // committed.
     let removed =
         bench.store.discard(&[held.id], &[committed.id], bench.store.now()).expect("discards");
     assert!(removed.items.is_empty());
