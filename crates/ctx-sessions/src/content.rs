@@ -31,7 +31,7 @@ pub struct Content {
     pub title: Option<String>,
     /// The user's first request.
     pub ask: Option<String>,
-    /// The folder in which the agent works.
+    /// The agent's working directory.
     pub folder: Option<String>,
     /// The model used for the last request.
     pub model: Option<String>,
@@ -119,7 +119,8 @@ struct ContentReader {
     calibration: CalibrationPass,
     size: Size,
     content: Content,
-    /// The title that the agent chose. It is used only if the user did not name the session.
+    /// The title that the agent chose. The agent's title is used only if the user did not name the
+    /// session.
     made_title: Option<String>,
     /// The first request that may have been written by the client rather than the user.
     doubtful_ask: Option<String>,
@@ -303,7 +304,7 @@ impl Index {
     }
 
     /// Returns the text of the index, which is always the same for the same entries. Paths that are
-    /// not valid UTF-8 are left out.
+    /// not valid UTF-8 are omitted.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<String> = self
             .entries

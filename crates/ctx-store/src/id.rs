@@ -1,4 +1,4 @@
-//! Ids of sessions and of snapshots. A session id is used as a file name, so only a few characters
+//! The ids of sessions and snapshots. A session id is used as a file name, so only a few characters
 //! are allowed in it. A snapshot id is `{sessionId}-{time}-{sequence}`.
 
 use std::fmt;

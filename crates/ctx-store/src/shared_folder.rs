@@ -166,7 +166,7 @@ impl SharedFile {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version of the file, with `more` at its end. The new version is flushed to
+    /// Writes a new version of the file, with `more` at the end. The new version is flushed to
     /// disk, so that a full disk is noticed before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
@@ -195,7 +195,7 @@ impl SharedFile {
     /// written.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
-        // Leave files that cannot be read to a later run.
+        // Leave unreadable files to a later run.
         for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {

@@ -41,7 +41,7 @@ pub enum WhenError {
 }
 
 impl When {
-    /// Parses a date or time. A text such as `1 week ago` is relative to `now`.
+    /// Parses a date or time. Input such as `1 week ago` is relative to `now`.
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, WhenError> {
         let text = text.trim().to_ascii_lowercase();
         iso(&text).map_or_else(|| in_words(&text, now), Ok)

@@ -57,7 +57,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
-    /// Whether the outcome is normal, meaning that nobody needs to intervene.
+    /// Whether the outcome is normal, so that no intervention is needed.
     pub success: bool,
     /// The triggers that caused the compaction.
     pub triggers: Vec<&'static str>,

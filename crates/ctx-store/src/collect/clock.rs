@@ -27,7 +27,7 @@ const DAY: TimeDelta = TimeDelta::hours(26);
 /// The minimum time between a run that distrusts the clock and a later run that may trust it again.
 const HOUR: TimeDelta = TimeDelta::hours(1);
 /// Once a pause has turned out to be real, later pauses of that length are not doubted, unless they
-/// exceed this limit. Eight days are enough for the pauses between weekly runs.
+/// exceed this limit. Eight days is enough to cover the pauses between weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
@@ -273,7 +273,7 @@ mod tests {
             (vec![0], vec![far, 1, far], vec![true, false, true]),
             // The clock is doubted, and an hour later its time is plausible.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
-            // The clock is doubted and then jumps again.
+            // The clock is doubted, and then it jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
             // If runs are weekly, only the first one stops; if they are monthly, every other run
             // stops.

@@ -46,9 +46,9 @@ pub struct CollectPlan<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Action {
-    /// Keep the item, for these reasons.
+    /// Keep the item for these reasons.
     Keep(Vec<Reason>),
-    /// Move the item to the trash, for this reason.
+    /// Move the item to the trash for this reason.
     #[strum(to_string = "remove")]
     Discard(Cause),
     /// Delete the item from the trash.

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role, counted};
 
-/// A short description of a record, which is usually a message.
+/// A short description of a record (usually a message).
 #[derive(Clone, Debug)]
 pub struct Brief {
     /// The record's 1-based line number.
@@ -183,8 +183,8 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     changes
 }
 
-/// Compares the parts of one kind. Parts are paired by their call ids or, if they have no ids, by
-/// their order.
+/// Compares the parts of a single kind. Parts are paired by their call ids or, if they have no ids,
+/// by their order.
 fn changes_of_kind(kind: &str, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
     let is_of_kind = |part: &&PartBrief| part.kind == kind;
     let mut left: Vec<&PartBrief> = new.iter().filter(is_of_kind).collect();

@@ -100,7 +100,7 @@ pub(crate) fn id_of(meta: &Metadata) -> FileId {
     (meta.dev(), meta.ino())
 }
 
-/// Returns the device and inode number of the file at `path`. Does not follow a link.
+/// Returns the device and inode number of the file at `path`. Does not follow links.
 pub(crate) fn file_id(path: &Path) -> io::Result<FileId> {
     fs::symlink_metadata(path).map(|meta| id_of(&meta))
 }

@@ -398,10 +398,10 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
 }
 
 /// Finds where our incomplete addition ends and an agent's line begins, if there is no newline in
-/// between. Our bytes start at `old`. Comparing bytes is not enough, because the agent's line may
-/// happen to begin with the same bytes that we would have written next. Our bytes end where a
-/// complete JSON object begins. Returns `None` if none of our bytes are in the file, or if it is
-/// unclear where they end.
+/// between. Our bytes start at offset `old`. Comparing bytes is not enough, because the agent's
+/// line may happen to begin with the same bytes that we would have written next. Our bytes end
+/// where a complete JSON object begins. Returns `None` if none of our bytes are in the file, or if
+/// it is unclear where they end.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;

@@ -310,7 +310,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
-    /// If it does, only the rest of that line must be carried over.
+    /// If the line is already there, only the rest of it must be carried over.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };

@@ -359,7 +359,8 @@ impl Draft<'_> {
         self.commit(session, SnapshotKind::Snapshot).map(Saved::New)
     }
 
-    /// Marks a snapshot as saved again. Returns `None` if the snapshot has been removed.
+    /// Records that a snapshot's bytes were saved again. Returns `None` if the snapshot has been
+    /// removed.
     fn save_again(&self, id: SnapshotId) -> Result<Option<Snapshot>> {
         let mut locked = self.store.lock()?;
         let Ok(mut meta) = self.store.read_meta(&id) else { return Ok(None) };

@@ -122,7 +122,7 @@ impl Catalog {
     }
 
     /// Returns the newest snapshot taken before `time`. Considers the same kinds of snapshots as
-    /// `latest`.
+    /// the name `latest` does.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
         let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {

@@ -47,10 +47,10 @@ pub struct Entry {
     pub meta: Result<Meta, Flaw>,
 }
 
-/// The reason why a snapshot cannot be trusted.
+/// Why a snapshot cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// The files of the snapshot differ from what was committed.
+    /// The snapshot's files differ from what was committed.
     #[error("{0}")]
     Damaged(String),
     /// The files of the snapshot could not be read, but may be intact.

@@ -39,7 +39,7 @@ const LEVEL: i32 = 9;
 /// is larger than nearly every session. Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 
-/// The sizes of a snapshot and its packed file.
+/// The size of a snapshot and that of its packed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     /// The size of the session in bytes.

@@ -25,7 +25,7 @@ pub enum Repaired {
     LogSetAside(PathBuf),
     /// A new commit record was written for a snapshot that had none.
     Adopted(SnapshotId),
-    /// A damaged item was moved to `damaged/`, for this reason.
+    /// A damaged item was moved to `damaged/` for this reason.
     SetAside(StoreItem, String),
     /// The snapshot counter in the store's lock file was wrong and has been recomputed.
     Recounted,
@@ -118,8 +118,8 @@ impl Store {
         Ok(hashes)
     }
 
-    /// Returns the reason why a committed snapshot is damaged. Returns `None` if the snapshot is
-    /// intact or cannot be read at the moment.
+    /// Returns why a committed snapshot is damaged. Returns `None` if the snapshot is intact or
+    /// cannot be read at the moment.
     fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));

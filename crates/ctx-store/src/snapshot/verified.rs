@@ -38,8 +38,8 @@ enum Kept {
 }
 
 impl SnapshotBytes {
-    /// Opens the plain or packed file of a snapshot. `length` is the number of unpacked bytes, if
-    /// it is known.
+    /// Opens a snapshot's plain or packed file. `length` is the number of unpacked bytes, if it is
+    /// known.
     pub(crate) fn open(path: &Path, length: Option<u64>) -> io::Result<Self> {
         let file = open_plain(path)?;
         let limit = length.map_or(u64::MAX, |length| length.saturating_add(1));

@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Returns the items moved to the trash at or before `deadline`, or all items if `deadline` is
-    /// `None`. Leaves out files that the tools did not put there.
+    /// `None`. Skips files that the tools did not put there.
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
@@ -216,8 +216,8 @@ pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// Returns the items in the given trash folders, with their files. Leaves out files that the tools
-/// did not put there.
+/// Returns the items in the given trash folders, with their files. Skips files that the tools did
+/// not put there.
 fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {
