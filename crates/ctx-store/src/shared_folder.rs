@@ -301,7 +301,7 @@ fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     alike.any(|name| read(&folder.join(name)).is_ok_and(|(kept, _)| kept == bytes))
 }
 
-/// Returns the end of an old version's file name, which contains the first digits of the sha256.
+/// Returns the last part of an old version's file name: the first digits of the sha256, and `.md`.
 fn end(bytes: &[u8]) -> String {
     let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
     format!("-{}.md", &hash[..DIGITS])

@@ -1,5 +1,5 @@
-//! The store's directory: its layout, its format, the check of who may access it, and the files
-//! that can be recomputed if they are lost.
+//! The store's directory: its layout, its format, the access check, and the files that can be
+//! recomputed if they are lost.
 //!
 //! The locks on the store and on sessions are kernel locks. The kernel releases a lock as soon as
 //! the process that holds it dies, so there are no stale locks to remove by hand.

@@ -94,10 +94,10 @@ impl ClockRecord {
     /// clock is slow now or it was fast when they were recorded.
     ///
     /// The clock is trusted if there is no large gap between the recorded times since the last
-    /// collection. If the grace period for the items that it removed began later, only the times
-    /// since then count. A snapshot taken after a jump does not prove the clock right. Before the
-    /// first collection, no grace period can be cut short, so comparing the clock with the latest
-    /// recorded time is enough.
+    /// collection. If the grace period for the items that the last collection removed began later,
+    /// only the times since then count. A snapshot taken after a jump does not prove the clock
+    /// right. Before the first collection, no grace period can be cut short, so comparing the clock
+    /// with the latest recorded time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
@@ -344,8 +344,8 @@ mod tests {
             let monthly = [false, true, false, true, false, true];
             assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
         }
-        // After the clock is doubted, something is recorded every day, but the next run comes later
-        // than the pause was long.
+        // After the clock is doubted, something is recorded every day, but the next run is delayed
+        // by more than the length of the pause.
         let days = (10..=40).map(|day| Seen(day * 24));
         let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
         assert_eq!(stopped_among(events), [false, true, false]);

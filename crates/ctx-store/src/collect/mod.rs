@@ -115,8 +115,8 @@ pub enum Event {
     /// This session's offloaded files stay, because some of the transcripts that may refer to them
     /// cannot be searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day earlier than this time, which is the latest recorded in the
-    /// store. The grace period for the items moved to the trash begins at this time.
+    /// The clock is more than a day behind this time, the latest one recorded in the store. The
+    /// grace period for the items moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
     /// A step of the collection failed. The other steps were carried out.
     Failed(StoreError),

@@ -1,4 +1,4 @@
-//! Describes the records of a session briefly, so that two sessions of any size can be compared in
+//! Describes a session's records briefly, so that two sessions of any size can be compared in
 //! memory. This module also lists the differences between two versions of a message.
 
 use std::hash::{BuildHasher, RandomState};

@@ -32,8 +32,7 @@ pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 /// The pause between two attempts to take a lock or to open a leased file.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Returns the options for opening a file to read it, without following a link or blocking on a
-/// FIFO.
+/// Returns options that open a file for reading, without following a link or blocking on a FIFO.
 pub(crate) fn careful() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();

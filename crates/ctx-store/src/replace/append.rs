@@ -123,8 +123,8 @@ impl SessionFile {
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts every handle. It can grant a lease that excludes all other handles only
-        // after the handle for reading has been closed. Close the handle before opening the file
+        // The kernel counts every handle. Before it can grant a lease that excludes all other
+        // handles, our handle for reading must be closed. Close the handle before opening the file
         // again, because the open would wait for our earlier lease if that lease could not be
         // released.
         drop(file);

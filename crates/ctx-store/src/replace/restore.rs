@@ -307,7 +307,7 @@ pub struct OfFile {
     /// The file's snapshots. Snapshots are found by the session id in the file and by the file's
     /// path or, failing that, by the file's content.
     pub catalog: Catalog,
-    /// The path that the snapshots were taken at, if only their content shows that they belong to
+    /// The path where the snapshots were taken, if only their content shows that they belong to
     /// this file.
     pub by_content: Option<String>,
 }
@@ -608,8 +608,8 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// A path's snapshots are found regardless of the session ids that they were saved under, and
-    /// the content that a rollback replaces is saved under the same id.
+    /// A path's snapshots are found regardless of the session ids that they were saved under. The
+    /// content that a rollback replaces is saved under the same session id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
         let bench = Bench::new();

@@ -274,8 +274,8 @@ fn is_agents(live: &SessionFile) -> Result<bool> {
         // If these bytes do not show the format, assume that the file belongs to an agent.
         return Ok(dialect.is_none_or(Dialect::is_log));
     }
-    // The file may be a single JSON document of many lines, as written by older versions of the
-    // Gemini CLI.
+    // The file may be a single JSON document that spans many lines, as written by older versions of
+    // the Gemini CLI.
     let records = Records::open(head()?, &Options::default()).or_cannot("read", &live.path)?;
     Ok(records.dialect().is_some_and(Dialect::is_log))
 }

@@ -348,7 +348,7 @@ impl Draft<'_> {
 
     /// Turns the draft into a snapshot, unless the session's newest snapshot was also taken on
     /// request and holds the same bytes from the same file. If the newest snapshot is reused,
-    /// retention counts its age from now on, and a token count, if there is one, is added to it.
+    /// retention counts its age from now, and any token count is added to its commit record.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)

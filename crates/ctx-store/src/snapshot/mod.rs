@@ -72,7 +72,7 @@ impl Flaw {
     /// Converts an error from a system call on a snapshot's file into a flaw.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
-        // An error without an error number means that the path is not a regular file.
+        // An error without an OS error code means that the path is not a regular file.
         if is_gone || is_link_error(error) || error.raw_os_error().is_none() {
             Self::Damaged(text)
         } else {

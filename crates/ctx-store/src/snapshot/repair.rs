@@ -188,7 +188,7 @@ impl Repair<'_> {
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };
         let packed = bytes.is_packed().then(|| FileHash::of(&store.packed_path(id))).transpose()?;
         let draft = match store.draft(bytes, &store.data_path(id)) {
-            // An error without an error number does not come from the operating system, and means
+            // An error without an OS error code does not come from the operating system; it means
             // that the bytes are damaged.
             Err(StoreError::Io { source, .. })
                 if packed.is_some() && source.raw_os_error().is_none() =>

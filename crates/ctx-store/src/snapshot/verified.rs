@@ -148,7 +148,7 @@ impl Store {
 pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes> {
     let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
     let found = match hash(&mut bytes) {
-        // An error without an error number does not come from the operating system, and means that
+        // An error without an OS error code does not come from the operating system; it means that
         // the bytes are damaged.
         Err(error) if error.raw_os_error().is_none() => {
             let name = path.file_name().unwrap_or_default();

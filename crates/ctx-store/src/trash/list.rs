@@ -38,7 +38,7 @@ struct TrashedJson<'a> {
     grace_ends: DateTime<Utc>,
 }
 
-/// What is known about an item in the trash: either its whole commit record or only a few of the
+/// What is known about an item in the trash: either the whole commit record or just a few of its
 /// members.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -55,7 +55,7 @@ impl Trashed {
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
-    /// Returns the item's kind: `offloaded`, the snapshot's kind such as `pre-compact`, or
+    /// Returns the item's kind: `offloaded`, the snapshot's kind (such as `pre-compact`), or
     /// `uncommitted` if the snapshot has no commit record.
     pub fn kind(&self) -> &'static str {
         match (&self.item, &self.meta) {
@@ -84,8 +84,8 @@ impl Trashed {
 }
 
 impl Store {
-    /// Lists the items in the trash from one session, or from all sessions if `session` is `None`.
-    /// The most recently removed item comes first.
+    /// Lists one session's items in the trash, or those of all sessions if `session` is `None`. The
+    /// most recently removed item comes first.
     pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>> {
         let trashed = self.trashed(None)?.into_iter();
         let mut list: Vec<Trashed> = trashed

@@ -1,6 +1,6 @@
 //! The trash, which keeps removed items until their grace period is over. Each removal moves its
-//! items into a new folder, which is named after the time of the removal. Snapshots are directly in
-//! such a folder, and offloaded files are in its subfolders `offloaded/{session}/`.
+//! items into a new folder, which is named after the time of the removal. Snapshots are stored
+//! directly in the folder, and offloaded files in its subfolders `offloaded/{session}/`.
 
 pub(crate) mod list;
 pub(crate) mod removal;
