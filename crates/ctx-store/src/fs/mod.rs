@@ -175,8 +175,8 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Locks a file. If another process holds the lock, tries again until `patience` has passed. Tries
-/// again if a signal interrupts the call.
+/// Locks a file. If another process holds the lock, retries until `patience` has passed. Also
+/// retries if a signal interrupts the call.
 pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockError> {
     let begun = Instant::now();
     loop {

@@ -123,10 +123,9 @@ impl SessionFile {
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts every handle. Before it can grant a lease that excludes all other
-        // handles, our handle for reading must be closed. Close the handle before opening the file
-        // again, because the open would wait for our earlier lease if that lease could not be
-        // released.
+        // The kernel counts every handle. To get a lease that excludes all other handles, we must
+        // close our handle for reading. Close the handle before opening the file again, because the
+        // open would wait for our earlier lease if that lease could not be released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
