@@ -14,16 +14,15 @@ const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 /// this text and then the English text.
 const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
-/// The heading of an extractive summary. The heading says the same as the record line in fewer
-/// tokens.
+/// The heading of an extractive summary. It says the same as the record line, in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The beginning of the rule summary's heading. The heading of a rule summary is kept when the
-/// summary is read back, because it says how to read the text.
+/// The beginning of the heading of a rule summary. The heading is kept when the summary is read
+/// back, because it says how to read the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
-/// Composes summary messages, and recognizes the summary messages of earlier compactions by their
-/// beginning.
+/// Composes summary messages, and recognizes summary messages from earlier compactions by how they
+/// begin.
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
@@ -32,8 +31,8 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// Returns a recognizer that composes summaries with `header`. The recognizer also recognizes
-    /// summaries with the headers in `presets`.
+    /// Creates a recognizer that composes summaries with `header`. It also recognizes summaries
+    /// with the headers in `presets`.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
         let presets = presets.iter().map(|header| without_colon(header).to_owned()).collect();
@@ -69,8 +68,8 @@ impl Recognizer {
     /// message is not a summary.
     ///
     /// Other tools mark a summary only by its header. Only a message that consists of a single text
-    /// can be recognized by a header. A message by the model or a tool never is, because an
-    /// attacker can make it begin with any line.
+    /// can be recognized by a header. A message from the model or a tool is never recognized by its
+    /// header, because an attacker can make it begin with any line.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,
@@ -86,9 +85,9 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// Changes the role of a message, which must not be a summary, to the role by which it should
-    /// be read. If a line of a model's message begins with the header of a summary, the model is
-    /// only repeating text, so the message is read as the output of a tool.
+    /// Returns the message with the role in which it should be read. The message must not be a
+    /// summary. If a line in a model's message begins with a summary header, the model is only
+    /// repeating text, so the message is read as tool output.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
@@ -282,8 +281,8 @@ mod tests {
         assert_eq!(found(&Chat, None, tool), None);
     }
 
-    /// A model can be made to begin with a summary's header, so its message is read as a tool's
-    /// output.
+    /// A model can be made to begin its message with a summary header, so the message is read as
+    /// tool output.
     #[test]
     fn what_a_model_writes_is_no_earlier_summary() {
         let says = |text: &str| {

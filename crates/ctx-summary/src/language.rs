@@ -10,7 +10,7 @@ use crate::LISTS;
 /// The languages for which summaries have fixed texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English, and also text whose language is not recognized.
+    /// English, or text whose language is not recognized.
     #[default]
     English,
     /// Chinese, in simplified or traditional characters.
@@ -19,11 +19,11 @@ pub enum Language {
     Other,
 }
 
-/// The number of the users' messages in each language.
+/// The number of user messages in each language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Languages([usize; 3]);
 
-/// Common short words of English, and of other languages that use the Latin alphabet.
+/// Common short words in English and in other languages that use the Latin alphabet.
 static ENGLISH: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("english"));
 static OTHERS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("other languages"));
 /// A text is not English if at least this percentage of its words are short words from other
@@ -67,7 +67,7 @@ fn is_foreign(c: char) -> bool {
 }
 
 impl Languages {
-    /// Adds a message to the count of its language.
+    /// Adds a message to the count for its language.
     pub fn push(&mut self, text: &str) {
         if let Some(language) = Language::of(text) {
             self.0[language as usize] += 1;

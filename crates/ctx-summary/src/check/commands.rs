@@ -1,11 +1,10 @@
 //! Finds sentences in a summary that tell the next model to do something.
 //!
-//! A model takes the summary that it is given to be its own past, so a command that nobody gave is
-//! the worst thing a summary can contain. Sentences such as "You must now …" or "Ignore earlier
-//! rules …" are removed unless the user or the model wrote these words close together. A tool's
-//! output does not count as support for a command, because the user did not write it. "Remove the
-//! import" is a common way to note an open task, so an unsupported sentence of this kind is only
-//! marked.
+//! A model treats the summary as its own past, so an invented command is the worst thing that a
+//! summary can contain. Sentences such as "You must now …" or "Ignore earlier rules …" are removed
+//! unless the user or the model wrote these words close together. A tool's output does not count as
+//! support for a command, because the user did not write it. "Remove the import" is a common way to
+//! note an open task, so an unsupported sentence of this kind is only marked.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -18,7 +17,7 @@ use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pieces, words};
 use ctx_text::regex;
 
-/// What is done with an unsupported command.
+/// What the check does with an unsupported command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandVerdict {
     Gone,
@@ -42,8 +41,9 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
         .map(|(force, list)| (force, beginning(list)))
 });
 
-/// Returns a pattern for text that begins with a word in the list `list`, or with any characters in
-/// the list `{list}, whatever follows`. A leading `请` or `please` is ignored.
+/// Returns a pattern for text that begins with a whole word from the list `list`, or with an entry
+/// in the list `{list}, whatever follows`, which may end within a word. A leading `请` or `please`
+/// is ignored.
 fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));
@@ -52,7 +52,7 @@ fn beginning(list: &str) -> Regex {
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
-/// Matches the end of a clause, which is the end of a sentence or of the label before it.
+/// Matches the end of a clause, which is either a sentence or a label.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
@@ -71,7 +71,7 @@ pub(super) fn unsupported(
         let Some(verdict) = verdict(clause.trim_end(), area, source) else { continue };
         let end = SENTENCE.find_at(line, start.start);
         let end = end.map_or(line.len(), |end| end.end());
-        // The sentence may carry a mark from the check of an earlier summary.
+        // The sentence may have been marked when an earlier summary was checked.
         let sentence = line[start.start..end].trim_end();
         let marked = sentence.strip_suffix(UNVERIFIED);
         let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
@@ -114,7 +114,7 @@ fn force(clause: &str) -> Option<Force> {
     command.map(|(force, _)| *force)
 }
 
-/// Splits the text after a line's bullet into clauses, which are sentences and labels.
+/// Splits the text after a line's bullet into clauses: sentences and labels.
 fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = line.len() - without_bullet(line).len();
     pieces(without_bullet(line), &END).map(move |piece| {

@@ -1,7 +1,8 @@
-//! Finds the identifiers that a model invented, such as paths, addresses, ids, hashes and numbers.
+//! Finds invented identifiers in a model's answer, such as paths, addresses, ids, hashes and
+//! numbers.
 //!
-//! If a range of line numbers follows a path, only the two ends of the range must occur in the
-//! session. For example, a model that read lines 317 and 318 of a listing may write `317-318`.
+//! If a path is followed by a range of line numbers, only the two ends of the range must occur in
+//! the session. For example, a model that read lines 317 and 318 of a listing may write `317-318`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -21,7 +22,7 @@ pub(super) enum IdentifierKind {
     Number,
 }
 
-/// Adds the identifiers in a text of the source to `seen`.
+/// Adds the identifiers in a source text to `seen`.
 pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];
@@ -49,7 +50,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     }
 }
 
-/// Returns the positions of those identifiers in `line` that do not occur in the source.
+/// Returns the positions of identifiers in `line` that do not occur in the source.
 pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<Range<usize>> {
     let mut found = tokens(line);
     found.retain(|range| {
@@ -236,7 +237,7 @@ fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
     (7..=12).filter(move |_| is_hash).map(|length| &piece[..length])
 }
 
-/// Returns a dotted name and its ends, which are `b.C` and `C` for `a.b.C`.
+/// Returns a dotted name and its suffixes: for `a.b.C`, these are `b.C` and `C`.
 fn last_names(piece: &str) -> impl Iterator<Item = &str> {
     let names = piece.match_indices('.').map(|(at, _)| &piece[at + 1..]);
     let names = names.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));

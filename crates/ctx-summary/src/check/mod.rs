@@ -1,17 +1,17 @@
 //! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
-//! Lines and sentences that are wrong are removed one by one. An answer is only rejected, with a
-//! reason, if nothing remains or if the remaining text is not a summary. [`check`] accesses no
-//! files, and returns the same result for the same input.
+//! Lines and sentences that are wrong are removed one by one. An answer is rejected, with a reason,
+//! only if nothing remains or if the remaining text is not a summary. [`check`] is deterministic
+//! and does not access files.
 //!
 //! - Lines copied from the prompt, a preface, a final offer of help, and repeated lines are
 //!   removed.
 //! - A command to the reader ("You must now …", "Ignore earlier rules …") is kept only if the user
 //!   or the model wrote these words in the session. Tool output does not count as support.
-//! - Names, paths, addresses, ids, hashes, numbers and inexact quotes that are not in the session
-//!   are kept, but marked as [`UNVERIFIED`]. A marked claim may still be right, and the mark tells
-//!   the reader what to look up first. If the user wrote a quoted request in nearly the same words,
-//!   the user's words replace the quote.
+//! - Names, paths, addresses, ids, hashes, numbers and quotes that do not occur in the session are
+//!   kept, but marked as [`UNVERIFIED`]. A marked claim may still be right, and the mark tells the
+//!   reader what to look up first. If the user wrote a quoted request in nearly the same words, the
+//!   user's words replace the quote.
 
 mod commands;
 mod identifiers;
@@ -40,15 +40,14 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// The requirements that a model's answer must meet to be used as a summary.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// The headings of the requested sections, without `## `. No headings are given if the answer
-    /// may be free text.
+    /// The headings of the requested sections, without `## `. Empty if the answer may be free text.
     pub headings: &'a [String],
     /// The prompt that the model received, without the record of the session.
     pub prompt: &'a str,
     /// True if the model reached its output limit, in which case the last line may be incomplete.
     pub cut: bool,
-    /// The number of tokens that the summary replaces, and so its maximum length. `None` means that
-    /// the summary may have any length.
+    /// The number of tokens that the summary replaces, which is also its maximum length. `None`
+    /// means that the length is not limited.
     pub largest: Option<u64>,
     /// The counter that measures the length of the answer.
     pub counter: &'static dyn TokenCounter,
@@ -87,7 +86,7 @@ pub struct Repairs {
     pub secrets: usize,
 }
 
-/// The reason why an answer was rejected.
+/// The reason for rejecting an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The answer is empty.

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::phrases::Phrases;
 use super::spans::{Spans, around};
 
-/// Returns the positions of those names in `line` that occur neither in the record nor in the
-/// summary's headings.
+/// Returns the positions of names in `line` that occur neither in the record nor in the summary's
+/// headings.
 pub(super) fn invented(
     line: &str,
     spans: &Spans,
@@ -52,9 +52,9 @@ const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
 
-/// Returns true if a word has a form that only occurs in code, such as `parseLine`, `parse_line` or
-/// `parse(`. A word such as `ParseLine` only counts inside backticks or with three parts, because
-/// product names such as `GitHub` have the same form.
+/// Returns true if a word has a form that occurs only in code, such as `parseLine`, `parse_line` or
+/// `parse(`. A word such as `ParseLine` counts only if it is in backticks or has at least three
+/// parts, because product names such as `GitHub` have the same form.
 fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     if !word.is_ascii() || word.len() < 4 || word.bytes().any(|b| b.is_ascii_digit()) && !in_code {
         return false;
@@ -81,8 +81,8 @@ fn humps(word: &str) -> usize {
     (0..bytes.len()).filter(|at| begins(*at)).count()
 }
 
-/// Returns true if a camel-case name has the form of names in code, such as `parseLine`, rather
-/// than of product names, such as `macOS` or `iPhone`.
+/// Returns true if a camel-case name looks like a name in code, such as `parseLine`, rather than a
+/// product name, such as `macOS` or `iPhone`.
 fn ends_with_word(word: &str) -> bool {
     let head = word.bytes().take_while(u8::is_ascii_lowercase).count();
     head > 2 && word.ends_with(|c: char| c.is_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! Looks up the numbers of an answer in the record, regardless of their notation.
+//! Checks whether the numbers in an answer occur in the record, regardless of notation.
 
 use ctx_text::{hash_lowercase, hash_pair};
 
@@ -70,8 +70,8 @@ fn digits(word: &str) -> String {
 /// The maximum number of preceding numbers that are added up to find a sum.
 const MOST: usize = 32;
 
-/// Returns true if `number` is the sum of the last few numbers before it, or the difference between
-/// two adjacent numbers.
+/// Returns true if `number` is the sum of the last few numbers in `before`, or the difference
+/// between two adjacent numbers there.
 pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     let Some(wanted) = amounts(number).next_back() else { return false };
     let mut sum = 0;
@@ -86,7 +86,7 @@ pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     false
 }
 
-/// Returns the numbers in `text`, as multiples of one thousandth.
+/// Returns the numbers in `text`, in thousandths.
 fn amounts(text: &str) -> impl DoubleEndedIterator<Item = u128> {
     let words = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
     words.filter_map(|word| {

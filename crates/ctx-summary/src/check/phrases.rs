@@ -9,7 +9,7 @@ use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::{HashedSet, MOST, texts_of};
 
-/// All words of a record, and the pairs and triples of words that follow each other.
+/// All words in a record, and all pairs and triples of consecutive words.
 #[derive(Debug, Default)]
 pub(super) struct Phrases {
     words: Places,
@@ -17,13 +17,13 @@ pub(super) struct Phrases {
     pairs: HashedSet,
     /// Triples of adjacent words.
     threes: HashedSet,
-    /// The beginnings of camel-case names, such as `NodeType` for `NodeTypeSession`.
+    /// Prefixes of camel-case names, such as `NodeType` for `NodeTypeSession`.
     beginnings: HashedSet,
 }
 
 impl Phrases {
-    /// Adds a text of the record. The first word of a text does not count as following the last
-    /// word of the previous text.
+    /// Adds a text from the record. The last word of one text and the first word of the next do not
+    /// count as consecutive.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
         for line in text.lines() {
@@ -65,8 +65,8 @@ impl Phrases {
         self.words.are_near(&rows)
     }
 
-    /// Returns true if the words of `text` occur in the record in this order, without other words
-    /// between them.
+    /// Returns true if the words of `text` occur in the record in the same order, with no other
+    /// words between them.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
         match words[..] {
@@ -82,8 +82,8 @@ fn hash_of_three(words: &[u64]) -> u64 {
     hash_pair(words[0], hash_pair(words[1], words[2]))
 }
 
-/// Returns the beginnings of a camel-case name that have at least two parts, such as `parseLine`
-/// for `parseLineEnd`.
+/// Returns the prefixes of a camel-case name that have at least two parts, such as `parseLine` for
+/// `parseLineEnd`.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
     let begins =
@@ -108,19 +108,19 @@ fn without_line_number(line: &str) -> &str {
     }
 }
 
-/// Every word of a record, with its positions.
+/// The positions of every word in a record.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The last position of each word.
     last: HashMap<u64, u32>,
-    /// For each position, the previous position of the same word.
+    /// For each word, the position of its previous occurrence.
     before: Vec<u32>,
     is_full: bool,
 }
 
 /// Marks the end of a word's list of positions, and fills the gaps between texts.
 const NONE: u32 = u32::MAX;
-/// The maximum number of positions that are stored, which take about 16 MB.
+/// The maximum number of stored positions. They take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
 /// The maximum distance between words that are near each other, which is about the length of a
 /// statement or of an object in a list.
@@ -154,7 +154,7 @@ impl Places {
         self.is_full || self.last.contains_key(&word)
     }
 
-    /// Returns true if the sequences of words in `rows` occur near one another in the record.
+    /// Returns true if the word sequences in `rows` occur near one another in the record.
     pub(super) fn are_near(&self, rows: &[Vec<u64>]) -> bool {
         if self.is_full || self.before.len() >= MOST_PLACES {
             return true;
@@ -169,7 +169,7 @@ impl Places {
         first.iter().any(|at| others.iter().all(|places| is_near(places, *at)))
     }
 
-    /// The positions at which a sequence of words begins, from last to first.
+    /// Returns the positions at which a word sequence begins, from last to first.
     fn of_row(&self, row: &[u64]) -> Vec<usize> {
         let Some((first, others)) = row.split_first() else { return Vec::new() };
         let mut begins: Vec<usize> = self.of(*first).collect();
@@ -184,7 +184,7 @@ impl Places {
         begins
     }
 
-    /// The positions of a word, from last to first.
+    /// Returns the positions of a word, from last to first.
     fn of(&self, word: u64) -> impl Iterator<Item = usize> {
         let place = |place: u32| (place != NONE).then_some(place as usize);
         let last = self.last.get(&word).copied().and_then(place);

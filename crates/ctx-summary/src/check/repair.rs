@@ -94,8 +94,8 @@ fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     start..span.end - chars.next_back().map_or(0, char::len_utf8)
 }
 
-/// Returns the position at which a mark for `word` is inserted, which is after any enclosing code
-/// and closing punctuation.
+/// Returns the position at which to insert a mark for `word`: after any enclosing code and closing
+/// punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
     let end = around(&spans.code, word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
@@ -107,7 +107,7 @@ fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
 enum Quoted<'s> {
     /// The record contains the quote word for word.
     Exact,
-    /// The user wrote almost the same, in these words.
+    /// The user wrote almost the same thing, in these words.
     Near(&'s str),
     /// The record does not contain the quote.
     Unknown,
@@ -152,8 +152,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the user's sentence that a quote was taken from. The sentence must contain nearly all
-    /// of the quote's meaningful words, and hardly any others.
+    /// Finds the sentence by the user that a quote was taken from. The sentence must contain nearly
+    /// all of the quote's meaningful words, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {
@@ -177,8 +177,7 @@ impl Source {
     }
 }
 
-/// Returns true if a quote is long enough to be something that a person said. Shorter quotes are
-/// terms.
+/// Returns true if a quote is long enough to be something a person said. Shorter quotes are terms.
 fn is_long(quote: &str) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     let chinese = quote.chars().filter(|c| is_han(*c)).count();

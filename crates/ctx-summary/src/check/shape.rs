@@ -22,7 +22,7 @@ static OFFER: LazyLock<Regex> = LazyLock::new(|| beginning("offer"));
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
-/// Returns a pattern for text that begins with an entry of the word list `list`.
+/// Returns a pattern for text that begins with an entry in the word list `list`.
 fn beginning(list: &str) -> Regex {
     regex(&format!("^(?:{})", LISTS.pattern(list)))
 }
@@ -37,7 +37,7 @@ pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
     wanted.iter().map(String::as_str).filter(is_missing).collect()
 }
 
-/// Returns a line without the markup of a heading.
+/// Returns a line without its heading markup.
 fn plain_heading(line: &str) -> String {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':' | '：');
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ')');
@@ -45,8 +45,8 @@ fn plain_heading(line: &str) -> String {
     marked.trim_matches(is_mark).to_lowercase()
 }
 
-/// Returns the entry of `headings` that `line` consists of, in any of the forms `## X`, `**X**`,
-/// `X:` and `1. X`.
+/// Returns the entry in `headings` that `line` contains, with nothing else on the line. A heading
+/// `X` may be written as `## X`, `**X**`, `X:` or `1. X`.
 pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
     let is_marked = line.trim_start().starts_with('#')
         || line.contains("**")
@@ -99,7 +99,7 @@ impl Prompt {
         }
     }
 
-    /// Returns true if `line` is a line of the prompt, a long part of such a line, or a tag that
+    /// Returns true if `line` is a line from the prompt, a long part of such a line, or a tag that
     /// encloses a part of the prompt.
     pub(super) fn has(&self, line: &str) -> bool {
         let is_frame = matches!(
@@ -112,8 +112,8 @@ impl Prompt {
     }
 }
 
-/// Returns true if `line` is long enough to be attributed to the prompt. A shorter line may be a
-/// sentence of the summary.
+/// Returns true if `line` is long enough to be attributed to the prompt. A shorter line may belong
+/// to the summary.
 fn is_long(line: &str) -> bool {
     line.split_whitespace().count() >= 4 || has_chinese(line) && line.chars().count() >= 8
 }
@@ -122,9 +122,9 @@ fn plain(line: &str) -> String {
     one_line(without_bullet(line)).to_lowercase()
 }
 
-/// Returns the index of the line at which an answer begins to continue the conversation, if any.
-/// The continuation begins with a label of the record, the markup of a tool call, or turns of a
-/// chat. A single line `User: …` does not count, because it may be a remark.
+/// Returns the index of the first line that continues the conversation, if any. A continuation
+/// begins with a label from the record, tool call markup, or chat turns. A single `User: …` line
+/// does not count, because it may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
@@ -143,7 +143,7 @@ pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
-/// Returns the line without a bullet and without the markup of bold text.
+/// Returns the line without its bullet and bold markup.
 pub(super) fn without_bullet(line: &str) -> &str {
     &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }
@@ -176,7 +176,7 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
 }
 
 /// Decodes a code point such as `4e2d`, or a surrogate pair such as `d83d\ude00`. Returns the
-/// character and the length of the escape in bytes, from its `u` on.
+/// character, and the length of the escape in bytes, counted from its `u`.
 fn code_point(digits: &str) -> Option<(char, usize)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let first = unit(digits)?;
@@ -235,8 +235,8 @@ mod tests {
         assert!(prompt.has("- what the user  wants in the end."));
         assert!(prompt.has("Now write the summary."));
         assert!(prompt.has("<record>"));
-        // A line of the answer may be an incomplete line of the prompt, or a single sentence of a
-        // paragraph in the prompt.
+        // A line in the answer may be part of a line in the prompt, or a single sentence from one
+        // of its paragraphs.
         let prompt =
             Prompt::new("First one thing. What is open: requests not yet dealt with, and so on.");
         assert!(prompt.has("What is open: requests not yet dealt"));

@@ -12,7 +12,7 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// The mark that follows text in an answer if this text does not occur in the session.
+/// The mark added after text in an answer that does not occur in the session.
 pub const UNVERIFIED: &str = "(unverified)";
 
 /// The source against which an answer is checked. The source is collected in one pass over the
@@ -155,8 +155,8 @@ impl Source {
     }
 }
 
-/// Returns the start of the quote, code, sentence or word that is marked as unverified at the end
-/// of `line`.
+/// Returns the start of the quote, code, sentence or word at the end of `line` that is marked as
+/// unverified.
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);

@@ -17,8 +17,7 @@ impl Spans {
     pub(super) fn of(line: &str) -> Self {
         let code = code(line);
         let mut quotes = quotes(line);
-        // Quotation marks in code are part of the code, so `": "` neither is a quote nor begins
-        // one.
+        // Quotation marks in code are part of the code, so `": "` is not a quote.
         let is_whole =
             |quote: &Range<usize>| around(&code, quote.start) == around(&code, quote.end - 1);
         quotes.retain(is_whole);
@@ -54,7 +53,7 @@ fn code(line: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Pairs of an opening and a closing quotation mark.
+/// Pairs of opening and closing quotation marks.
 const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
 /// Finds the ranges between quotation marks. Unpaired marks are ignored, and so is the inch sign in

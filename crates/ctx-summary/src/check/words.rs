@@ -1,4 +1,4 @@
-//! Hashes the words of a text, so that a long source takes up little memory.
+//! Hashes the words in a text, so that a long source takes up little memory.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -44,7 +44,7 @@ pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// Normalizes text for pattern matching by using lower case and one kind of apostrophe.
+/// Converts text to lower case with one kind of apostrophe, for pattern matching.
 pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }

@@ -14,9 +14,9 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The story's share of a short and of a long summary, in percent. `LENGTHS` are the lengths of the
-/// two summaries in tokens. In sessions with files, the story has a larger share, because values
-/// can be read from the files again.
+/// The story's share of a short and of a long summary, in percent. `LENGTHS` holds the lengths of
+/// the two summaries, in tokens. In sessions with files, the story has a larger share, because
+/// values can be read from the files again.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
@@ -27,8 +27,8 @@ const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// tokens, which says what was left out.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// Below this length of a summary, in tokens, the part of the reserved space that the closing line
-/// does not need is filled with more text.
+/// In a summary shorter than this, in tokens, space that was reserved for the closing line but is
+/// not needed is filled with more text.
 const LITTLE: u64 = 1_000;
 
 /// Writes a summary that consists of `head`, the story of the session, and as many values as fit
@@ -138,7 +138,7 @@ const SLOTS: u32 = 20;
 /// Counts the current items of each kind that `text` does not contain.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // Most searches can be avoided, because a part that is missing from the text almost always
+    // Most searches can be skipped, because a part that is missing from the text almost always
     // includes eight bytes that are missing as well.
     let mut known = vec![false; 1 << SLOTS];
     for bytes in text.as_bytes().windows(8).filter_map(<[u8]>::first_chunk) {

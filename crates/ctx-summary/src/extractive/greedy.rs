@@ -9,8 +9,8 @@ use ctx_tokens::TokenCounter;
 
 use super::page::PER_LINE;
 
-/// To rank a segment, its worth is divided by its length to this power. A power below 1 slightly
-/// favours longer segments, because they read better than many short ones.
+/// To rank a segment, its worth is divided by its length raised to this power. A power below 1
+/// slightly favours longer segments, because they read better than many short ones.
 const LENGTH_POWER: f64 = 0.8;
 
 /// The powers of short lengths, computed only once because each segment is judged several times.
@@ -25,10 +25,9 @@ fn power(tokens: u64) -> f64 {
 /// equal worth, the earlier one is chosen first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// The bits of a non-negative floating-point number, which compare in the same order as the
-    /// number.
+    /// The bits of a non-negative floating-point number. They sort in the same order as the number.
     gain: u64,
-    // The fields have only 32 bits, because every segment of a long session may be a candidate.
+    // The fields have only 32 bits, because every segment in a long session may be a candidate.
     number: Reverse<u32>,
     tokens: u32,
 }
@@ -51,8 +50,8 @@ impl Candidate {
     }
 }
 
-/// The maximum number of rounds in which a text is filled. One round is not enough, because the
-/// length of the text is only known after it is rendered.
+/// The maximum number of rounds for filling a text. One round is not enough, because the length of
+/// the text is known only after it is rendered.
 const ROUNDS: usize = 4;
 
 /// Computes the worth of each segment, given the segments that are already chosen.
@@ -63,8 +62,8 @@ pub(super) trait Judge {
     /// Called before the first choice, with `room` tokens to fill.
     fn begin(&mut self, _room: u64) {}
 
-    /// Sets `chain` to the segment `number` and then the segments that must be chosen together with
-    /// it and are not chosen yet.
+    /// Sets `chain` to segment `number`, followed by the unchosen segments that must be chosen with
+    /// it.
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>);
 
     /// Returns the chain as a candidate, given the length of each segment in tokens, or `None` if
@@ -191,8 +190,7 @@ impl<J: Judge> Greedy<J> {
 mod tests {
     use super::{Candidate, Greedy, Judge};
 
-    /// A judge for which each segment needs the segment before it, and later segments are worth
-    /// more.
+    /// A test judge: each segment needs the segment before it, and later segments are worth more.
     struct Stairs;
 
     impl Judge for Stairs {

@@ -39,7 +39,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     text
 }
 
-/// Returns the indexes of the chosen segments, each after the heading or call that it belongs to.
+/// Returns the indexes of the chosen segments, each after its heading or call.
 fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     let numbers = (0..segments.len()).filter(|number| chosen[*number]);
     let from_the_top = |number| {
@@ -57,7 +57,7 @@ pub(super) const PER_LINE: u64 = 1;
 /// A summary cites the line numbers of its quotes if its limit is at least this many tokens.
 pub(super) const CITES: u64 = 600;
 
-/// Returns the text of a segment. A heading is written one level below the headings of the summary.
+/// Returns the text of a segment. A heading is written one level below the summary's own headings.
 pub(super) fn words_of(text: &str, kind: SegmentKind) -> Cow<'_, str> {
     if kind == SegmentKind::Heading && text.starts_with('#') {
         return format!("### {}", text.trim_start_matches('#').trim_start()).into();
@@ -75,14 +75,14 @@ pub(super) fn is_plain(words: &str) -> bool {
     !words.starts_with("## ") && !words.starts_with("⟦") && labelled(words).is_none()
 }
 
-/// Returns the segment `number`, the heading or call above it, the heading above that, and so on.
+/// Returns segment `number`, the heading or call above it, the heading above that, and so on.
 pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(number), |at| segments[*at].head)
 }
 
-/// Returns the number of tokens in each candidate and in the headings and calls above it, and 0 for
-/// all other segments. `known` contains the token counts that are already known, and 0 for other
-/// segments.
+/// Returns, for each candidate, the number of tokens in it and in the headings and calls above it.
+/// All other segments have 0. `known` holds the token counts of the segments that have already been
+/// counted, and 0 for all others.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],

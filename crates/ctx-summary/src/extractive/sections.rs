@@ -1,7 +1,7 @@
 //! Writes sections of items, such as decisions or errors. Each kind of item has a share of the
-//! text, in which its most important items are listed.
+//! text, which lists the most important items of this kind.
 //!
-//! An extractive summary only has sections for open items and errors, because the story covers the
+//! An extractive summary has sections only for open items and errors, because the story covers the
 //! other kinds. A list of everything that a summary must contain has sections for all kinds.
 
 use ctx_tokens::TokenCounter;
@@ -27,7 +27,7 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
 
 /// The sum of the shares of all kinds in a long text, in percent.
 const ALL_SHARES: u64 = 39;
-/// In a text with a limit below this number of tokens, some kinds of items have smaller shares.
+/// If the limit is below this number of tokens, some kinds of items have smaller shares.
 const LITTLE: u64 = 1_000;
 /// The minimum number of tokens in a section. A shorter section does not justify its heading.
 const LEAST: u64 = 30;

@@ -13,7 +13,7 @@ use crate::ledger::{Index, Origin, Segment, SegmentKind};
 const EARLIER: f64 = 0.35;
 
 /// The factors for requests and statements that an earlier summary quotes. Quoted requests and
-/// statements are preferred to new ones, because the earlier summary only had space for the most
+/// statements are preferred to new ones, because the earlier summary had space only for the most
 /// important ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
@@ -23,8 +23,7 @@ const FIRST_WORDS: u32 = 3;
 /// The worth of polite words, which contain no information.
 const POLITE: f64 = 0.0;
 
-/// Returns the worth of each segment. A segment with worth 0 is only useful for the names that it
-/// contains.
+/// Returns the worth of each segment. A segment with worth 0 is useful only for the names in it.
 pub(super) fn worths(index: &Index) -> Vec<f64> {
     let segments = index.segments();
     let places = Places::of(segments);
@@ -58,8 +57,8 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
     index.in_halves(|half| half.map(worth).collect::<Vec<f64>>()).concat()
 }
 
-/// Returns, for each segment, whether it belongs to a request but not to the first statements of
-/// the request.
+/// Returns, for each segment, whether it belongs to a request but is not among its first
+/// statements.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
     let segments = index.segments().iter();
@@ -81,9 +80,8 @@ pub(super) fn has_tools(segments: &[Segment]) -> bool {
     segments.iter().any(is_tools)
 }
 
-/// Returns true if files are changed or commands are run in the session, so that their content can
-/// be read again. A session without tool calls counts as well, because its agent may write commands
-/// in its text.
+/// Returns true if the session changes files or runs commands, so that content can be read again. A
+/// session without tool calls counts as well, because its agent may write commands in its text.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
     let is_change =
         |segment: &Segment| matches!(segment.kind, SegmentKind::Change | SegmentKind::Command);
@@ -93,7 +91,8 @@ pub(super) fn has_files(segments: &[Segment]) -> bool {
 
 /// The positions of each turn's request and of the model's last words in the turn.
 struct Places {
-    /// For each turn, the index of the request's first segment and the number of its segments.
+    /// For each turn, the index of the request's first segment and the number of segments in the
+    /// request.
     asks: Vec<(usize, usize)>,
     /// For each turn, the line number of the model's last words.
     closing: Vec<u64>,
@@ -180,9 +179,9 @@ impl Places {
 
 // Words that raise or lower the worth of a statement.
 //
-// The ledger's rules decide what is an item, so they exclude many similar phrases. The words in
-// these lists only shift the rank of a statement slightly, so a false match does little harm. All
-// lists are tried on every statement.
+// The ledger's rules decide what counts as an item, so they exclude many similar phrases. The words
+// in these lists shift the rank of a statement only slightly, so a false match does little harm.
+// All lists are tried on every statement.
 
 static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
 static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));
@@ -200,8 +199,8 @@ pub(super) fn matcher(list: &str) -> Matcher {
     Matcher::new(&LISTS.pattern(list))
 }
 
-/// Compiles a word list to a pattern with ASCII word boundaries, so that a word ends where Chinese
-/// text begins.
+/// Compiles a word list into a pattern with ASCII word boundaries, so that a word ends where
+/// Chinese text begins.
 pub(super) fn pattern(list: &str) -> Regex {
     regex(&with_ascii_boundaries(&LISTS.pattern(list)))
 }
@@ -213,8 +212,7 @@ mod tests {
 
     use super::worths;
 
-    /// Returns the worth of messages that are alternately written by the user, who begins, and the
-    /// model.
+    /// Returns the worth of messages that the user and the model write in turn. The user begins.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(texts) {

@@ -15,9 +15,9 @@ const ALONE: f64 = 0.1;
 /// The part of a request's worth that does not depend on how many of its words are new. This part
 /// is large, so that a request is quoted in full if it fits.
 const ALONE_ASKED: f64 = 0.6;
-/// If the user's words take up more than [`ASKED_SHARE`] percent of the story, the later words of a
-/// request are multiplied by [`CROWDED`], because a long request mostly names things that have
-/// since been done.
+/// If the user's words take up more than [`ASKED_SHARE`] percent of the story, the worth of a
+/// request's later words is multiplied by [`CROWDED`], because a long request mostly names things
+/// that have since been done.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
@@ -26,7 +26,8 @@ pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     words: Words,
-    /// The number of tokens in the chosen segments by the user. `most_asked` is its maximum.
+    /// The number of tokens in the user's chosen segments. Above `most_asked`, the later words of a
+    /// request are worth less.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,
@@ -82,13 +83,13 @@ impl Judge for Teller<'_> {
     }
 }
 
-/// The factors for a word that occurs in none, in one, or in several lines of the story.
+/// The factors for a word that occurs in no line of the story, in one, or in several.
 const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
 /// The factor for a word that occurs in a statement, not only in tool output.
 const SAID: f64 = 1.6;
 
 impl Words {
-    /// Collects the words of the `candidates`.
+    /// Collects the words in the `candidates`.
     fn of_segments(index: &Index, candidates: &[bool]) -> Self {
         let segments = index.segments();
         let [mut lists, others] = index.in_halves(|half| {

@@ -1,4 +1,4 @@
-//! Measures how much of a statement is new, by the words that no chosen statement contains.
+//! Measures how much of a statement is new, by its words that do not occur in any chosen statement.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 pub(super) struct Words {
     lists: WordLists,
     worths: Vec<f64>,
-    /// The factors for a word that occurs in none, in one, or in several of the chosen statements.
+    /// The factors for a word that occurs in no chosen statement, in one, or in several.
     again: [f64; 3],
     uses: Vec<u8>,
 }
@@ -73,16 +73,16 @@ pub(super) struct WordLists {
     numbers: Vec<u32>,
     /// The end of each statement's list of word ids in `numbers`.
     ends: Vec<usize>,
-    /// The ids of all words, by the hash of the word.
+    /// The id of each word, by its hash.
     known: HashMap<u64, u32, RandomState>,
-    /// The hash of each word, by the id of the word.
+    /// The hash of each word, by its id.
     hashes: Vec<u64>,
     /// The word ids of the statement that is being added.
     own: Vec<u32>,
 }
 
 impl WordLists {
-    /// Adds a statement. `each_word` must call its argument once for each word of the statement.
+    /// Adds a statement. `each_word` must call its argument once for each word in the statement.
     pub(super) fn add(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) {
         each_word(&mut |word| self.push(hash(word)));
         self.end();
@@ -119,7 +119,7 @@ impl WordLists {
         &self.numbers[start..self.ends[statement]]
     }
 
-    /// Returns, for each word, in how many of the statements selected by `counts` it occurs.
+    /// Returns, for each word, how many of the statements selected by `counts` contain it.
     pub(super) fn counts(&self, counts: impl Fn(usize) -> bool) -> Vec<u32> {
         let mut of_words = vec![0; self.hashes.len()];
         for statement in (0..self.ends.len()).filter(|statement| counts(*statement)) {
@@ -134,7 +134,7 @@ pub(super) fn says_something(word: &str) -> bool {
     word.len() > 2 && !is_joining(word)
 }
 
-/// Returns true if a character belongs to a language that is written without spaces between words.
+/// Returns true if a character belongs to a script that is written without spaces between words.
 pub(super) fn is_wide(c: char) -> bool {
     c >= '\u{2e80}' && c.is_alphanumeric()
 }

@@ -1,5 +1,5 @@
-//! Chooses the segments that a summary quotes because of the values in them. Values that are likely
-//! to be needed are preferred, and readable lines are preferred to lines of code.
+//! Chooses the segments that a summary quotes for the values in them. Values that are likely to be
+//! needed are preferred, and readable lines are preferred to lines of code.
 
 use std::sync::LazyLock;
 
@@ -15,11 +15,11 @@ use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 /// not contain the identifier. The other shares are for a text that contains the identifier with
 /// none, one, or several of the words around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
-/// A line is only quoted for an identifier that is needed with at least this probability.
+/// A line is quoted only for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;
 
 /// Below this length, in tokens, a summary quotes most values without the heading or call above
-/// them, and omits lines that mean nothing without it.
+/// them, and omits lines that mean nothing on their own.
 const LITTLE: u64 = 400;
 /// Below this length, in tokens, a summary omits single lines of code that can be read again.
 const SHORT: u64 = 1_300;
@@ -35,7 +35,8 @@ pub(super) struct Picker<'i> {
 
 impl<'i> Picker<'i> {
     /// Prepares a choice for a summary of `limit` tokens. `written` is the summary so far, which
-    /// contains the `chosen` segments. `known` contains the token counts that are already known.
+    /// contains the `chosen` segments. `known` holds the token counts of the segments that have
+    /// already been counted.
     pub(super) fn greedy(
         index: &'i Index,
         written: &str,
@@ -64,7 +65,7 @@ impl<'i> Picker<'i> {
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
-    /// Returns how much worth a segment adds to the summary.
+    /// Returns the worth that a segment adds to the summary.
     fn worth(&self, number: usize) -> f64 {
         let marks = self.index.marks(&self.index.segments()[number]).iter();
         marks
@@ -124,8 +125,8 @@ const ECHO: f64 = 0.3;
 
 static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
 
-/// Returns the readability of each candidate, which is 1 for a line that is clear together with the
-/// heading or call above it.
+/// Returns the readability of each candidate: 1 for a line that is clear when read with the heading
+/// or call above it.
 fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
@@ -190,7 +191,7 @@ mod tests {
         Encoding::Chars4.counter()
     }
 
-    /// Returns the ledger of a session in which each entry of `segments` is a message of the user.
+    /// Returns the ledger of a session in which each entry in `segments` is a user message.
     fn ledger(segments: &[&str]) -> Ledger {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(segments) {

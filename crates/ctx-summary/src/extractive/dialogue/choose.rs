@@ -1,5 +1,5 @@
-//! Chooses the statements of a dialogue that contain the most information for their length. Along
-//! with each chosen statement, the other informative statements of its message are chosen, and the
+//! Chooses the statements of a dialogue that contain the most information for their length. Each
+//! chosen statement is joined by the other informative statements in its message, and by the
 //! earlier statements that are needed to understand it.
 
 use std::collections::HashSet;
@@ -18,12 +18,12 @@ use super::talk::{CHOICE, Statement, Talk, is_question};
 
 /// The part of a statement's worth that does not depend on how many of its words are new.
 const ALONE: f64 = 0.1;
-/// If a statement is chosen, so are the other statements of its message that have more than this
+/// If a statement is chosen, so is every other statement in its message that has more than this
 /// share of its worth.
 const BESIDE: f64 = 0.5;
-/// Above this length of a message, in tokens, its statements are chosen individually.
+/// If a message is longer than this, in tokens, its statements are chosen individually.
 const LONGEST: u64 = 120;
-/// The factor for a statement from an earlier message that is only chosen to explain a later
+/// The factor for a statement from an earlier message that is chosen only to explain a later
 /// statement.
 const NEEDED: f64 = 0.6;
 /// The maximum number of statements that are chosen only to explain another statement.
@@ -35,7 +35,7 @@ const LEAST_SHARED: usize = 2;
 /// The number of tokens that each message takes up in addition to its name and text.
 const PER_MESSAGE: u64 = 2;
 
-/// Judges statements by how many of their words no chosen statement contains.
+/// Judges statements by how many of their words do not occur in any chosen statement.
 pub(super) struct Chooser<'t> {
     talk: &'t Talk<'t>,
     words: Words,
@@ -49,8 +49,8 @@ pub(super) struct Chooser<'t> {
     best: Vec<Option<usize>>,
     /// The number of chosen statements in each message.
     open: Vec<usize>,
-    /// For each message, the statement of the next message in which the user chooses one of the
-    /// options. One extra entry follows at the end of the list.
+    /// For each message, the statement in the next message with which the user chooses an option.
+    /// The list has one extra entry at the end.
     choices: Vec<Option<usize>>,
 }
 
@@ -104,8 +104,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// Finds, for each message, the statement of the next message in which the user chooses one of the
-/// options. One extra entry follows at the end of the list.
+/// Finds, for each message, the statement in the next message with which the user chooses an
+/// option. The list has one extra entry at the end.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -157,7 +157,7 @@ impl Judge for Chooser<'_> {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
             }
-            // Statements of earlier messages are only included to explain this statement.
+            // Statements from earlier messages are included only to explain this statement.
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news_beside(*at, &mut words));
         }
@@ -230,8 +230,8 @@ mod tests {
         "Bo: I bought a boat. It cost 900 euros.",
     ];
 
-    /// Chooses statements for `room` tokens, removes `dropped` tokens again, and returns the
-    /// remaining statements in order.
+    /// Chooses statements that fit into `room` tokens, drops statements to free `dropped` tokens,
+    /// and returns the rest in order.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());
@@ -329,7 +329,7 @@ mod needs_tests {
             [None, Some(0), None]
         );
         assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
-        // The only statement of a dialogue needs no other.
+        // The only statement in a dialogue needs no other.
         assert_eq!(of(&["It is blue."]), [None]);
     }
 

@@ -10,7 +10,7 @@ use super::talk::Talk;
 use crate::ledger::SegmentKind;
 use crate::ledger::form::Label;
 
-/// The minimum distance between two citations, in lines of the session.
+/// The minimum distance between two citations, in session lines.
 const CITE_AFTER: u64 = 25;
 
 /// Writes the chosen statements. If `cite` is set, some messages begin with their line number in

@@ -24,7 +24,7 @@ pub(super) struct Prefix<'t> {
 }
 
 impl<'t> Prefix<'t> {
-    /// Splits the date and the name off a message. Only an entry of `speakers` counts as a name.
+    /// Splits the date and the name off a message. Only the names in `speakers` count.
     pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
         let (date, rest) = stamp(text);
         let is_known = |named: &Self| named.name.is_some_and(|name| speakers.contains(&name));
@@ -46,8 +46,8 @@ impl<'t> Prefix<'t> {
     }
 }
 
-/// Splits a date off the beginning of a message. Text in brackets that is not a date is only
-/// removed if a name follows it.
+/// Splits a date off the beginning of a message. Text in brackets that is not a date is removed
+/// only if a name follows it.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let Some(found) = STAMP.captures(text) else { return (None, text) };
     let rest = &text[found[0].len()..];

@@ -1,6 +1,6 @@
-//! Estimates how useful each statement of a dialogue is to a reader who continues it. Statements
-//! about oneself, names and dates count most, and polite remarks count little. A word counts more
-//! if it occurs in fewer statements.
+//! Estimates how useful each statement of a dialogue is to a reader who continues it. What speakers
+//! say about themselves, names and dates count most, and polite remarks count little. A word counts
+//! more if it occurs in fewer statements.
 
 use std::sync::LazyLock;
 
@@ -12,8 +12,8 @@ use super::super::terms::{WordLists, Words, is_wide, says_something};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 use crate::ledger::{Origin, SegmentKind};
 
-/// The minimum worth of a statement that may be chosen for itself, not only to explain another
-/// statement.
+/// The minimum worth of a statement that may be chosen for its own sake, not only to explain
+/// another statement.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
 /// The factors for a friendly remark without and with a name, a number or a time.
@@ -21,14 +21,14 @@ const KIND: (f64, f64) = (0.12, 0.5);
 /// The maximum length of a friendly remark, in bytes. A longer statement contains more than a
 /// friendly remark.
 const LONGEST_KIND: usize = 90;
-/// The factors for a question without and with information in it. Questions of an unnamed user to
-/// an assistant have higher factors, because they are more informative.
+/// The factors for a question without and with information in it. An unnamed user's questions to an
+/// assistant have higher factors, because they are more informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
 /// A question loses worth if the next message repeats at least this percentage of its words.
 const REPEATED: usize = 40;
 const ANSWERED: f64 = 0.4;
-/// The factors for a statement about oneself, and for a statement about the other person.
+/// The factors for a statement about the speaker, and for a statement about the other person.
 const SELF: f64 = 1.4;
 const OTHER: f64 = 0.45;
 /// The increase in worth per name or number, the maximum number of names and numbers that count,
@@ -36,7 +36,7 @@ const OTHER: f64 = 0.45;
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;
-/// The factors for all statements of an unnamed user, for those in the first message, and for
+/// The factors for all statements by an unnamed user, for those in the first message, and for
 /// wishes, exclusions and choices.
 const HELPED: f64 = 1.4;
 const FIRST: f64 = 1.3;
@@ -105,7 +105,7 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     worth * of_help(talk, statement)
 }
 
-/// Returns the factor for a statement of an unnamed speaker, in a dialogue between a user and an
+/// Returns the factor for a statement by an unnamed speaker, in a dialogue between a user and an
 /// assistant.
 fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
@@ -139,8 +139,8 @@ fn is_courtesy(text: &str, names: &[&str]) -> bool {
     bare.len() < text.len() && COURTESIES.is_match(bare.trim_start_matches([' ', ',', '，']))
 }
 
-/// Counts the names in `text` other than those of the speakers. A name is a word that is
-/// capitalized although it does not begin a sentence.
+/// Counts the names in `text` other than the speakers' names. A name is a word that is capitalized
+/// although it does not begin a sentence.
 fn names(text: &str, speakers: &[&str]) -> usize {
     if text.starts_with(is_wide) {
         return 0;
@@ -165,11 +165,11 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
 static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 
-/// The factors for a word that occurs in none, in one, or in several of the chosen statements.
+/// The factors for a word that occurs in no chosen statement, in one, or in several.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 impl Words {
-    /// Collects the words of the given statements. The flag in each pair says whether the statement
+    /// Collects the words in the given statements. The flag in each pair says whether the statement
     /// may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
         let (mut lists, mut open) = (WordLists::default(), Vec::new());

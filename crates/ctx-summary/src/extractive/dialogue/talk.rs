@@ -1,5 +1,4 @@
-//! Splits a dialogue into messages with their speakers and dates, and splits the messages into
-//! statements.
+//! Splits a dialogue into messages with speakers and dates, and each message into statements.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +10,7 @@ use super::super::segment_worth::pattern;
 use super::prefix::{Prefix, is_date, stamp};
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
-/// The minimum number of messages that must begin with the same text for it to count as a name.
+/// How many messages must begin with the same text for it to count as a name.
 const LEAST_NAMED: usize = 3;
 
 /// A message in a dialogue.
@@ -43,7 +42,7 @@ pub(super) struct Statement<'i> {
 pub(super) struct Talk<'i> {
     pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
-    /// The speakers' names at the beginning of messages.
+    /// The speakers' names, as found at the beginning of messages.
     pub(super) names: Vec<&'i str>,
 }
 
