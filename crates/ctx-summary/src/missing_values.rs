@@ -11,7 +11,7 @@ use crate::language::Language;
 use crate::ledger::{Index, Ledger, Origin, Segment};
 use crate::{LISTS, is_shell};
 
-/// A line is only listed for a value that is needed with at least this probability.
+/// A line is listed only for a value that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.02;
 /// No list is written if fewer tokens than this are available for it.
 const LEAST: u64 = 30;
@@ -30,7 +30,7 @@ pub struct Answered<'a> {
     pub language: Language,
     /// Returns the call whose result is on the given line of the session, if any.
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
-    /// Counts the tokens of the list.
+    /// Counts the tokens in the list.
     pub counter: &'a dyn TokenCounter,
 }
 
@@ -43,7 +43,7 @@ pub struct ListLimit {
     pub tokens: u64,
 }
 
-/// Lists statements of the session with values that neither the summary nor the kept messages
+/// Lists statements from the session with values that neither the summary nor the kept messages
 /// contain. The values that are most likely to be needed are listed first. Returns an empty text if
 /// no value is worth a line.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {

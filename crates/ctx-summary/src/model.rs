@@ -47,7 +47,7 @@ pub struct Job<'a> {
 pub struct ModelSummary {
     /// The text of the summary.
     pub text: String,
-    /// The number of answers by the model from which the summary was made.
+    /// The number of model answers that went into the summary.
     pub answers: u32,
     /// The number of parts into which the messages were split.
     pub parts: usize,
@@ -56,7 +56,7 @@ pub struct ModelSummary {
     /// The number of parts that the model did not summarize. Such parts were replaced by their
     /// beginnings and ends.
     pub excerpts: usize,
-    /// The number of tool results and arguments that were shortened so that the record fits.
+    /// The number of tool results and arguments that were shortened to make the record fit.
     pub cuts: usize,
     /// True if the input was so long that messages had to be shortened in the middle.
     pub thinned: bool,
@@ -429,7 +429,7 @@ mod tests {
 
     #[test]
     fn zones_of_every_length_are_summed_up() {
-        // A message of this transcript has about eight tokens.
+        // A message in this transcript has about eight tokens.
         for (messages, window) in [(1, 2_000), (60, 2_000), (6_000, 8_000), (62_500, 32_000)] {
             let transcript = transcript(messages);
             let (outcome, questions) = with(&transcript, "it began", window, |question| {

@@ -28,11 +28,11 @@ const EARLIER: &str = "### 更早的摘要 / Earlier summary";
 const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
 
 /// Reads the messages to summarize. Reports the number of user messages and tool calls, the latest
-/// topics, and the tools. Memory only grows with the number of tools and the length of earlier
+/// topics, and the tools. Memory grows only with the number of tools and the length of earlier
 /// summaries, not with the messages.
 ///
 /// The counts of an earlier rule summary are added to the new counts. Any other earlier summary is
-/// carried over word for word. However often a session is compacted, there is only one section of
+/// carried over word for word. However often a session is compacted, there is only one section for
 /// earlier summaries.
 #[derive(Debug, Default)]
 pub struct RuleSummary {
@@ -89,7 +89,7 @@ impl RuleSummary {
     }
 
     /// Writes the summary. A summary of more than `limit` tokens is shortened until it fits. First,
-    /// the oldest lines of earlier summaries are removed, which a line reports. Tools are removed
+    /// the oldest lines of earlier summaries are removed, and a line says so. Tools are removed
     /// next, and then topics. The counts are always kept.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
@@ -145,8 +145,7 @@ impl RuleSummary {
         self.topics.push_back(topic);
     }
 
-    /// Moves the topics that were collected before an earlier summary to a line in the section of
-    /// earlier summaries.
+    /// Moves topics that precede an earlier summary to a line in the section for earlier summaries.
     fn retire_topics(&mut self) {
         if !self.topics.is_empty() {
             let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");
@@ -181,8 +180,8 @@ impl RuleSummary {
     }
 }
 
-/// The number of lines of earlier summaries, of tools and of topics to leave out. The oldest lines,
-/// the oldest topics and the last tools are left out first.
+/// How many lines of earlier summaries, tools and topics to leave out. The oldest lines, the oldest
+/// topics and the last tools are left out first.
 type Cut = [usize; 3];
 
 /// The lines of earlier summaries, from oldest to newest.
@@ -252,12 +251,12 @@ struct OwnSummary<'t> {
     tool_calls: u64,
     topics: Option<&'t str>,
     tools: Vec<&'t str>,
-    /// The section of earlier summaries that this summary contains.
+    /// The section for earlier summaries within this summary.
     carried: &'t str,
 }
 
 impl<'t> OwnSummary<'t> {
-    /// Parses a rule summary. Returns `None` unless all lines before the section of earlier
+    /// Parses a rule summary. Returns `None` unless all lines before the section for earlier
     /// summaries have the form of a rule summary.
     fn parse(text: &'t str) -> Option<Self> {
         let (first, rest) = text.trim_start().split_once('\n')?;

@@ -17,14 +17,14 @@ pub struct Filling<'a> {
     pub transcript: &'a str,
 }
 
-/// A template of the prompt for a summary.
+/// A prompt template for summaries.
 ///
 /// Text before the first line `---` is the system prompt, and text after it is the message. Without
 /// a line `---`, all of the text is the message. The placeholders are `{{target}}`,
 /// `{{instructions}}`, `{{earlier}}` and `{{transcript}}`, of which `{{transcript}}` is required.
 /// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
-/// paragraph that ends in a colon. A first line `<!-- target: 500 -->` is not part of the prompt.
-/// The number in such a line is the default length of the summary, in tokens.
+/// paragraph that ends in a colon. If the first line has the form `<!-- target: 500 -->`, it is not
+/// part of the prompt. The number in it is the default length of the summary, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Template {
     translates: bool,
 }
 
-/// The reason why a text is not a valid template.
+/// Why a text is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The template does not contain the placeholder for the messages.

@@ -86,7 +86,7 @@ pub struct Repairs {
     pub secrets: usize,
 }
 
-/// The reason for rejecting an answer.
+/// Why an answer was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The answer is empty.

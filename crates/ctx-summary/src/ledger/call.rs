@@ -1,4 +1,4 @@
-//! Extracts a one-line digest from each tool call, its file, command or task list, and the error in
+//! Extracts from each tool call a one-line digest, its file, command or task list, and the error in
 //! its result.
 
 use std::sync::LazyLock;
@@ -112,7 +112,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     Some(shorten(plain_line(&redact(&message).0), DIGEST_MAX))
 }
 
-/// The number of lines at the beginning of a result in which an error is searched for.
+/// The number of lines at the beginning of a result that are searched for an error.
 const LOOKED_AT: usize = 3;
 
 fn says_error(line: &str) -> bool {
@@ -157,7 +157,7 @@ pub(crate) struct Action {
     pub(crate) tasks: Option<Vec<Item>>,
 }
 
-/// The file or command on which a call acts.
+/// The file or command that a call acts on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     File { path: String, is_changed: bool },

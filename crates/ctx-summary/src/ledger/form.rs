@@ -92,7 +92,7 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
 }
 
 /// The marks before and after an item's text, by its kind, its `changed` flag and its state. Tasks
-/// have the same marks as in the agents' own task lists.
+/// are marked as in agents' own task lists.
 const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::File, true, State::Current, "changed: ", ""),
     (ItemKind::File, false, State::Current, "read: ", ""),
@@ -158,12 +158,12 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     Some(counts.split(", ").filter_map(count).collect())
 }
 
-/// The heading of a section of quoted lines in summaries by older versions, which sessions may
-/// still contain. Each line is followed by its citation. Newer summaries begin with quoted lines,
+/// The heading above quoted lines in summaries by older versions. Sessions may still contain such
+/// summaries. Each line is followed by its citation. Newer summaries begin with quoted lines,
 /// without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
 
-/// A part of an extractive summary that is read back.
+/// A part of an extractive summary, as parsed by [`read`].
 pub enum Line<'t> {
     /// An item, such as a request or an error.
     Item(Item),

@@ -33,7 +33,7 @@ static EMPTY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("program, e
 static SUMMARY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("summary"));
 static ADDED: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("added"));
 
-/// Returns true if `text` begins with an entry of `list`.
+/// Returns true if `text` begins with an entry in `list`.
 fn begins(text: &str, list: &[String]) -> bool {
     list.iter().any(|begin| text.starts_with(begin.as_str()))
 }
@@ -43,7 +43,7 @@ pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
 
-/// Returns the author of a text in a user message.
+/// Returns the author of a text from a user message.
 pub(crate) fn writer(whole: &str) -> Writer {
     let own = without_reminders(whole);
     let text = own.trim();
@@ -146,7 +146,7 @@ const ANSWERS: [(&str, &str); 3] = [
     ("The user answered: ", ". Read the answers carefully"),
 ];
 
-/// Returns the user's words in a result of `tool` in a Claude Code 2 session: answers to the
+/// Returns the user's words in a result from `tool` in a Claude Code 2 session: answers to the
 /// agent's questions, or the reason why the user denied a call.
 ///
 /// Any web page or program can print the same words. The user's words are therefore only searched
@@ -179,22 +179,22 @@ pub fn users_words<'t>(
     Some(reason.trim())
 }
 
-/// Remembers the tools of calls, because most results contain only the id of their call.
+/// Remembers which tool each call used, because most results contain only the id of their call.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
     tools: HashMap<String, String>,
 }
 
 impl OpenCalls {
-    /// Remembers which tool is called.
+    /// Remembers the tool that `call` uses.
     pub fn open(&mut self, call: &Call<'_>) {
         if let Some(id) = &call.id {
             self.tools.insert(id.to_string(), call.name.to_string());
         }
     }
 
-    /// Returns the tool that produced a result: the tool of the call, or else the tool that is
-    /// named in the result or its message.
+    /// Returns the tool that produced a result: the tool that was called, or else the tool named in
+    /// the result or its message.
     pub fn close(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
         let called = result.id.as_deref().and_then(|id| self.tools.remove(id));
         let named = result.name.as_ref().or(message.name.as_ref());
@@ -223,7 +223,7 @@ impl OpenCalls {
     }
 }
 
-/// The words in a text of a user message, by their speaker.
+/// The words in a user message, by speaker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Speech<'t> {
     /// The user's words, without the agent program's additions.
@@ -235,7 +235,7 @@ pub enum Speech<'t> {
     Nobody,
 }
 
-/// Returns the words in a text of a user message, by their speaker.
+/// Returns the words in a text from a user message, by speaker.
 pub fn speech(text: &str) -> Speech<'_> {
     match writer(text) {
         Writer::User => match demonstration(text) {
@@ -251,8 +251,8 @@ pub fn speech(text: &str) -> Speech<'_> {
     }
 }
 
-/// Returns true if the text of a user message is the output of a command. In SWE-agent, such a
-/// message ends with the shell prompt.
+/// Returns true if the text of a user message is command output. In SWE-agent, such a message ends
+/// with the shell prompt.
 pub fn is_observation(text: &str) -> bool {
     text.trim_end().ends_with("bash-$")
         && text.contains("\n(Current directory: ")

@@ -14,7 +14,7 @@ pub(crate) const LOWER: u8 = 1;
 pub(crate) const UPPER: u8 = 1 << 1;
 pub(crate) const DIGIT: u8 = 1 << 2;
 pub(crate) const UNDERSCORE: u8 = 1 << 3;
-/// The class of `/` and `~`, which occur between the names in a path.
+/// The class of `/` and `~`, which occur in paths.
 pub(crate) const SLASH: u8 = 1 << 4;
 /// The class of `.`, `@` and `+`. Words joined by these characters also count as individual
 /// identifiers.
@@ -51,7 +51,7 @@ pub(crate) fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
 
-/// Returns the class of the byte at `at`, or 0 after the end of `bytes`.
+/// Returns the class of the byte at `at`, or 0 past the end of `bytes`.
 pub(crate) fn class_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).map_or(0, |byte| class(*byte))
 }
@@ -61,7 +61,8 @@ pub(crate) fn classes(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |all, byte| all | class(*byte))
 }
 
-/// Returns the length of the run of bytes at `at` that are all in the `wanted` classes.
+/// Returns the length of the run of bytes that starts at `at` and has only bytes in the `wanted`
+/// classes.
 pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
     let rest = &bytes[at..];
     let length = rest.iter().position(|byte| class(*byte) & wanted == 0);
@@ -93,7 +94,7 @@ pub(crate) enum Shape {
     Number,
     /// A name or a figure in prose.
     Term,
-    /// A short argument of a tool call as a whole, whatever its form.
+    /// A short tool call argument, taken as a whole, whatever its form.
     #[default]
     Argument,
 }
@@ -139,7 +140,7 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
 }
 
 /// Returns the length of the plain word at the beginning of `rest`, if any. A plain word is a run
-/// of letters of which only the first may be a capital. Most of a text consists of such words.
+/// of letters in which only the first may be a capital. Most text consists of such words.
 fn plain_word(rest: &[u8]) -> Option<usize> {
     let length = 1 + run(rest, 1, LOWER);
     let end = match rest.get(length) {
@@ -227,8 +228,8 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
     }
 }
 
-/// Reports a run without a slash, either as a file name or as its words. `of_run` is the union of
-/// the classes of its bytes.
+/// Reports a run without a slash, either as a file name or word by word. `of_run` is the union of
+/// its bytes' classes.
 fn simple(
     bytes: &[u8],
     range: Range<usize>,
@@ -265,8 +266,8 @@ fn simple(
     }
 }
 
-/// Returns the shape of a word of letters, digits, underscores and dashes. `classes` is the union
-/// of the classes of the word's bytes.
+/// Returns the shape of a word made of letters, digits, underscores and dashes. `classes` is the
+/// union of its bytes' classes.
 fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     if classes & DIGIT != 0 {
         return if classes & LETTER != 0 {

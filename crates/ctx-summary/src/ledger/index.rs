@@ -30,7 +30,7 @@ pub struct Identifier<'l> {
 /// The identifiers and segments of a session, collected in one pass.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// The ids of the identifiers, by the hash of the name.
+    /// The id of each identifier, by the hash of its name.
     pub(crate) ids: HashTable<Id>,
     pub(crate) known: Vec<Entry>,
     /// The names of all identifiers in one string.
@@ -42,7 +42,7 @@ pub struct Index {
     pub(crate) marks: Vec<Mark>,
     /// The texts of all segments in one string.
     pub(crate) arena: String,
-    /// The indexes of all segments, by the hash of the text.
+    /// The index of each segment, by the hash of its text.
     pub(crate) seen: HashMap<u64, usize, RandomState>,
     turn: u32,
     now: SessionPosition,
@@ -73,7 +73,7 @@ impl Entry {
 }
 
 impl Index {
-    /// Adds the identifiers of a system message.
+    /// Adds the identifiers from a system message.
     pub(crate) fn absorb_given(&mut self, reading: &Reading) {
         for mention in &reading.mentions.list {
             let id = self.id(mention.hash, reading.mentions.name(mention), mention.shape);
@@ -81,7 +81,7 @@ impl Index {
         }
     }
 
-    /// Adds a message or an earlier summary, and returns the index of the segment of each quote.
+    /// Adds a message or an earlier summary, and returns the segment index for each of its quotes.
     /// `first_request` is true if the user has made only one request so far.
     pub(crate) fn absorb(
         &mut self,
@@ -133,8 +133,8 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // A heading that is a repeated text is replaced by the segment in which it first
-                // occurred.
+                // If a heading repeats an earlier text, the segment in which it first occurred
+                // takes its place.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,
@@ -146,8 +146,8 @@ impl Index {
         numbers
     }
 
-    /// Links the segments of a result to their call. If the call reads or changes a file, the lines
-    /// of the result are content of the file, not outcomes.
+    /// Links a result's segments to the call. If the call reads or changes a file, the lines of the
+    /// result are file content, not outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
         for number in segments.iter().filter(|number| **number > call) {
             let says_itself = self.has_what_was_asked(*number, call);
@@ -161,7 +161,7 @@ impl Index {
         }
     }
 
-    /// Returns true if a record of a result contains every value of the call, so that it is clear
+    /// Returns true if a record in a result contains every value from the call, so that it is clear
     /// without the call.
     fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
@@ -273,7 +273,7 @@ impl Index {
         &self.marks[segment.marks.clone()]
     }
 
-    /// Returns the probability with which each identifier is needed again.
+    /// Returns the probability that each identifier is needed again.
     pub fn chances(&self) -> Vec<f64> {
         let chance = |known: &Entry| {
             if known.is_given { 0.0 } else { known.facts.chance(self.now) }

@@ -83,7 +83,7 @@ impl Item {
         }
     }
 
-    /// Returns true if the item is a finished task of the last task list.
+    /// Returns true if the item is a finished task in the last task list.
     pub fn is_done_task(&self) -> bool {
         self.kind == ItemKind::Open && self.changed && self.state == State::Done
     }

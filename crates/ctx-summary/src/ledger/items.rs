@@ -13,9 +13,8 @@ use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, find, simplified};
 
-/// The maximum number of items of a kind. If there are more items of a kind, half of them are
-/// dropped. The oldest finished or superseded items are dropped first, then the oldest of the other
-/// items.
+/// The maximum number of items of each kind. If there are more, half of them are dropped. The
+/// oldest finished or superseded items are dropped first, then the oldest of the other items.
 const MOST: usize = 5_000;
 /// The number of preceding decisions that a new decision is compared with, because it may supersede
 /// them.
@@ -30,10 +29,10 @@ pub(crate) struct Items {
     /// The items, in the order of the session.
     pub(crate) list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
-    /// The last unrepaired error of each file or command that failed.
+    /// The last unrepaired error for each file or command that failed.
     failing: HashMap<String, usize>,
     counts: [usize; ItemKind::ALL.len()],
-    /// The number of dropped items of each kind.
+    /// The number of items dropped, by kind.
     pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
     /// The errors from earlier summaries that are not repaired yet.
     carried_errors: Vec<usize>,
@@ -122,7 +121,7 @@ impl Items {
         }
     }
 
-    /// Records that a call succeeded. The last error with the same `subject` is then repaired.
+    /// Records that a call succeeded, which repairs the last error with the same `subject`.
     pub(crate) fn succeeded(&mut self, subject: &str) {
         if let Some(at) = self.failing.remove(subject) {
             self.list[at].state = State::Done;
@@ -153,7 +152,7 @@ impl Items {
         }
     }
 
-    /// Forgets the segments of waiting calls, because the indexes of segments have changed.
+    /// Forgets the segments of waiting calls, because segment indexes have changed.
     pub(crate) fn forget_segments(&mut self) {
         for waiting in self.waiting.values_mut() {
             waiting.segment = None;
@@ -198,7 +197,7 @@ impl Items {
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
         // The positions of items have changed, so earlier errors can no longer be marked as
-        // repaired, which is rarely needed.
+        // repaired. That is rarely needed.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -240,11 +239,11 @@ pub(crate) fn takes_back(decision: &str) -> bool {
 
 /// Returns the subjects of a decision. In English, these are its longer words, except words for
 /// deciding. Chinese has no spaces between words, so any three adjacent characters are a subject,
-/// and so is a run of only two characters.
+/// and so is a run of exactly two characters.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words.flat_map(|word| {
-        // All characters of a run are in one script, so `用SQLite存` consists of three runs.
+        // All characters in a run belong to one script, so `用SQLite存` consists of three runs.
         let chars: Vec<char> = word.chars().collect();
         let parts = chars.chunk_by(|a, b| is_wide(*a) == is_wide(*b));
         let subjects = |part: &[char]| {

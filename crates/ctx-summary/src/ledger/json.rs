@@ -23,10 +23,10 @@ pub(crate) struct Leaf {
     pub(crate) value: String,
 }
 
-/// The keys and the plain values of a JSON text, in order.
+/// The keys and the plain values in a JSON text, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// The keys of all members. The keys of an object precede those of the objects in it.
+    /// The keys of all members. An object's own keys precede the keys of the objects in it.
     pub(crate) keys: Vec<String>,
     pub(crate) leaves: Vec<Leaf>,
 }
@@ -70,8 +70,8 @@ impl Arguments {
     }
 }
 
-/// The maximum length of a string, in bytes. Longer strings are cut, which does not prevent a
-/// secret from being found by its name.
+/// The maximum length of a string, in bytes. Longer strings are cut. A secret in them can still be
+/// found by its name.
 const LONG: usize = 300;
 
 /// Cuts the long strings in a JSON text, so that secrets can still be found by their names. Returns

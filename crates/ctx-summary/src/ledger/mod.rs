@@ -1,12 +1,12 @@
 //! The ledger lists what a summary of a session must not lose. Rules find this content in the
-//! session, and a score says how much of it was kept by a compaction.
+//! session, and a score says how much of it a compaction kept.
 //!
 //! The modules form layers. The lowest layer splits and scans text: [`sentence`], `statement`,
 //! `output`, `json`, `identifier`, `term` and `scan`. [`patterns`], `intent`, `harness` and
-//! `own_words` judge statements, and [`call`] judges tool calls. A [`Reading`] is the result for
-//! one message. The [`Ledger`] collects readings into typed [`Item`]s and an [`Index`] of segments
-//! and identifiers. [`form`] writes items into a summary so that they can be read back when the
-//! summary is summarized. [`score`] looks for the content of a ledger in the session after a
+//! `own_words` judge statements, and [`call`] judges tool calls. A [`Reading`] is the result of
+//! reading one message. The [`Ledger`] collects readings into typed [`Item`]s and an [`Index`] of
+//! segments and identifiers. [`form`] writes items into a summary so that they can be read back
+//! when the summary is summarized. [`score`] looks for a ledger's content in the session after a
 //! compaction.
 
 pub mod call;
@@ -102,7 +102,7 @@ impl Ledger {
         }
     }
 
-    /// Adds an event of a message. `numbers` are the indexes of the message's segments.
+    /// Adds an event from a message. `numbers` holds the indexes of the message's segments.
     fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {
@@ -135,8 +135,8 @@ impl Ledger {
         self.absorb(0, Reading::of_earlier(text));
     }
 
-    /// Adds the number of items that earlier summaries left out, or that exceeded the ledger's
-    /// limits, to `counts`.
+    /// Adds to `counts` the number of items that earlier summaries left out or that exceeded the
+    /// ledger's limits.
     pub fn add_left_out(&self, counts: &mut [(ItemKind, usize)]) {
         for (kind, count) in counts {
             let before = self.left_out.iter().filter(|(of, _)| of == kind);

@@ -1,6 +1,5 @@
-//! Splits the output of a tool into pieces, each of which is a line, a sentence, or a whole
-//! comment. The form of a piece shows whether it is an outcome, a reason or a name, as printed by
-//! compilers, test runners and git.
+//! Splits tool output into pieces: lines, sentences and whole comments. The form of a piece shows
+//! whether it is an outcome, a reason or a name, as printed by compilers, test runners and git.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -228,8 +227,8 @@ fn may_name(line: &str) -> bool {
     line.starts_with('#') || FIRST.contains(&line[..run(line.as_bytes(), 0, LETTER)])
 }
 
-/// Removes the position from a line of a search or a listing. The result for `src/a.rs:12:fn a()`
-/// and for `12: fn a()` is `fn a()`.
+/// Removes the position from a search result or a listing line. Both `src/a.rs:12:fn a()` and `12:
+/// fn a()` become `fn a()`.
 pub(crate) fn without_place(line: &str) -> &str {
     let bytes = line.as_bytes();
     let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();

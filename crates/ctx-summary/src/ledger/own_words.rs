@@ -37,7 +37,7 @@ pub fn own_words(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the writer's own words, and the whole text in runs of lines. A line does not count as
-/// the writer's own if it has a quotation that contains an order.
+/// the writer's own if a quotation in it contains an order.
 pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);
@@ -121,7 +121,7 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
     }
 }
 
-/// Returns true if `line` is a tag with which agents enclose the user's own text.
+/// Returns true if `line` is a tag in which agents enclose the user's own text.
 fn is_own_tag(line: &str) -> bool {
     static OWN: LazyLock<Matcher> =
         LazyLock::new(|| Matcher::new(&LISTS.pattern("tag of the user")));

@@ -1,4 +1,4 @@
-//! Estimates from the history of an identifier how likely a later call is to need it.
+//! Estimates how likely a later call is to need an identifier, based on the identifier's history.
 
 use crate::ledger::identifier::Shape;
 use crate::ledger::segment::{Origin, Origins};
@@ -19,8 +19,7 @@ pub(crate) struct Facts {
     by_user: bool,
     by_tool: bool,
     in_first_request: bool,
-    /// Among the messages that contain the identifier, the smallest number of identifiers in a
-    /// message.
+    /// The smallest number of identifiers in any message that contains this identifier.
     crowd: u32,
 }
 
@@ -80,9 +79,9 @@ impl Facts {
 
     /// Returns the probability that a later call needs the identifier. In this logistic model, each
     /// weight is added to the log-odds, where 0.7 doubles the odds. Earlier use in arguments
-    /// matters most, according to how often and how recently. Ids and dates come next, then names
-    /// in the first request. Long values count less, and so do values that occur only once among
-    /// many others. The half-lives, 6 and 4, are numbers of messages.
+    /// matters most, depending on how often and how recently it happened. Ids and dates come next,
+    /// then names in the first request. Long values count less, and so do values that occur only
+    /// once among many others. The half-lives, 6 and 4, are measured in messages.
     ///
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
     /// Each session was split in two, and the values used by calls in the second part counted as
@@ -137,7 +136,7 @@ mod tests {
     }
 
     /// Returns the probability, at message 20, for a name that occurs in the given messages. Each
-    /// message is given by its number, the origins, and the number of its identifiers.
+    /// message is given as its number, its origins, and its number of identifiers.
     fn chance(shape: Shape, length: usize, seen: &[(u32, &[Origin], usize)]) -> f64 {
         let first = seen.first().map_or(1, |(message, ..)| *message);
         let mut facts = Facts::new(shape, length, now(first));

@@ -19,19 +19,19 @@ pub(crate) struct Match {
     pub(crate) words: u8,
 }
 
-/// A scanner of segments, which reuses its buffers.
+/// Scans segments, and reuses its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Match>,
     words: Words,
 }
 
-/// The words of a segment that may describe identifiers near them. The segment is only read as far
-/// as needed, which is rarely to its end.
+/// The words in a segment that may describe nearby identifiers. The segment is read only as far as
+/// needed, which is rarely to its end.
 #[derive(Debug, Default)]
 struct Words {
     known: Vec<Range<usize>>,
-    /// The position up to which the segment was read.
+    /// The position up to which the segment has been read.
     read: usize,
 }
 
@@ -93,8 +93,8 @@ impl Words {
         while let Some(word) = self.get(text, number) {
             number += 1;
             if word.end > place.start && word.start < place.end {
-                // A Chinese name is part of a longer run of characters. The other characters of the
-                // run describe the name.
+                // A Chinese name is part of a longer run of characters. The rest of the run
+                // describes the name.
                 let before = place.start.saturating_sub(word.start);
                 let after = word.end.saturating_sub(place.end);
                 let sides = [before, after].into_iter();

@@ -43,7 +43,7 @@ impl SegmentKind {
     }
 }
 
-/// Where a text comes from, and by whom it was written.
+/// Where a text comes from, and who wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The user.
@@ -87,8 +87,8 @@ pub struct Segment {
     pub origin: Origin,
     /// The kind of the segment.
     pub kind: SegmentKind,
-    /// The index of the segment to which this segment belongs, which is its heading, its
-    /// introduction, or the call of a result.
+    /// The index of the segment to which this segment belongs: its heading, its introduction or,
+    /// for a result, its call.
     pub head: Option<usize>,
     /// True if a summary need not quote the segment, because its content is in a kept message or in
     /// the items.

@@ -1,6 +1,6 @@
-//! Finds the sentences of Chinese and English prose in the messages of a chat.
+//! Finds sentences of Chinese and English prose in chat messages.
 //!
-//! Skips text that is not the writer's own, which includes code blocks, quoted lines (`>`), tables,
+//! Skips text that is not the writer's own, such as code blocks, quoted lines (`>`), tables,
 //! headings, log lines, and blocks in tags (`<output>…</output>`).
 
 use std::borrow::Cow;
@@ -58,8 +58,8 @@ impl Blocks {
         self.is_indented(line)
     }
 
-    /// Returns true if `line` is indented code in Markdown, which begins with four spaces or a tab
-    /// after a blank line and is not a list item.
+    /// Returns true if `line` is indented Markdown code: it follows a blank line, begins with four
+    /// spaces or a tab, and is not a list item.
     fn is_indented(&mut self, line: &str) -> bool {
         let blank = line.trim().is_empty();
         let deep = line.starts_with("    ") || line.starts_with('\t');
@@ -155,7 +155,7 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     found
 }
 
-/// Returns true if `line` is not prose, but a heading, a quote, code, JSON, or a line of a log, a
+/// Returns true if `line` is not prose, but a heading, a quote, code, JSON, or a line from a log, a
 /// listing or a traceback.
 pub(crate) fn is_no_prose(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> =
@@ -171,7 +171,7 @@ pub(crate) fn is_no_prose(line: &str) -> bool {
         || may_be_log(line) && FORMS.is_match(line)
 }
 
-/// Returns true if `line` begins like a line of a log or a listing, or like a stack frame.
+/// Returns true if `line` begins like a line in a log or a listing, or like a stack frame.
 fn may_be_log(line: &str) -> bool {
     let word = line.split([' ', '\t']).next().unwrap_or_default();
     let bare = word.trim_start_matches(['[', '(']).as_bytes();

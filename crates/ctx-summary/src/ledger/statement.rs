@@ -11,7 +11,7 @@ use crate::ledger::sentence::{Blocks, WRAPPED, ends, is_no_prose, without_marker
 /// The maximum length of a statement, in bytes. A longer statement is split into segments.
 const LONGEST: usize = 600;
 
-/// A sentence, a list item or a quoted line of a text.
+/// A sentence, a list item or a quoted line in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement<'t> {
     /// The kind of the statement, as determined by its form.
@@ -103,7 +103,7 @@ struct Cutter<'t> {
     items: Vec<(usize, usize)>,
     /// The index of the sentence that introduces the next statements.
     lead: Option<usize>,
-    /// The lines of the current paragraph, joined to one line.
+    /// The lines of the current paragraph, joined into one.
     paragraph: Cow<'t, str>,
     /// True if the last line of the paragraph may continue on the next line.
     is_wrapped: bool,

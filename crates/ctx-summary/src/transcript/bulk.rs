@@ -1,4 +1,4 @@
-//! If a record does not fit, decides which tool texts to cut, and by how much. The decision depends
+//! Decides which tool texts to cut, and by how much, if a record does not fit. The decision depends
 //! on how useful the texts are, not only on their length.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ const SHORT: usize = 600;
 /// The minimum number of characters to which a text of the usual worth is cut. Splitting the record
 /// into several questions is better than cutting such a text further.
 const LEAST: usize = 1_000;
-/// The number of tokens in the note which says that text was left out.
+/// The number of tokens in the note that says that text was left out.
 const MARK: u64 = 12;
 /// The number of tokens in the blank line between pieces.
 const BETWEEN: u64 = 2;
@@ -32,7 +32,7 @@ const ERROR: usize = 300;
 /// The additional worth of a text for each name in it that is used later, up to [`NAMES`] names.
 const NAME: usize = 40;
 const NAMES: usize = 5;
-/// How many times more a text is worth at the end of a record than at the beginning.
+/// How many times as much a text is worth at the end of a record as at the beginning.
 const LATEST: usize = 3;
 
 /// A tool text that is long enough to be cut.
@@ -58,9 +58,8 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
 }
 
 impl Transcript {
-    /// Returns the record, with its tool texts cut if it would not fit into `room` tokens
-    /// otherwise. Returns `None` if the record does not fit even if its tool texts are cut as far
-    /// as is reasonable.
+    /// Returns the record. If it has more than `room` tokens, its tool texts are cut until it fits.
+    /// Returns `None` if it does not fit even when they are cut as far as is reasonable.
     pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
         let tokens = |pieces: &[String]| -> u64 {
             pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()

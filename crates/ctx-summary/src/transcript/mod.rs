@@ -1,4 +1,4 @@
-//! Writes messages as plain text for a model that summarizes them. Messages are only cut if they do
+//! Writes messages as plain text for a model that summarizes them. Messages are cut only if they do
 //! not fit into the model's window.
 
 mod bulk;
@@ -22,8 +22,8 @@ pub(crate) use pack::{pack, shorten};
 /// The messages to summarize, as text. Each message is a piece. Secrets, reasoning, media, and
 /// content that is only of use to machines are left out.
 ///
-/// Tool arguments and results are kept whole up to some megabytes in all, and cut short beyond
-/// that, so memory mostly grows with the text that users and the model wrote.
+/// Tool arguments and results are kept whole up to a total of some megabytes, and cut short beyond
+/// that, so memory grows mostly with the text that users and the model wrote.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
@@ -34,7 +34,7 @@ pub struct Transcript {
     /// pair is the label of the text.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
-    /// For each line of the session that contains a result, the call that produced the result.
+    /// For each session line that contains a result, the call that produced the result.
     sources: HashMap<u64, String>,
     /// The position of each result, by the hash of its text.
     results: HashMap<u64, (usize, usize)>,
@@ -82,7 +82,7 @@ const SHORT: usize = 2_000;
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
-/// The record in the form in which it is sent.
+/// The record, in the form in which it is sent to the model.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) pieces: Vec<String>,
@@ -92,7 +92,7 @@ pub(crate) struct Record {
 
 impl Transcript {
     /// Adds a kept message. If messages to summarize follow it, its texts become part of the
-    /// record, because these messages would be unclear without them.
+    /// record, because those messages would be unclear without it.
     pub fn push_kept(&mut self, message: &Message<'_>) {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
@@ -139,7 +139,7 @@ impl Transcript {
         self.sources.get(&line).map(String::as_str)
     }
 
-    /// Returns the number of tokens in the transcript if nothing is cut.
+    /// Returns the number of tokens in the transcript when nothing is cut.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
         let pieces = self.pieces.iter();
         pieces.map(|piece| counter.count(&written(piece, whole))).sum()
@@ -242,7 +242,7 @@ impl Transcript {
     }
 }
 
-/// Writes a message. `text` returns each text of the message in the form in which it is written.
+/// Writes a message. `text` converts each text in the message to the form in which it is written.
 fn written<'s>(
     piece: &'s [Spoken],
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,

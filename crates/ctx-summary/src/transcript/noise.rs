@@ -1,5 +1,5 @@
 //! Removes content that is only of use to machines, such as colour codes, progress bars, reminders
-//! by an agent program, and encoded data.
+//! from an agent program, and encoded data.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,8 +21,8 @@ static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"
 /// The number of characters that are kept from encoded data, because its beginning may reveal what
 /// it is.
 const BEGINNING: usize = 40;
-/// The maximum number of consecutive equal lines that are kept. Of a longer series of equal lines,
-/// only the first line is kept.
+/// The maximum number of consecutive equal lines that are kept. If there are more, only the first
+/// is kept.
 const SAME: usize = 3;
 
 /// Returns `text` without content that is only of use to machines.
@@ -82,7 +82,7 @@ fn each_line_once(text: &str) -> String {
 }
 
 /// The percentages of the kept characters that come from the beginning and from the end of a text
-/// that is cut. The other characters that are kept come from the most informative lines in between.
+/// that is cut. The rest of the kept characters come from the most informative lines in between.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));
@@ -120,7 +120,7 @@ pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> S
     render(&lines, &kept)
 }
 
-/// Returns how many of the first lines together have at most `limit` characters.
+/// Returns how many lines from the start together have at most `limit` characters.
 fn first<'l>(lengths: impl Iterator<Item = &'l usize>, limit: usize) -> usize {
     let mut all = 0;
     let fits = |length: &&usize| {

@@ -1,7 +1,7 @@
 //! Finds sentences that state decisions, facts and preferences, using tables of patterns.
 //!
 //! The tables are text files. Each pattern is compiled when it is first used, because most sessions
-//! are in one language and most sentences match nothing. A small session therefore only compiles
+//! are in one language and most sentences match nothing. A small session therefore compiles only
 //! the patterns that it needs.
 //!
 //! A file may contain the tables `== named` and `== kept`. A table begins with regexes that apply
@@ -125,7 +125,7 @@ impl Tables {
     /// Returns the patterns with a hint that occurs in the sentence, and all patterns without
     /// hints.
     fn hinted(&self, sentence: &str) -> Hinted {
-        // Remove the full stop at the end of the sentence, because a dot is a hint of a file name.
+        // Remove the full stop at the end of the sentence, because a dot is a hint for file names.
         let sentence = sentence.trim_end_matches('.');
         // The lower-case form of a few non-ASCII letters is an ASCII letter.
         let mut lower = Cow::Borrowed(sentence);
@@ -219,8 +219,8 @@ impl<'s> Stated<'s> {
             text = simplified(&text).replace('’', "'").into();
         }
         if is_question(&text) {
-            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. In an English
-            // sentence, all of it would be the question.
+            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. An English
+            // sentence is a question as a whole.
             if text.is_ascii() {
                 return None;
             }
@@ -293,17 +293,17 @@ struct Table {
     veto: Matcher,
     /// Statements that are only true for the moment.
     passing: Matcher,
-    /// Words of which every matching sentence must contain at least one.
+    /// Every matching sentence must contain at least one of these words.
     states: Option<Phrases>,
     /// Causes and remedies that name nothing specific.
     unnamed: Matcher,
 }
 
-/// A set of patterns of a table, with one bit per pattern.
+/// A set of patterns from one table, with one bit per pattern.
 type PatternSet = u64;
 
 impl Table {
-    /// Parses the tables `named` and `kept` of a file.
+    /// Parses the tables `named` and `kept` in a file.
     fn read(file: &'static str) -> [Self; 2] {
         let mut tables = [Self::default(), Self::default()];
         let mut table = &mut tables[0];

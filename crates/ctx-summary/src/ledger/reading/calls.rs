@@ -49,7 +49,7 @@ impl Reader {
         let kind = action.as_ref().map_or(SegmentKind::Call, kind_of);
         let is_list = action.as_ref().is_some_and(|it| it.tasks.is_some());
         let quote = if let Some(leaves) = leaves.filter(|_| is_list) {
-            // Each task of the list becomes an item with its state, so the call is not quoted.
+            // Each task in the list becomes an item with its state, so the call is not quoted.
             self.values(leaves);
             None
         } else if let Some(leaves) = leaves {
@@ -73,7 +73,7 @@ impl Reader {
     ) -> Option<usize> {
         let mut short = name.to_owned();
         let mut long = Vec::new();
-        // The lines that are replaced by an edit.
+        // The lines that an edit replaces.
         let mut old = HashSet::new();
         self.values(leaves);
         for leaf in leaves {
@@ -112,16 +112,16 @@ impl Reader {
         }
     }
 
-    /// Quotes a line of a long argument. If `may_name` is set, a line that has the form of a name
-    /// is marked as a name.
+    /// Quotes a line of a long argument. If `may_name` is set, a line that looks like a name is
+    /// marked as a name.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind =
             if may_name && names_something(line) { SegmentKind::Name } else { SegmentKind::Line };
         self.quote(line, Origin::Call, kind, call);
     }
 
-    /// Quotes a call on one or more lines, and returns the quote of the first line, which
-    /// represents the call.
+    /// Quotes each line of a call, and returns the quote of the first line; that quote stands for
+    /// the whole call.
     pub(super) fn call_lines(&mut self, text: &str, kind: SegmentKind) -> Option<usize> {
         let mut first = None;
         for line in argument_lines(text) {
@@ -132,7 +132,7 @@ impl Reader {
         first
     }
 
-    /// Reads a call as quoted by an earlier summary, such as `Edit path: a.rs; limit: 20`.
+    /// Reads a call that an earlier summary quotes, such as `Edit path: a.rs; limit: 20`.
     pub(super) fn call_again(&mut self, text: &str) {
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
@@ -146,8 +146,8 @@ impl Reader {
         self.reading.events.push(Event::Call(action, self.call));
     }
 
-    /// Redacts the secrets in the arguments that are recognized by their names. Long values are
-    /// searched separately.
+    /// Redacts secrets that are recognized by the names of the arguments. Long values are searched
+    /// separately.
     pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
         match with_short_values(arguments) {
             Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
@@ -156,7 +156,7 @@ impl Reader {
     }
 }
 
-/// Returns true if an argument is too long for the line of its call, and is quoted separately.
+/// Returns true if an argument is too long to share its call's line, and is quoted separately.
 fn is_long(value: &str) -> bool {
     let most = if value.contains(char::is_whitespace) { SHORT_ARGUMENT } else { LONGEST_NAME };
     value.len() > most || value.contains('\n')

@@ -130,7 +130,7 @@ impl Reader {
         }
     }
 
-    /// Reads text by the user, which may contain text that the user quotes or pastes.
+    /// Reads text by the user, which may include quoted or pasted text.
     fn own(&mut self, text: &str) {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
@@ -198,7 +198,7 @@ impl Reader {
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
             // The number refers to the file that was summarized, so the story must not cite it as a
-            // line of this file. Items keep their line numbers, like all items of an earlier
+            // line in this file. Items keep their line numbers, like all items from an earlier
             // summary.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;

@@ -25,8 +25,8 @@ pub struct Reading {
     pub(crate) events: Vec<Event>,
     pub(crate) mentions: Mentions,
     pub(crate) quotes: Vec<Quote>,
-    /// The identifiers of all quotes, in order. The ids in this list are indexes of mentions in the
-    /// reading.
+    /// The identifiers in all quotes, in order. The ids in this list are indexes into the reading's
+    /// mentions.
     pub(crate) marks: Vec<Mark>,
     /// The hashes of the texts in a kept message, which need not be quoted in a summary.
     pub(crate) kept: Vec<u64>,
@@ -40,7 +40,7 @@ pub(crate) enum Source {
     /// A system message, which is always kept.
     #[default]
     System,
-    /// Any other message. `is_request` is true if it contains words of the user.
+    /// Any other message. `is_request` is true if it contains the user's words.
     Message { is_request: bool },
     /// An earlier summary.
     Earlier,
@@ -77,7 +77,7 @@ pub(crate) struct Quote {
     /// The line number that replaces the message's line number, if the quote comes from an earlier
     /// summary.
     pub(crate) line: Option<u64>,
-    /// True if the quote begins a request of the user.
+    /// True if the quote begins a user request.
     pub(crate) begins_turn: bool,
 }
 
@@ -107,11 +107,11 @@ pub(crate) struct Mention {
     pub(crate) coverage: u8,
 }
 
-/// All identifiers of a message, in the order in which they first occur.
+/// All identifiers in a message, in order of first occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct Mentions {
     pub(crate) list: Vec<Mention>,
-    /// The text of all quotes of the message, and of all identifiers outside quotes.
+    /// The text of all quotes from the message, and of all identifiers outside quotes.
     text: String,
     numbers: HashTable<Id>,
 }
@@ -354,7 +354,7 @@ mod tests {
             "## Decisions\n- use order_17 instead ⟦4⟧\n## Details (> quotes tool results)\n> row W8123\n⟦left out: 2 commands⟧",
         );
         assert_eq!(reading.source, Source::Earlier);
-        // The items of the earlier summary become items again, not quotes.
+        // The items in the earlier summary become items again, not quotes.
         assert_eq!(quotes(&reading), [(Origin::Result, "row W8123")]);
         assert_eq!(names(&reading), ["order_17", "W8123"]);
         assert!(matches!(

@@ -21,7 +21,7 @@ pub(super) struct Reader {
     pub(super) scan: Scan,
     /// True if the message will be summarized, so that its text may be quoted.
     pub(super) leaves: bool,
-    /// In an earlier summary, the index of the quote of the last call.
+    /// In an earlier summary, the index of the quote for the last call.
     pub(super) call: Option<usize>,
     /// In an earlier summary, the origin of the next quoted lines.
     pub(super) quoted: Origin,
@@ -140,7 +140,7 @@ impl Reader {
         head_and_tail(clean)
     }
 
-    /// Records what a kept message covers, which is its original texts and its calls.
+    /// Records what a kept message covers: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
             // If a message with the same long text is summarized, only these lines can be quoted

@@ -1,5 +1,5 @@
-//! Scores how much of a session a compaction kept, by looking for the items of the old session's
-//! ledger in the new session.
+//! Scores how much of a session a compaction kept, by looking in the new session for the items from
+//! the old session's ledger.
 //!
 //! An item is retained if the new session contains its words, or if the ledger of the new session
 //! contains the item. White space is folded, and the words must not be part of longer words. The
@@ -34,7 +34,7 @@ pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 pub struct Scorer {
     after: After,
     handles: HashSet<(ShortHash, u64)>,
-    /// The texts that the new session refers to. The lines of these texts in the old session are in
+    /// The texts that the new session refers to. Their line numbers in the old session are in
     /// `referred_lines`.
     referred: String,
     referred_lines: HashSet<u64>,
@@ -92,7 +92,7 @@ impl Scorer {
     /// Adds a text that the new session refers to and that is stored outside both sessions.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
-        // After this, the line of the old session that contains the text counts as referred to.
+        // After this, the line in the old session that contains the text counts as referred to.
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 
@@ -128,8 +128,8 @@ impl Scorer {
         let identifiers = ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            // Unlike a text search, the index of the new session finds an identifier that is joined
-            // to other text.
+            // Unlike a text search, the new session's index finds an identifier that is joined to
+            // other text.
             standing: if self.after.ledger.index().knows(identifier.text) {
                 Standing::Retained
             } else {
@@ -146,7 +146,7 @@ impl Scorer {
     }
 }
 
-/// All places in which an item may still be found.
+/// All places where an item may still be found.
 struct Search<'s> {
     scorer: &'s Scorer,
     new: Hay<'s>,
@@ -226,7 +226,7 @@ impl After {
     }
 }
 
-/// Adds a text on a single line and without secrets, which is the form of a ledger's items.
+/// Adds a text as a single line without secrets, like the items in a ledger.
 fn add(all: &mut String, text: &str) {
     let (clean, _) = redact(text);
     all.push_str(&one_line(&clean));
@@ -252,8 +252,7 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
     }
 }
 
-/// Returns the texts of a message to which a handle can refer, which are each text and each whole
-/// result.
+/// Returns the texts in a message that a handle can refer to: each text and each whole result.
 fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>> {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),

@@ -20,7 +20,7 @@ pub struct Quotes {
     sizes: Vec<usize>,
 }
 
-/// Two neighbouring words. A quote that consists of one word has the pair of `None` and that word.
+/// Two neighbouring words. A one-word quote has a single pair: `None` and that word.
 type Pair = (Option<usize>, usize);
 
 impl Quotes {
@@ -71,7 +71,7 @@ impl Quotes {
     }
 }
 
-/// Adds the texts, calls and results of a message to `said`. Reasoning is not added.
+/// Adds the texts, calls and results in a message to `said`. Reasoning is not added.
 pub fn add_said(said: &mut String, message: &Message<'_>) {
     for part in with_results(&message.parts) {
         match part {

@@ -1,4 +1,4 @@
-//! The classes of scored items, their weights, and the figures of a score.
+//! The classes of scored items, their weights, and the figures in a score.
 
 use serde::{Serialize, Serializer};
 
@@ -51,12 +51,12 @@ impl Serialize for Class {
     }
 }
 
-/// Where an item of the old session can be found after the compaction.
+/// Where an item from the old session can be found after the compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// The new session contains the item word for word.
     Retained,
-    /// The new session has a handle or a path of a text that contains the item, so the model can
+    /// The new session has a handle or a path for a text that contains the item, so the model can
     /// recover the item.
     Recoverable,
     /// Only a snapshot contains the item, so a person can recover it, but the model cannot.
@@ -77,7 +77,7 @@ impl Standing {
     }
 }
 
-/// An item of the old session, and where it can be found after the compaction.
+/// An item from the old session, and where it can be found after the compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// The class of the item.
@@ -94,7 +94,7 @@ pub struct Scored {
     pub standing: Standing,
 }
 
-/// The figures of a class.
+/// The figures for one class.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The class.
@@ -141,7 +141,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Returns the figures of each class, in the order of [`Class::ALL`].
+    /// Returns the figures for each class, in the order of [`Class::ALL`].
     pub fn rows(&self) -> [Row; 8] {
         Class::ALL.map(|class| {
             let items = || self.items.iter().filter(move |item| item.class == class);
@@ -165,9 +165,8 @@ impl Score {
     /// Returns the share of kept items, from 0 to 1. The share is the weighted mean over all
     /// classes that have items, or 1 if there are no items.
     ///
-    /// The items come from the same ledger from which our summaries are written. The share
-    /// therefore says little about how much a reader knows, or about how one summary compares with
-    /// another.
+    /// The items come from the same ledger that our summaries are written from. The share therefore
+    /// says little about how much a reader knows, or about how one summary compares with another.
     pub fn items_kept(&self) -> f64 {
         let (mut kept, mut all) = (0.0, 0.0);
         for row in self.rows() {
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_report_has_them_in_their_order() {
-        // Without identifiers, the order is that of the sections of a summary.
+        // Apart from identifiers, the classes have the same order as the sections of a summary.
         let kinds = Class::ALL.into_iter().filter_map(|class| match class {
             Class::Item(kind) => Some(kind),
             Class::Identifiers => None,

@@ -20,7 +20,7 @@ use crate::ledger::score::quotes::with_results;
 
 /// The number of tokens that each message takes up in addition to its text.
 const FRAME: u64 = 4;
-/// The minimum length, in characters, of the end of a path that is enough to identify the path.
+/// The minimum length, in characters, of a path suffix that is enough to identify the path.
 const SHORTEST_SUFFIX: usize = 4;
 
 /// Reads the old session, the new session, and the continuation of the old session.
@@ -28,21 +28,20 @@ const SHORTEST_SUFFIX: usize = 4;
 pub struct Future {
     given: String,
     old: String,
-    /// For each message that is not a system message, its number of tokens and its start in `old`.
+    /// For each message except system messages, its number of tokens and its start in `old`.
     places: Vec<(u64, usize)>,
     old_systems: usize,
     given_tokens: u64,
     new_systems: Vec<String>,
     new: String,
     new_tokens: u64,
-    /// The tool results and user messages of the continuation.
+    /// The tool results and user messages in the continuation.
     later: String,
-    /// For each call of the continuation, its values and the length that `later` had before the
-    /// call.
+    /// For each call in the continuation, its values and the length of `later` before the call.
     calls: Vec<(Vec<String>, usize)>,
 }
 
-/// How many of the values that were needed later a compaction kept.
+/// Counts the values that were needed later, and how many of them a compaction kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needed {
     /// The number of needed values. A value is needed if a later call used it, the old session
@@ -53,7 +52,7 @@ pub struct Needed {
     /// The number of needed values that the new session contains together with two of the words
     /// around them (`A_ctx`).
     pub in_context: u64,
-    /// The number of needed values that would be lost if the compaction had only kept the latest
+    /// The number of needed values that would be lost if the compaction had kept only the latest
     /// messages, up to the size of the new session.
     pub far: u64,
     /// The number of values counted in `far` that the new session contains together with two of the
@@ -96,9 +95,9 @@ impl Future {
         }
     }
 
-    /// Computes how many of the needed values were kept. `budget` is the number of tokens,
-    /// including system messages, in a window of the latest messages with which the new session is
-    /// compared. By default, the window has as many tokens as the new session.
+    /// Computes how many of the needed values were kept. The new session is compared with a window
+    /// that contains only the latest messages. `budget` is the size of this window in tokens,
+    /// including system messages. By default, the window is as large as the new session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let later = Hay::of(&self.later);
@@ -159,8 +158,8 @@ impl Future {
     }
 }
 
-/// Returns the value in the form in which the old session contains it. A path may be shortened to
-/// its end.
+/// Returns the value in the form in which the old session contains it. A path may be shortened to a
+/// suffix.
 fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
     if old.has(value) {
         return Some(value);
