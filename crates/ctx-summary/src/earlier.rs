@@ -17,8 +17,8 @@ const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的
 /// The heading of an extractive summary. It says the same as the record line, in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The beginning of the heading of a rule summary. The heading is kept when the summary is read
-/// back, because it says how to read the text.
+/// The beginning of a rule summary's heading. The heading is kept when the summary is read back,
+/// because it says how to read the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
 /// Composes summary messages, and recognizes summary messages from earlier compactions by how they
@@ -85,9 +85,9 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// Returns the message with the role in which it should be read. The message must not be a
-    /// summary. If a line in a model's message begins with a summary header, the model is only
-    /// repeating text, so the message is read as tool output.
+    /// Corrects the role of a message that is not a summary. If a line in a model's message begins
+    /// with a summary header, the model is only repeating text, so the message is read as tool
+    /// output.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {

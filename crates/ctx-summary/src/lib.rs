@@ -1,4 +1,4 @@
-//! Writes summaries of the earlier part of a session, either extractive, by rules, or by a language
+//! Writes summaries of the earlier part of a session: extractive, rule-based, or by a language
 //! model.
 //!
 //! [`RuleSummary`] needs only the messages. [`extractive`] quotes from a ledger. [`summarize`]

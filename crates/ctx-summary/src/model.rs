@@ -1,7 +1,7 @@
 //! Lets a model summarize input of any length.
 //!
-//! Input that fits into the model's window is summarized in one request. Longer input is split
-//! between messages. Each part is summarized, and the summaries are summarized in turn until only
+//! Input that fits into the model's window is summarized in one request. Longer input is split at
+//! message boundaries. Each part is summarized, and the summaries are summarized in turn until only
 //! one is left. The following rules make this work for any input:
 //! - If a summary is so long that no other summary fits next to it, its middle is cut out.
 //! - If the model does not summarize a part, the part is replaced by its beginning and end.
@@ -71,7 +71,7 @@ const MOST_PARTS: usize = 96;
 /// halved until the parts are few enough, or down to [`THINNEST_CHARS`].
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
-/// The number of tokens in the line before a summary that says which part it summarizes.
+/// The number of tokens in the line before a summary. The line says which part is summarized.
 const LABEL: u64 = 24;
 
 /// Summarizes the messages. `ask` sends one question to the model. If the model reports that the

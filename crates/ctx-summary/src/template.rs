@@ -19,8 +19,8 @@ pub struct Filling<'a> {
 
 /// A prompt template for summaries.
 ///
-/// Text before the first line `---` is the system prompt, and text after it is the message. Without
-/// a line `---`, all of the text is the message. The placeholders are `{{target}}`,
+/// Text before the first `---` line is the system prompt, and text after it is the message. Without
+/// a `---` line, the whole text is the message. The placeholders are `{{target}}`,
 /// `{{instructions}}`, `{{earlier}}` and `{{transcript}}`, of which `{{transcript}}` is required.
 /// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
 /// paragraph that ends in a colon. If the first line has the form `<!-- target: 500 -->`, it is not
@@ -57,7 +57,7 @@ const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
 const SMALL: &str = include_str!("../../../prompts/small.md");
 const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
 const SMALL_TARGET: u64 = 250;
-/// The instruction on headings in the default template, and its replacement for languages other
+/// The instruction about headings in the default template, and its replacement for languages other
 /// than English.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";

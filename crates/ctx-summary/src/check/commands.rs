@@ -31,7 +31,7 @@ enum Force {
     Address,
     /// The command destroys, sends, installs or executes something.
     Danger,
-    /// The command is a next step of the work.
+    /// The command is a next step in the work.
     Work,
 }
 
@@ -90,7 +90,7 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
     if area == Area::Done && force != Force::Address {
         return None;
     }
-    // A clause in a language that the source does not use cannot be compared with the source.
+    // A clause in a language that does not occur in the source cannot be compared with it.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);

@@ -1,8 +1,8 @@
 //! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
-//! Lines and sentences that are wrong are removed one by one. An answer is rejected, with a reason,
-//! only if nothing remains or if the remaining text is not a summary. [`check`] is deterministic
-//! and does not access files.
+//! Wrong lines and sentences are removed individually. An answer is rejected, with a reason, only
+//! if nothing remains or if the remaining text is not a summary. [`check`] is deterministic and
+//! does not access files.
 //!
 //! - Lines copied from the prompt, a preface, a final offer of help, and repeated lines are
 //!   removed.
@@ -67,7 +67,7 @@ pub struct Repaired {
 /// The number of repairs of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Lines that were removed because they are copied from the prompt.
+    /// Lines that were removed because they were copied from the prompt.
     pub echoes: usize,
     /// Lines that were removed because they are not part of the summary, such as a preface, an
     /// offer of help, or a continuation of the conversation.

@@ -97,7 +97,7 @@ fn words_of(text: &str) -> impl Iterator<Item = u64> {
     texts_of(text).map(hash_lowercase)
 }
 
-/// Removes the line number from a line of a listing, such as `12→text`, so that sentences continue
+/// Removes the line number from a listing line, such as `12→text`, so that sentences continue
 /// across lines.
 fn without_line_number(line: &str) -> &str {
     let rest = line.trim_start();
@@ -122,8 +122,8 @@ pub(super) struct Places {
 const NONE: u32 = u32::MAX;
 /// The maximum number of stored positions. They take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
-/// The maximum distance between words that are near each other, which is about the length of a
-/// statement or of an object in a list.
+/// The maximum distance at which words count as near each other. It is about the length of a
+/// statement, or of an object in a list.
 const WINDOW: usize = 16;
 
 impl Places {

@@ -45,8 +45,8 @@ fn plain_heading(line: &str) -> String {
     marked.trim_matches(is_mark).to_lowercase()
 }
 
-/// Returns the entry in `headings` that `line` contains, with nothing else on the line. A heading
-/// `X` may be written as `## X`, `**X**`, `X:` or `1. X`.
+/// Returns the entry in `headings` that is the only text on `line`. A heading `X` may be written as
+/// `## X`, `**X**`, `X:` or `1. X`.
 pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
     let is_marked = line.trim_start().starts_with('#')
         || line.contains("**")

@@ -12,7 +12,7 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// The mark added after text in an answer that does not occur in the session.
+/// The mark added after text that does not occur in the session.
 pub const UNVERIFIED: &str = "(unverified)";
 
 /// The source against which an answer is checked. The source is collected in one pass over the
@@ -44,7 +44,7 @@ const USERS_MOST: usize = 16 << 20;
 const LANGUAGE_PART: usize = 20;
 
 impl Source {
-    /// Adds a message of the session to the source.
+    /// Adds a message from the session to the source.
     pub fn push(&mut self, message: &Message<'_>) {
         for part in &message.parts {
             match part {

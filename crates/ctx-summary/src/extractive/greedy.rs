@@ -104,8 +104,7 @@ impl<J: Judge> Greedy<J> {
         Self { judge, tokens, chosen, order: Vec::new(), heap }
     }
 
-    /// Fills `text` up to `limit` tokens. `write` renders the text with the segments that are
-    /// chosen.
+    /// Fills `text` up to `limit` tokens. `write` renders the text with the chosen segments.
     pub(super) fn fill(
         &mut self,
         text: &mut String,

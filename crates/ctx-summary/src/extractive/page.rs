@@ -81,8 +81,8 @@ pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterat
 }
 
 /// Returns, for each candidate, the number of tokens in it and in the headings and calls above it.
-/// All other segments have 0. `known` holds the token counts of the segments that have already been
-/// counted, and 0 for all others.
+/// The count for all other segments is 0. `known` holds the token counts of the segments that have
+/// already been counted, and 0 for all others.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],
@@ -92,7 +92,7 @@ pub(super) fn tokens_with_heads(
     known.resize(candidates.len(), 0);
     let segments = index.segments();
     let mut needed = candidates.to_vec();
-    // The heading or call of a segment always precedes the segment.
+    // A segment's heading or call always precedes the segment.
     for (number, segment) in segments.iter().enumerate().rev() {
         if let (true, Some(head)) = (needed[number], segment.head) {
             needed[head] = true;

@@ -1,4 +1,5 @@
-//! Measures how much of a statement is new, by its words that do not occur in any chosen statement.
+//! Measures how much of a statement is new, based on the words that do not occur in any chosen
+//! statement.
 
 use std::collections::{HashMap, HashSet};
 

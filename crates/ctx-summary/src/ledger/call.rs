@@ -49,7 +49,7 @@ fn main_argument(object: &Object<'_>) -> Option<String> {
     main.find(|text| !text.is_empty())
 }
 
-/// Returns all plain values of the arguments in order. `clean` contains the redacted arguments.
+/// Returns all plain values in the arguments, in order. `clean` contains the redacted arguments.
 fn all_arguments(clean: &str, object: Option<&Object<'_>>) -> String {
     let Some(object) = object else {
         // The arguments are free text or incomplete JSON.

@@ -25,7 +25,7 @@ pub(crate) fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
     Message::new(Role::Assistant, vec![Part::Call(call)])
 }
 
-/// Returns a result for the call in the message of [`calls`].
+/// Returns a result for the call in the message from [`calls`].
 pub(crate) fn result(text: &str) -> ToolResult<'_> {
     ToolResult {
         id: Some("c".into()),

@@ -48,7 +48,7 @@ pub struct Index {
     now: SessionPosition,
 }
 
-/// The minimum number of segments for which starting a second thread saves time.
+/// The minimum number of segments at which starting a second thread saves time.
 const MANY_SEGMENTS: usize = 1 << 11;
 
 /// An identifier in the session.

@@ -1,4 +1,4 @@
-//! Items, which are the facts of a session that a summary must not lose.
+//! Items: the facts in a session that a summary must not lose.
 
 use strum::VariantArray;
 
@@ -52,7 +52,7 @@ pub enum State {
     Superseded,
 }
 
-/// A fact of a session that a summary must not lose, such as a request, a decision or an error.
+/// A fact from a session that a summary must not lose, such as a request, a decision or an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The kind of the item.

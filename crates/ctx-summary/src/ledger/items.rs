@@ -167,7 +167,7 @@ impl Items {
             let item = Item::new(ItemKind::Command, action.digest.clone(), line);
             self.add(Item { changed: outcome.error.is_none(), ..item });
         }
-        // An error is recorded for the file of the call, or else for its digest.
+        // An error is recorded for the call's file, or else for the call's digest.
         let subject = match &action.target {
             Target::File { path, .. } => path,
             Target::Command | Target::Other => &action.digest,

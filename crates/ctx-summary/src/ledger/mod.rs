@@ -52,7 +52,7 @@ use reading::{Event, Source};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// Collects the items, segments and identifiers of a session.
+/// Collects the items, segments and identifiers from a session.
 #[derive(Debug, Default)]
 pub struct Ledger {
     index: Index,
@@ -97,7 +97,7 @@ impl Ledger {
         }
         if self.index.is_full() {
             self.index.shrink();
-            // The indexes of the segments have changed.
+            // Segment indexes have changed.
             self.items.forget_segments();
         }
     }

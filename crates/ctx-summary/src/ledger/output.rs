@@ -1,5 +1,6 @@
 //! Splits tool output into pieces: lines, sentences and whole comments. The form of a piece shows
-//! whether it is an outcome, a reason or a name, as printed by compilers, test runners and git.
+//! whether it is an outcome, a reason or a name. The rules cover the output of compilers, test
+//! runners and git.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -175,16 +176,16 @@ fn is_word(text: &str) -> bool {
         || text.contains(|c| c >= '\u{2e80}')
 }
 
-/// Returns true if a line of a file contains a definition. A line that begins with `#` counts as a
-/// comment.
+/// Returns true if a line from a file contains a definition. A line that begins with `#` counts as
+/// a comment.
 fn defines(line: &str) -> bool {
     !line.starts_with('#') && names_something(line)
 }
 
-/// Returns true if a line of a tool result says how a command, a build or a test ended.
+/// Returns true if a line in a tool result says how a command, a build or a test ended.
 ///
 /// A false match only wastes space. Whether a call failed is decided by [`super::call::error`],
-/// which uses narrower patterns and only looks at the first lines.
+/// which uses narrower patterns and looks only at the first lines.
 pub(crate) fn is_outcome(line: &str) -> bool {
     static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("outcome")));
     OUTCOME.is_match_if(line, may_be_outcome)
@@ -201,7 +202,7 @@ fn may_be_outcome(line: &str) -> bool {
         || HINTS.are_in(line)
 }
 
-/// Returns true if `line` is a frame of a Python traceback.
+/// Returns true if `line` is a frame in a Python traceback.
 pub fn is_frame(line: &str) -> bool {
     line.starts_with("File \"") && line.contains("\", line ")
 }

@@ -22,7 +22,7 @@ const LEAST_CHINESE: usize = 10;
 /// was never closed.
 const MOST_BYTES: usize = 1_000;
 
-/// Consecutive lines of the same origin.
+/// Consecutive lines with the same origin.
 pub(crate) struct Run<'t> {
     pub(crate) text: &'t str,
     /// True if the lines are the writer's own words.
@@ -36,8 +36,8 @@ pub fn own_words(text: &str) -> Cow<'_, str> {
     without_orders(own, orders)
 }
 
-/// Returns the writer's own words, and the whole text in runs of lines. A line does not count as
-/// the writer's own if a quotation in it contains an order.
+/// Returns the writer's own words, and the whole text split into runs of lines. A line does not
+/// count as the writer's own if a quotation in it contains an order.
 pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);

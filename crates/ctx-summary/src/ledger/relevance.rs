@@ -3,7 +3,7 @@
 use crate::ledger::identifier::Shape;
 use crate::ledger::segment::{Origin, Origins};
 
-/// The history of an identifier. Messages are numbered from 1, and 0 stands for no message.
+/// The history of an identifier. Message numbers start at 1, and 0 means no message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     shape: Shape,

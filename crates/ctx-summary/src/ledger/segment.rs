@@ -14,7 +14,7 @@ pub enum SegmentKind {
     Lead,
     /// A sentence.
     Sentence,
-    /// An item of a list, or a row of a table.
+    /// A list item or a table row.
     Item,
     /// Text that its writer quotes, such as code or a log.
     Quoted,
@@ -32,7 +32,7 @@ pub enum SegmentKind {
     Reason,
     /// Members of a JSON object in a result, with the name of the object.
     Record,
-    /// Any other line of an argument or of a result.
+    /// Any other line in an argument or a result.
     Line,
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)
     }
 }
 
-/// Splits a line of a listing, such as `12→code`, into its number and the code. Line numbers are
-/// usually not worth their tokens.
+/// Splits a listing line, such as `12→code`, into its number and the code. Line numbers are usually
+/// not worth their tokens.
 pub(crate) fn numbered(line: &str) -> (&str, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     // Most lines are not part of a listing.
@@ -140,7 +140,7 @@ pub(crate) fn numbered(line: &str) -> (&str, &str) {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,
-    /// The position is outside names, numbers and words.
+    /// The position is not inside a name, a number or a word.
     Word,
     /// The position is at a space.
     Blank,
@@ -151,7 +151,7 @@ enum Cut {
 }
 
 /// Returns the end of the first segment of a line. The line is split at the best position beyond a
-/// third of the maximum width, or at the last of several equally good positions.
+/// third of the maximum width. If several positions are equally good, the last one is used.
 fn end_of_first(line: &str) -> usize {
     // No character has more columns than bytes.
     if line.len() <= WIDEST {

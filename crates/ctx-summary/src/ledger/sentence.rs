@@ -13,7 +13,7 @@ use ctx_text::{Matcher, WordSet, plain_line};
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, UPPER, class_at, run};
 
-/// Tracks the blocks of code and of tagged text, which are not the writer's own words.
+/// Tracks blocks of code and tagged text, which are not the writer's own words.
 #[derive(Default)]
 pub(crate) struct Blocks {
     fence: Option<char>,
@@ -191,7 +191,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. Both bytes can only occur at the
+    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. Both bytes can occur only at the
     // beginning of a character.
     let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
     let mut next = 0;

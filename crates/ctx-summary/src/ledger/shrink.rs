@@ -10,7 +10,7 @@ use crate::ledger::segment::Segment;
 /// The maximum number of bytes in all segments together, and the maximum number of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
-/// The maximum number of segments. Segments are limited because the fields of a segment take more
+/// The maximum number of segments. The number is limited because a segment's fields take more
 /// memory than a short text.
 const MOST_SEGMENTS: usize = 1 << 18;
 /// The worth of a statement, in addition to the worth of the names in it.

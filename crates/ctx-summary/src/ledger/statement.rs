@@ -171,8 +171,8 @@ impl<'t> Cutter<'t> {
             self.paragraph.to_mut().push_str(bare);
         } else {
             self.end_paragraph();
-            // A paragraph ends the list before it and the list's introduction, unless it continues
-            // an item.
+            // Unless a paragraph continues a list item, it ends the list before it and the list's
+            // introduction.
             if self.after_blank || self.items.is_empty() || !line.starts_with([' ', '\t']) {
                 self.items.clear();
                 self.lead = None;

@@ -1,10 +1,11 @@
 //! Finds names and figures in prose. No tool needs such terms verbatim, but a dialogue without
 //! tools contains no other identifiers.
 //!
-//! The lists of units, endings and words before a name were written by hand. The author of the
-//! lists had seen the dialogues that are measured in `docs/benchmarks.md`, so the figures there do
-//! not come from held-out data. The effect of a change is measured on English dialogues by `cargo
-//! test --test cli dialogues::`, and on any session by `ctx-score BEFORE AFTER --future FULL`.
+//! The lists of units, endings, and words that precede names were written by hand. The author of
+//! the lists had seen the dialogues that are measured in `docs/benchmarks.md`, so the figures there
+//! do not come from held-out data. The effect of a change is measured on English dialogues by
+//! `cargo test --test cli dialogues::`, and on any session by `ctx-score BEFORE AFTER --future
+//! FULL`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,7 +16,7 @@ use regex::Regex;
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LOWER, UPPER, class, class_at, run};
 
-/// Calls `found` for each name or figure in prose, ordered by its end.
+/// Calls `found` for each name or figure in prose, in the order in which they end.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -60,7 +61,7 @@ fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     (length >= 2).then_some(start..at + end)
 }
 
-/// The minimum length of a word after a number that counts as its unit.
+/// The minimum length of a word that counts as the unit of the number before it.
 const SHORTEST_WORD: usize = 3;
 /// Units that are written directly after a number.
 const UNITS: &str = "元分点号月日年人间米路层楼晚天次个星级折岁条万千%";
@@ -129,7 +130,7 @@ const LONGEST_NAME: usize = 14;
 /// The length in bytes of a character for which [`is_han`] returns true.
 pub(crate) const HAN_BYTES: usize = 3;
 
-/// Returns true if `c` is one of the common Chinese characters of which names and words consist.
+/// Returns true if `c` is one of the common Chinese characters that make up names and words.
 pub(crate) fn is_han(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
@@ -153,7 +154,7 @@ fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     (length >= SHORTEST_NAME).then_some(start..end + branch.len())
 }
 
-/// Returns the branch of a company, in brackets, which is part of the name before it.
+/// Returns the company branch in brackets, which is part of the name before it.
 fn branch(rest: &str) -> &str {
     let mut chars = rest.char_indices().take(LONGEST_NAME);
     if !chars.next().is_some_and(|(_, c)| matches!(c, '(' | '（')) {

@@ -17,7 +17,7 @@ const SHORT: usize = 600;
 /// The minimum number of characters to which a text of the usual worth is cut. Splitting the record
 /// into several questions is better than cutting such a text further.
 const LEAST: usize = 1_000;
-/// The number of tokens in the note that says that text was left out.
+/// The number of tokens in the note about omitted text.
 const MARK: u64 = 12;
 /// The number of tokens in the blank line between pieces.
 const BETWEEN: u64 = 2;
@@ -186,7 +186,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns true if a piece after the piece `at` mentions `name`.
+/// Returns true if a piece after piece `at` mentions `name`.
 fn is_used(name: &str, later: &Later<'_>, at: usize) -> bool {
     later.get(name).is_some_and(|last| *last > at)
 }

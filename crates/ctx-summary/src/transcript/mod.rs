@@ -20,10 +20,10 @@ use noise::without_noise;
 pub(crate) use pack::{pack, shorten};
 
 /// The messages to summarize, as text. Each message is a piece. Secrets, reasoning, media, and
-/// content that is only of use to machines are left out.
+/// content that is useful only to machines are left out.
 ///
-/// Tool arguments and results are kept whole up to a total of some megabytes, and cut short beyond
-/// that, so memory grows mostly with the text that users and the model wrote.
+/// Tool arguments and results are kept whole up to a total of several megabytes, and cut short
+/// beyond that, so memory grows mostly with the text that users and the model wrote.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
@@ -53,7 +53,7 @@ struct Spoken {
     tool: Option<ToolText>,
 }
 
-/// The kind of a tool text, which is text that a tool received or returned.
+/// The kind of a tool text. A tool text is text that a tool received or returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ToolText {
     Arguments,

@@ -1,4 +1,4 @@
-//! Removes content that is only of use to machines, such as colour codes, progress bars, reminders
+//! Removes content that is useful only to machines, such as colour codes, progress bars, reminders
 //! from an agent program, and encoded data.
 
 use std::borrow::Cow;
@@ -18,14 +18,13 @@ static CONTROL: LazyLock<Regex> =
 static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by programs")));
 /// Matches runs of characters that are longer than any word, such as base64 data.
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
-/// The number of characters that are kept from encoded data, because its beginning may reveal what
-/// it is.
+/// How many characters of encoded data are kept. The beginning may reveal what the data is.
 const BEGINNING: usize = 40;
 /// The maximum number of consecutive equal lines that are kept. If there are more, only the first
 /// is kept.
 const SAME: usize = 3;
 
-/// Returns `text` without content that is only of use to machines.
+/// Returns `text` without content that is useful only to machines.
 pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     let mut clean = Cow::Borrowed(text);
     if text.contains('\u{1b}') {

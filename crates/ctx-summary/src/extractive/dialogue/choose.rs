@@ -1,5 +1,5 @@
-//! Chooses the statements of a dialogue that contain the most information for their length. Each
-//! chosen statement is joined by the other informative statements in its message, and by the
+//! Chooses the statements of a dialogue that contain the most information for their length.
+//! Choosing a statement also chooses the other informative statements in its message, and the
 //! earlier statements that are needed to understand it.
 
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ const LONGEST: u64 = 120;
 const NEEDED: f64 = 0.6;
 /// The maximum number of statements that are chosen only to explain another statement.
 const MOST_NEEDED: usize = 4;
-/// The factor for an offer after which the user chose one of the options.
+/// The factor for an offer from which the user chose an option.
 const OFFERED: f64 = 0.5;
 /// The minimum number of words that the user's choice must share with the offer.
 const LEAST_SHARED: usize = 2;
@@ -90,7 +90,7 @@ impl<'t> Chooser<'t> {
 
     /// Adds the answer to each question in the chain, because a question is useless without its
     /// answer. If the next message offers options, the answer is the user's choice among them.
-    /// Without options, the answer is the best statement of the next message.
+    /// Otherwise, the answer is the best statement in the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -206,7 +206,7 @@ fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Returns the last question in the message before the message that contains `statement`.
+/// Returns the last question in the message before the one with `statement`.
 fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
     let before = talk.said.get(statement.said.checked_sub(1)?)?;
     let mut numbers = before.statements.clone().rev();

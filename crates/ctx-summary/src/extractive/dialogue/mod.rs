@@ -25,7 +25,7 @@ const LONGEST_MEAN: usize = 500;
 
 /// Returns true if the session is a dialogue, in which two people, or a person and an assistant,
 /// write short messages without using tools. A compaction keeps only a few of the latest messages
-/// in a dialogue, because an important statement may occur anywhere in it.
+/// in a dialogue, because important statements are just as likely to be in earlier messages.
 pub fn is_talk(ledger: &Ledger) -> bool {
     if has_tools(ledger.index().segments()) {
         return false;

@@ -34,7 +34,7 @@ impl<'t> Prefix<'t> {
         }
     }
 
-    /// Splits the name and a date next to it off a message. Any text in the position of a name
+    /// Splits a name, and a date next to it, off a message. Any text in the position of a name
     /// counts as a name.
     pub(super) fn named(text: &'t str) -> Option<Self> {
         let found = NAME.captures(text)?;

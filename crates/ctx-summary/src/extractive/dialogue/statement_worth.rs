@@ -1,5 +1,5 @@
-//! Estimates how useful each statement of a dialogue is to a reader who continues it. What speakers
-//! say about themselves, names and dates count most, and polite remarks count little. A word counts
+//! Estimates how useful each statement is to a reader who continues the dialogue. Names, dates, and
+//! what speakers say about themselves count most, and polite remarks count little. A word counts
 //! more if it occurs in fewer statements.
 
 use std::sync::LazyLock;
@@ -131,7 +131,7 @@ fn is_courtesy(text: &str, names: &[&str]) -> bool {
     }
     let mut bare = text.to_owned();
     for name in names {
-        // A person whose name has several words may be addressed by the first word.
+        // A person whose name has several words may be addressed by the first of them.
         for part in [name, name.split(' ').next().unwrap_or(name)] {
             bare = bare.replace(part, "");
         }

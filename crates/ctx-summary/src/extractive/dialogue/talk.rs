@@ -85,8 +85,8 @@ impl<'i> Talk<'i> {
     }
 
     /// Adds the missing names. A message may lack its name because its beginning repeats an earlier
-    /// message. If all named messages of a role have the same name, this name is given to the other
-    /// messages of the role.
+    /// message. If all named messages with a role have the same name, the other messages with that
+    /// role get this name, too.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
@@ -105,7 +105,7 @@ impl<'i> Talk<'i> {
 
     fn begin(&mut self, segment: &Segment, prefix: &Prefix<'i>) {
         let at = self.statements.len();
-        // A message that consists only of a date applies to the messages after it.
+        // If a message consists only of a date, the date applies to the messages after it.
         let last = self.said.last().and_then(|last| {
             let [one] = &self.statements[last.statements.clone()] else { return None };
             is_date(one.text).then_some(one.text)

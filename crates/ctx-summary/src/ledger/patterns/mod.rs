@@ -52,7 +52,7 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// All kinds, in the order in which sentences are tested.
+    /// All kinds, in the order in which sentences are tested for them.
     pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
 
     /// Returns the name of the kind on the command line and in memory items.
@@ -175,9 +175,9 @@ impl<'s> Sentence<'s> {
     }
 
     /// Returns true if memory files keep the sentence as a statement of this kind. In addition to
-    /// the sentences of [`Self::is_a`], conclusions with a reason are kept as decisions, the user's
-    /// constraints as preferences, and statements about people as facts. A sentence that is only
-    /// true for the moment is never kept.
+    /// the sentences that [`Self::is_a`] accepts, conclusions with a reason are kept as decisions,
+    /// the user's constraints as preferences, and statements about people as facts. A sentence that
+    /// is only true for the moment is never kept.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;

@@ -80,7 +80,7 @@ impl Reader {
             let value = leaf.value.as_str();
             let is_long = is_long(value);
             if is_long && kind == SegmentKind::Command && long.is_empty() {
-                // A long command is represented by its first line that runs something.
+                // A long command is represented by the first line that runs something.
                 let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
                 let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
                 let _ = write!(short, " {}: {first} …;", leaf.key);
@@ -146,8 +146,7 @@ impl Reader {
         self.reading.events.push(Event::Call(action, self.call));
     }
 
-    /// Redacts secrets that are recognized by the names of the arguments. Long values are searched
-    /// separately.
+    /// Redacts secrets that are recognized by argument name. Long values are searched separately.
     pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
         match with_short_values(arguments) {
             Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),

@@ -37,7 +37,7 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads an earlier summary. The items of an extractive summary become items again, and its
+    /// Reads an earlier summary. The items in an extractive summary become items again, and its
     /// quotes are attributed to their original speakers.
     pub fn of_earlier(text: &str) -> Self {
         let mut reader = Reader::new(Source::Earlier, true);
@@ -105,7 +105,7 @@ impl Reader {
         }
     }
 
-    /// Reads a text in a user message.
+    /// Reads a text from a user message.
     fn of_user(&mut self, text: &str) {
         let before = self.reading.quotes.len();
         match writer(text) {

@@ -28,7 +28,7 @@ pub struct Reading {
     /// The identifiers in all quotes, in order. The ids in this list are indexes into the reading's
     /// mentions.
     pub(crate) marks: Vec<Mark>,
-    /// The hashes of the texts in a kept message, which need not be quoted in a summary.
+    /// The hashes of the texts in a kept message. A summary need not quote these texts.
     pub(crate) kept: Vec<u64>,
     /// The number of secrets that were redacted in the message.
     pub(crate) secrets: usize,

@@ -70,7 +70,7 @@ impl Scorer {
         !self.handles.is_empty()
     }
 
-    /// Searches a message of the old session for texts that the new session refers to.
+    /// Searches a message from the old session for texts that the new session refers to.
     pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
         if self.handles.is_empty() {
             return;
@@ -167,7 +167,7 @@ impl Search<'_> {
         let is_referred = self.scorer.referred_lines.contains(&item.line);
         match self.text(words) {
             Standing::Retained => Standing::Retained,
-            // The ledger words errors itself, so an error is found by its line number.
+            // Errors are in the ledger's own words, so an error is found by its line number.
             _ if item.kind == ItemKind::Error && is_referred => Standing::Recoverable,
             other => other,
         }

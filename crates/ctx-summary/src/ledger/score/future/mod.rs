@@ -1,7 +1,7 @@
-//! Measures whether a compaction kept what a session needed later, if the continuation of the
-//! session is known. The score looks for values in later calls that occurred only in the earlier
+//! Measures whether a compaction kept what a session needed later. This requires the continuation
+//! of the session. The score looks for values in later calls that occurred only in the earlier
 //! part, and for the words around these values. The score must not depend on what the ledger
-//! considers as context, so it has its own rules for which words around a value count.
+//! considers context, so it has its own rules for which words around a value count.
 
 mod values;
 
