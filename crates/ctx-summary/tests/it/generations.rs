@@ -1,5 +1,5 @@
-//! Tests summaries of summaries. Every item of a summary must be in the next summary, or be counted
-//! as left out there, or be settled.
+//! Tests summaries of summaries. Every item in a summary must be in the next summary, be counted as
+//! left out there, or be settled.
 
 use ctx_format::dialect::{Chat, Dialect};
 use ctx_format::{Object, Zone};
