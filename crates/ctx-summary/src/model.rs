@@ -26,7 +26,7 @@ pub struct Job<'a> {
     pub transcript: &'a Transcript,
     /// The earlier summaries. The caller must redact summaries that were written by other tools.
     pub earlier: &'a str,
-    /// A list of items that the summary must contain, found without a model. The list is only sent
+    /// A list of items that the summary must contain, found without a model. The list is sent only
     /// if the record had to be cut or split.
     pub reminder: &'a str,
     /// The points that the user wants to emphasize.
@@ -67,8 +67,8 @@ const SMALLEST_INPUT: u64 = 200;
 /// The maximum number of parts. A model takes several seconds for each part, and this many parts
 /// have millions of tokens.
 const MOST_PARTS: usize = 96;
-/// If there are too many parts, messages are shortened to this number of characters, which is then
-/// halved until the parts are few enough, or down to [`THINNEST_CHARS`].
+/// If there are too many parts, messages are shortened to this number of characters. The number is
+/// then halved until there are few enough parts, or down to [`THINNEST_CHARS`].
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
 /// The number of tokens in the line before a summary. The line says which part is summarized.

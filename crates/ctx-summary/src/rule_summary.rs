@@ -96,7 +96,7 @@ impl RuleSummary {
         let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
         // Each stage removes as little as necessary. A stage that cannot make the text fit removes
-        // everything that it may remove.
+        // everything it may.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;

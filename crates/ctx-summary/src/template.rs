@@ -53,7 +53,7 @@ const INSIDE: [(&str, &str); 3] = [
 ];
 /// The default template in Chinese.
 const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
-/// The template for summaries that are so short that headings would take up too much of them.
+/// The template for summaries so short that headings would take up too much space.
 const SMALL: &str = include_str!("../../../prompts/small.md");
 const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
 const SMALL_TARGET: u64 = 250;

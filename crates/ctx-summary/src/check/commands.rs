@@ -41,9 +41,9 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
         .map(|(force, list)| (force, beginning(list)))
 });
 
-/// Returns a pattern for text that begins with a whole word from the list `list`, or with an entry
-/// in the list `{list}, whatever follows`, which may end within a word. A leading `请` or `please`
-/// is ignored.
+/// Returns a pattern for text that begins with an entry in either of two lists. An entry in `list`
+/// must end at a word boundary, but an entry in `{list}, whatever follows` need not. A leading `请`
+/// or `please` is ignored.
 fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));

@@ -115,8 +115,8 @@ enum Quoted<'s> {
 
 /// The maximum length, in bytes, of a sentence that replaces a quote.
 const LONGEST: usize = 400;
-/// The minimum percentage of words that a sentence must share with the quote that it replaces.
-/// Below this percentage, the quote may come from a different sentence.
+/// The minimum percentage of words that a sentence must share with the quote it replaces. Below
+/// this percentage, the quote may come from a different sentence.
 const CERTAIN: usize = 90;
 
 /// Matches the end of a sentence.

@@ -140,7 +140,7 @@ impl Source {
         same * LANGUAGE_PART < all
     }
 
-    /// Returns the percentage of `words`, and of pairs of adjacent `words`, that users or the model
+    /// Returns what percentage of `words`, and of adjacent pairs in `words`, users or the model
     /// also wrote.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {
@@ -155,8 +155,7 @@ impl Source {
     }
 }
 
-/// Returns the start of the quote, code, sentence or word at the end of `line` that is marked as
-/// unverified.
+/// Returns the start of the unverified quote, code, sentence or word at the end of `line`.
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);

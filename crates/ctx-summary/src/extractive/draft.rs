@@ -23,8 +23,8 @@ const LENGTHS: (u64, u64) = (600, 1_400);
 /// The story's share in sessions without tools, in percent. In such sessions, the words of the user
 /// and the model matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a closing line of at most [`CLOSING`]
-/// tokens, which says what was left out.
+/// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a line that says what was left out.
+/// This closing line has at most [`CLOSING`] tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
 /// In a summary shorter than this, in tokens, space that was reserved for the closing line but is
@@ -132,14 +132,14 @@ fn slot(bytes: [u8; 8]) -> usize {
     usize::try_from(number >> (64 - SLOTS)).unwrap_or(0)
 }
 
-/// The binary logarithm of the number of entries in the table of byte sequences.
+/// The base-2 logarithm of the size of the byte sequence table.
 const SLOTS: u32 = 20;
 
 /// Counts the current items of each kind that `text` does not contain.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // Most searches can be skipped, because a part that is missing from the text almost always
-    // includes eight bytes that are missing as well.
+    // Most searches can be skipped, because a missing part almost always includes eight bytes that
+    // do not occur in the text either.
     let mut known = vec![false; 1 << SLOTS];
     for bytes in text.as_bytes().windows(8).filter_map(<[u8]>::first_chunk) {
         known[slot(*bytes)] = true;

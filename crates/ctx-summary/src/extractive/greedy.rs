@@ -90,9 +90,9 @@ pub(super) struct Greedy<J> {
 }
 
 impl<J: Judge> Greedy<J> {
-    /// Prepares a choice. `tokens` contains the length of each segment that may be chosen, `chosen`
-    /// marks the segments that are already in the text, and `candidates` marks the segments that
-    /// may be chosen for their own worth.
+    /// Prepares a choice. `tokens` holds the length of each segment that may be chosen. `chosen`
+    /// marks the segments already in the text. `candidates` marks the segments that may be chosen
+    /// for their own worth.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
         let mut chain = Vec::new();

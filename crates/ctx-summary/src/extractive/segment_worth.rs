@@ -17,7 +17,7 @@ const EARLIER: f64 = 0.35;
 /// important ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
-/// The number of statements at the beginning of a request that say what it is about.
+/// How many statements at the beginning of a request say what the request is about.
 const FIRST_WORDS: u32 = 3;
 
 /// The worth of polite words, which contain no information.

@@ -16,8 +16,8 @@ const ALONE: f64 = 0.1;
 /// is large, so that a request is quoted in full if it fits.
 const ALONE_ASKED: f64 = 0.6;
 /// If the user's words take up more than [`ASKED_SHARE`] percent of the story, the worth of a
-/// request's later words is multiplied by [`CROWDED`], because a long request mostly names things
-/// that have since been done.
+/// request's later words is multiplied by [`CROWDED`]. A long request mostly names things that have
+/// since been done.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 

@@ -49,8 +49,7 @@ impl Words {
         news
     }
 
-    /// Returns the number of words in a statement that also occur in any of the statements
-    /// `others`.
+    /// Returns how many words in a statement also occur in any of the statements in `others`.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
         let others: HashSet<u32> =
             others.iter().flat_map(|of| self.lists.of(*of).iter().copied()).collect();

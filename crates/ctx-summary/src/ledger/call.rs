@@ -85,7 +85,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     });
     let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
-    // Most results are long and report no error, so secrets are only redacted from errors.
+    // Most results are long and report no error, so secrets are redacted only from errors.
     if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
         return None;
     }
@@ -217,8 +217,8 @@ pub(crate) fn is_shell(tool: &str) -> bool {
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// Returns the tasks that a call writes. A task list is recognized by arguments in which the name
-/// of each task is followed by its status.
+/// Returns the tasks that a call writes. A task list is recognized by its arguments: the name of
+/// each task is followed by its status.
 pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();
     if !(name.contains("todo") || name.contains("plan") || name.contains("task")) {

@@ -41,7 +41,7 @@ impl Label {
         }
     }
 
-    /// Returns the text of the label, which is written at the beginning of a line.
+    /// Returns the label's text, as written at the beginning of a line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user: ",

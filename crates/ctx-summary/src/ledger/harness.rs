@@ -136,7 +136,7 @@ fn command(text: &str) -> Option<String> {
     Some(format!("{} {arguments}", inside("command-name")?))
 }
 
-/// The tool with which Claude Code asks the user questions.
+/// The tool that Claude Code uses to ask the user questions.
 const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// The text that Claude Code 2 writes before and after the user's answers.
@@ -149,8 +149,8 @@ const ANSWERS: [(&str, &str); 3] = [
 /// Returns the user's words in a result from `tool` in a Claude Code 2 session: answers to the
 /// agent's questions, or the reason why the user denied a call.
 ///
-/// Any web page or program can print the same words. The user's words are therefore only searched
-/// for in results of the tool that asks questions, and in denials that the record reports. MCP
+/// Any web page or program can print the same words. The user's words are therefore searched for
+/// only in results from the tool that asks questions, and in denials that the record reports. MCP
 /// servers write their own error texts, so for their tools the record must mark the denial
 /// explicitly.
 pub fn users_words<'t>(

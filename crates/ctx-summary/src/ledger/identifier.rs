@@ -61,8 +61,7 @@ pub(crate) fn classes(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |all, byte| all | class(*byte))
 }
 
-/// Returns the length of the run of bytes that starts at `at` and has only bytes in the `wanted`
-/// classes.
+/// Returns the length of the run that starts at `at` and has only bytes in the `wanted` classes.
 pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
     let rest = &bytes[at..];
     let length = rest.iter().position(|byte| class(*byte) & wanted == 0);

@@ -1,5 +1,5 @@
-//! The index of a session, which contains its identifiers, the history of each identifier, and the
-//! segments that a summary can quote.
+//! The index of a session: its identifiers, the history of each identifier, and the segments that a
+//! summary can quote.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl Index {
         // For each mention in this message, the id of the identifier.
         let mut ids = Vec::with_capacity(mentions.list.len());
         for mention in &mentions.list {
-            // An identifier that is only mentioned in kept text has no id.
+            // An identifier that is mentioned only in kept text has no id.
             let mut id = Id::MAX;
             if !mention.origins.is_empty() {
                 id = self.id(mention.hash, mentions.name(mention), mention.shape);
@@ -133,8 +133,7 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // If a heading repeats an earlier text, the segment in which it first occurred
-                // takes its place.
+                // A heading that repeats an earlier text is replaced by that text's first segment.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,

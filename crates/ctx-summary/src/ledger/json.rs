@@ -150,9 +150,8 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(found)
 }
 
-/// The label in front of the members of a JSON object. The label consists of the name of the
-/// object, or of the nearest enclosing object that has a name, and the keys from there to the
-/// object.
+/// The label in front of the members of a JSON object. It begins with the name of the object, or of
+/// the nearest enclosing object with a name. The keys from there to the object follow.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,

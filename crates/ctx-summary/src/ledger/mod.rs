@@ -70,14 +70,12 @@ impl Ledger {
         Self::default()
     }
 
-    /// Reads the next message, which is on line `line` of the session, and adds its content to the
-    /// ledger.
+    /// Reads the next message, on line `line` of the session, and adds its content to the ledger.
     pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
         self.absorb(line, Reading::of(message, zone));
     }
 
-    /// Adds the reading of the next message or earlier summary, which is on line `line` of the
-    /// session.
+    /// Adds the reading of the next message or earlier summary, on line `line` of the session.
     pub fn absorb(&mut self, line: u64, reading: Reading) {
         self.redacted += reading.secrets;
         let mut numbers = Vec::new();

@@ -62,7 +62,7 @@ struct Cutter<'t> {
     found: Vec<(SegmentKind, Cow<'t, str>)>,
     /// The lines of the current comment.
     comment: Cow<'t, str>,
-    /// The index of the piece with the last frame of a traceback, which shows where the error was
+    /// The index of the piece with the last traceback frame, which shows where the error was
     /// raised.
     frame: Option<usize>,
 }

@@ -154,8 +154,8 @@ fn han_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns true if an ASCII word can describe an identifier near it. Parts of paths, of names in
-/// code and of numbers do not describe anything.
+/// Returns true if an ASCII word can describe an identifier near it. Parts of paths, numbers and
+/// names in code do not describe anything.
 fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
     let word = &bytes[range.clone()];
     if word.len() < SHORTEST_KEY {

@@ -1,5 +1,5 @@
-//! Splits messages into segments, which are pieces that a summary can quote. Text is split into
-//! lines, and a long line is split at the end of a sentence, a JSON member or a word.
+//! Splits messages into segments: pieces that a summary can quote. Text is split into lines, and a
+//! long line is split at the end of a sentence, a JSON member or a word.
 
 use std::ops::Range;
 

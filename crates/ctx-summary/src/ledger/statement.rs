@@ -1,5 +1,5 @@
-//! Splits text by a person or the model into statements. Together with the heading or introduction
-//! to which it refers, a statement can be understood without the rest of the text.
+//! Splits text by a person or the model into statements. A statement, together with its heading or
+//! introduction, can be understood without the rest of the text.
 
 use std::borrow::Cow;
 
@@ -73,7 +73,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// Returns the level of a heading, which is a line that begins with `#` or is in bold.
+/// Returns the level of a heading. A heading is a line that begins with `#` or is in bold.
 fn heading(line: &str) -> Option<usize> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if level > 0 {

@@ -16,7 +16,7 @@ use regex::Regex;
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LOWER, UPPER, class, class_at, run};
 
-/// Calls `found` for each name or figure in prose, in the order in which they end.
+/// Calls `found` for each name or figure in prose, ordered by where it ends.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;

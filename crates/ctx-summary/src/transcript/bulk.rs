@@ -14,8 +14,8 @@ use crate::{LISTS, is_shell};
 
 /// The maximum length, in characters, of a tool text that is never cut.
 const SHORT: usize = 600;
-/// The minimum number of characters to which a text of the usual worth is cut. Splitting the record
-/// into several questions is better than cutting such a text further.
+/// A text of the usual worth is never cut to fewer characters than this. Splitting the record into
+/// several questions is better than cutting such a text further.
 const LEAST: usize = 1_000;
 /// The number of tokens in the note about omitted text.
 const MARK: u64 = 12;
@@ -129,8 +129,7 @@ impl Transcript {
     }
 }
 
-/// Finds the length to which texts of the usual worth must be cut for the record to have about
-/// `room` tokens.
+/// Finds how long texts of the usual worth may be for the record to have about `room` tokens.
 fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
     let bulks = || bulks.iter().flatten().flatten();
     let tokens = |least: usize| -> u64 {
@@ -149,8 +148,8 @@ fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
 }
 
 impl Bulk {
-    /// Returns how many characters of this tool text to keep if `least` characters of a text of the
-    /// usual worth are kept.
+    /// Returns how many characters of this tool text to keep if a text of the usual worth keeps
+    /// `least` characters.
     fn limit(&self, least: usize) -> usize {
         (least * self.worth / USUAL).max(SHORT).min(self.chars)
     }

@@ -82,7 +82,7 @@ const SHORT: usize = 2_000;
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
-/// The record, in the form in which it is sent to the model.
+/// The record, as it is sent to the model.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) pieces: Vec<String>,
@@ -242,7 +242,7 @@ impl Transcript {
     }
 }
 
-/// Writes a message. `text` converts each text in the message to the form in which it is written.
+/// Writes a message. `text` converts each text in the message to its written form.
 fn written<'s>(
     piece: &'s [Spoken],
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,

@@ -49,8 +49,8 @@ pub(super) struct Chooser<'t> {
     best: Vec<Option<usize>>,
     /// The number of chosen statements in each message.
     open: Vec<usize>,
-    /// For each message, the statement in the next message with which the user chooses an option.
-    /// The list has one extra entry at the end.
+    /// For each message, the user's choice among its options: a statement in the next message, if
+    /// any. The list has one extra entry at the end.
     choices: Vec<Option<usize>>,
 }
 
@@ -104,8 +104,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// Finds, for each message, the statement in the next message with which the user chooses an
-/// option. The list has one extra entry at the end.
+/// Finds, for each message, the user's choice among its options: a statement in the next message,
+/// if any. The list has one extra entry at the end.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -185,8 +185,8 @@ const SHORT: (usize, usize) = (4, 8);
 static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
 static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
 
-/// Finds, for each statement, the statement that is needed to understand it, such as the preceding
-/// statement or the question that it answers.
+/// Finds, for each statement, the statement needed to understand it, such as the preceding
+/// statement or the question it answers.
 fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {

@@ -78,7 +78,7 @@ struct Tables {
     /// Statements of any kind that no memory file keeps.
     passing: Matcher,
     hints: Phrases,
-    /// For each hint, the kind and the table to which it belongs, and the patterns with this hint.
+    /// For each hint, the kind and the table that it belongs to, and the patterns with this hint.
     hinted: Vec<(usize, usize, PatternSet)>,
     unhinted: Hinted,
 }
@@ -151,8 +151,8 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
 pub struct Sentence<'s> {
     text: &'s str,
     role: Role,
-    /// The statement in the sentence, without code. `with_code` contains the statement with code,
-    /// which is needed for facts. Both are `None` for a question.
+    /// The statement in the sentence, without code. `with_code` is the same statement including
+    /// code, which is needed for facts. Both are `None` for a question.
     plain: OnceCell<Option<Stated<'s>>>,
     with_code: OnceCell<Option<Stated<'s>>>,
 }
@@ -256,8 +256,8 @@ fn without_code(sentence: &str) -> Cow<'_, str> {
     plain + rest
 }
 
-/// Converts Chinese text to simplified characters, in which the patterns are written. The number of
-/// characters does not change.
+/// Converts Chinese text to simplified characters, because the patterns are written in them. The
+/// number of characters does not change.
 pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
     static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
         let pairs: Vec<char> = LISTS.entries("simplified").concat().chars().collect();

@@ -135,7 +135,7 @@ impl Reader {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
         for run in runs {
-            // Text that the user quotes or pastes is linked to the user's words that introduce it.
+            // Text that the user quotes or pastes is linked to the words that introduce it.
             let head = self.lead();
             if run.is_own {
                 self.said(run.text, Origin::User, None);

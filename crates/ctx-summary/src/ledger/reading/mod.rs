@@ -100,7 +100,7 @@ pub(crate) struct Mention {
     place: Range<usize>,
     pub(crate) shape: Shape,
     /// The origins of the texts that contain the identifier. The set is empty if the identifier
-    /// only counts as covered.
+    /// counts only as covered.
     pub(crate) origins: Origins,
     /// How well a kept message covers the identifier: 0 if it does not contain the identifier, else
     /// 1 plus the number of words around it.
@@ -174,7 +174,7 @@ impl Mentions {
         id
     }
 
-    /// Drops the table of names, which is only needed while identifiers are added.
+    /// Drops the table of names, which is needed only while identifiers are added.
     pub(super) fn close(&mut self) {
         self.numbers = HashTable::new();
     }

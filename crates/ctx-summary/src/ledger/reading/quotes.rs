@@ -85,8 +85,8 @@ impl Reader {
         }
     }
 
-    /// Quotes a segment if it contains identifiers or is of a kind that is worth quoting, and
-    /// returns the index of the quote.
+    /// Quotes a segment if it contains identifiers or if its kind is worth quoting. Returns the
+    /// index of the quote, if any.
     pub(super) fn quote(
         &mut self,
         text: &str,

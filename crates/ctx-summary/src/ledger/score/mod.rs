@@ -261,8 +261,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// A text with the positions of its words, so that many thousands of searches need not each read
-/// the whole text.
+/// A text with the positions of its words, so that thousands of searches need not each read the
+/// whole text.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,

@@ -104,8 +104,8 @@ pub struct Row {
     pub total: u64,
     /// The number of items that the new session contains.
     pub retained: u64,
-    /// The number of items that the new session does not contain but that can be recovered, even if
-    /// only from a snapshot.
+    /// The number of items that are missing from the new session but can be recovered, even if only
+    /// from a snapshot.
     pub recoverable: u64,
     /// The number of items that can be recovered only from a snapshot.
     pub saved: u64,

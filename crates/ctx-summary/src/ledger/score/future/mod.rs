@@ -139,8 +139,8 @@ impl Future {
         from
     }
 
-    /// Returns the values that a later call used, that the old session contained, and that no later
-    /// message repeated before the call, in order.
+    /// Returns the needed values in order: later calls used them, the old session contained them,
+    /// and no later message repeated them before the call.
     fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, later: &Hay<'_>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
@@ -158,8 +158,7 @@ impl Future {
     }
 }
 
-/// Returns the value in the form in which the old session contains it. A path may be shortened to a
-/// suffix.
+/// Returns the value as the old session contains it. A path may be shortened to a suffix.
 fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
     if old.has(value) {
         return Some(value);
@@ -220,7 +219,7 @@ fn tokens(message: &Message<'_>) -> u64 {
 
 /// The number of characters on each side of a value that count as its context.
 const SPAN: usize = 70;
-/// The maximum number of occurrences of a value that are examined.
+/// The maximum number of occurrences to examine for each value.
 const MOST: usize = 12;
 /// The number of words that are enough to describe a value.
 const ENOUGH: usize = 2;
