@@ -135,7 +135,7 @@ impl Recognizer {
     }
 }
 
-/// Returns the record line in the language of the summary.
+/// Returns the record line in the summary's language.
 fn record_line(heading: Option<&str>, body: &str) -> String {
     if heading.is_some_and(|heading| heading.starts_with(RULE_HEADING)) {
         return format!("{CHINESE_RECORD_LINE} / {RECORD_LINE}");

@@ -77,7 +77,7 @@ struct Chooser<'i, 'a> {
     answered: &'i Answered<'a>,
     chances: Vec<f64>,
     coverage: Vec<u8>,
-    /// The length of each of the user's messages in bytes, by its line number.
+    /// The length of each user message in bytes, by line number.
     own: HashMap<u64, usize>,
     left: Vec<usize>,
 }

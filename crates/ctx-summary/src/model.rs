@@ -421,7 +421,7 @@ mod tests {
         let summary = outcome.expect("a summary");
         assert_eq!(summary.excerpts, 1);
         assert_eq!(summary.text, "short");
-        // No other question can replace the last one, so its error is returned.
+        // There is no alternative to the last question, so its error is returned.
         let (outcome, _) =
             with(&transcript(3), "", 4000, |_| Err(LlmError::Refused("no".to_owned())));
         assert!(matches!(outcome, Err(LlmError::Refused(_))));

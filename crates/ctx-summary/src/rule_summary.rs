@@ -212,7 +212,7 @@ impl Carried {
         }
     }
 
-    /// Adds a single line. No blank line is put between two lines of topics.
+    /// Adds a single line. No blank line is put between two topic lines.
     fn add_line(&mut self, line: &str) {
         let is_topics = |line: &String| line.starts_with(EARLIER_TOPICS);
         if !self.lines.is_empty() && !self.lines.last().is_some_and(is_topics) {

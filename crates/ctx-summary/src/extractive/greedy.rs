@@ -127,7 +127,7 @@ impl<J: Judge> Greedy<J> {
         }
     }
 
-    /// Chooses more segments, with at most `room` tokens in all. Returns true if a segment was
+    /// Chooses more segments, of at most `room` tokens in all. Returns true if a segment was
     /// chosen.
     pub(super) fn more(&mut self, mut room: u64) -> bool {
         let before = self.order.len();

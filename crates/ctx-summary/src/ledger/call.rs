@@ -76,8 +76,8 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
 
 /// Returns the error that a tool result reports, on one line, or `None` if it reports no error.
 ///
-/// Few formats mark errors, so the error is searched for in the first lines, where tools usually
-/// report it. On later lines, words such as "error" are mostly part of the content.
+/// Few formats mark errors, so errors are looked for in the first lines, where tools usually report
+/// them. On later lines, words such as "error" are mostly part of the content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),
@@ -166,8 +166,8 @@ pub(crate) enum Target {
 }
 
 impl Action {
-    /// Reads a call. `clean` contains the redacted arguments, and `leaves` contains the values in
-    /// them if the arguments are JSON.
+    /// Reads a call. `clean` contains the redacted arguments, and `leaves` contains their values if
+    /// they are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let object = Object::parse(clean).ok();
         let file = match &object {

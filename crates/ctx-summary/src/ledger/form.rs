@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
 
-/// The label of a line in a summary, which names the line's speaker or source.
+/// The label of a summary line. It names the line's speaker or source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// The user speaks.
@@ -91,7 +91,7 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// The marks before and after an item's text, by its kind, its `changed` flag and its state. Tasks
+/// The marks before and after an item's text, by the item's kind, `changed` flag and state. Tasks
 /// are marked as in agents' own task lists.
 const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::File, true, State::Current, "changed: ", ""),
@@ -120,8 +120,8 @@ pub fn line_of(item: &Item, cite: bool) -> String {
 pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
     let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
-    // A task is marked as `changed` if the next task list replaces it, and a command if it
-    // succeeded.
+    // A task is marked as `changed` if the next task list replaces it, and a command is marked if
+    // it succeeded.
     item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
     for (_, changed, state, before, after) in MARKS.iter().filter(|mark| mark.0 == kind) {
         let inside = text.strip_prefix(before).and_then(|text| text.strip_suffix(after));

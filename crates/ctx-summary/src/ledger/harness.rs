@@ -1,5 +1,5 @@
-//! Determines who wrote the text of a user message, because agent programs insert their own text
-//! into user messages.
+//! Determines who wrote the text of a user message. Agent programs insert their own text into user
+//! messages.
 //!
 //! The patterns were taken from recorded sessions of Claude Code 2 (commands, reminders,
 //! interruptions, skills, continued sessions), Codex 0.1xx (environment, instructions) and

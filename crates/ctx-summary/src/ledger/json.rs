@@ -70,8 +70,8 @@ impl Arguments {
     }
 }
 
-/// The maximum length of a string, in bytes. Longer strings are cut. A secret in them can still be
-/// found by its name.
+/// The maximum length of a string, in bytes. Longer strings are cut. A secret in a cut string can
+/// still be found by its name.
 const LONG: usize = 300;
 
 /// Cuts the long strings in a JSON text, so that secrets can still be found by their names. Returns
@@ -138,7 +138,7 @@ pub(crate) enum Piece {
 /// objects.
 pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     let text = trim(text);
-    // For most texts, the first and last characters suffice to tell that they are not JSON.
+    // Most texts can be ruled out as JSON by their first and last characters.
     let is_closed = match text.as_bytes() {
         [b'{', .., b'}'] => true,
         [b'[', inside @ .., b']'] => inside.trim_ascii_start().starts_with(b"{"),

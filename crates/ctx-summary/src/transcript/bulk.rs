@@ -59,7 +59,8 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
 
 impl Transcript {
     /// Returns the record. If it has more than `room` tokens, its tool texts are cut until it fits.
-    /// Returns `None` if it does not fit even when they are cut as far as is reasonable.
+    /// Returns `None` if the record does not fit even with its tool texts cut as far as is
+    /// reasonable.
     pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
         let tokens = |pieces: &[String]| -> u64 {
             pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()
@@ -171,7 +172,7 @@ fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
     later
 }
 
-/// Returns the words in `text` that are probably names, such as those of files, functions and
+/// Returns the words in `text` that are probably names, such as names of files, functions and
 /// orders.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '#');

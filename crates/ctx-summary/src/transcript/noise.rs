@@ -20,8 +20,8 @@ static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by 
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
 /// How many characters of encoded data are kept. The beginning may reveal what the data is.
 const BEGINNING: usize = 40;
-/// The maximum number of consecutive equal lines that are kept. If there are more, only the first
-/// is kept.
+/// The maximum number of consecutive equal lines that are kept. If there are more equal lines, only
+/// the first is kept.
 const SAME: usize = 3;
 
 /// Returns `text` without content that is useful only to machines.

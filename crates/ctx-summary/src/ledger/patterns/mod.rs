@@ -177,7 +177,7 @@ impl<'s> Sentence<'s> {
     /// Returns true if memory files keep the sentence as a statement of this kind. In addition to
     /// the sentences that [`Self::is_a`] accepts, conclusions with a reason are kept as decisions,
     /// the user's constraints as preferences, and statements about people as facts. A sentence that
-    /// is only true for the moment is never kept.
+    /// is true only for the moment is never kept.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -291,7 +291,7 @@ struct Table {
     patterns: Vec<Pattern>,
     /// Sentences that no pattern may match.
     veto: Matcher,
-    /// Statements that are only true for the moment.
+    /// Statements that are true only for the moment.
     passing: Matcher,
     /// Every matching sentence must contain at least one of these words.
     states: Option<Phrases>,

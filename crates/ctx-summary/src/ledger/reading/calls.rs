@@ -37,7 +37,7 @@ impl Reader {
         if parsed.is_none() {
             clean = self.clean(&call.arguments);
         }
-        // Redact the values again, because a secret on its own line or in quotes is only visible
+        // Redact the values again, because a secret on its own line or in quotes is visible only
         // after parsing.
         for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
             if let Cow::Owned(value) = self.clean(&leaf.value) {

@@ -2,7 +2,7 @@
 //! the old session's ledger.
 //!
 //! An item is retained if the new session contains its words, or if the ledger of the new session
-//! contains the item. White space is folded, and the words must not be part of longer words. The
+//! contains the item. White space is collapsed, and the words must not be part of longer words. The
 //! score does not understand text, so a paraphrase counts as lost, and a list of bare values counts
 //! as kept. [`Future`] also checks the words around a value.
 
@@ -212,7 +212,7 @@ impl After {
         self.ledger.push(0, message, Zone::Old);
     }
 
-    /// Returns the texts of the session, one per line, with white space folded and secrets
+    /// Returns the texts of the session, one per line, with white space collapsed and secrets
     /// redacted.
     pub fn as_str(&self) -> &str {
         &self.text

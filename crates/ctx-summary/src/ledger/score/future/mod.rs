@@ -1,7 +1,7 @@
 //! Measures whether a compaction kept what a session needed later. This requires the continuation
-//! of the session. The score looks for values in later calls that occurred only in the earlier
-//! part, and for the words around these values. The score must not depend on what the ledger
-//! considers context, so it has its own rules for which words around a value count.
+//! of the session. The score looks for values in later calls that occurred only in the earlier part
+//! of the session, and for the words around these values. The score must not depend on what the
+//! ledger considers context, so it has its own rules for which words around a value count.
 
 mod values;
 
@@ -139,8 +139,8 @@ impl Future {
         from
     }
 
-    /// Returns the needed values in order: later calls used them, the old session contained them,
-    /// and no later message repeated them before the call.
+    /// Returns the needed values, in order. Later calls used these values, the old session
+    /// contained them, and no later message repeated them before the call.
     fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, later: &Hay<'_>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
