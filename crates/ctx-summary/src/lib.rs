@@ -37,7 +37,7 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// Words that occur in the names of tools that run commands.
 const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
 
-/// Returns true if a tool runs commands, according to its lower-case name.
+/// Returns true if a tool runs commands, judging by its lower-case name.
 pub(crate) fn is_shell(name: &str) -> bool {
     SHELLS.iter().any(|shell| name.contains(shell))
 }

@@ -258,7 +258,7 @@ fn is_pair(text: &str) -> bool {
         && value.contains(char::is_alphanumeric)
 }
 
-/// Returns true if `summary` mentions all files that `text` mentions, even if by other paths.
+/// Returns true if `summary` mentions all files that `text` mentions, even under different paths.
 fn names_known_files(text: &str, summary: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';');

@@ -65,7 +65,7 @@ pub struct ModelSummary {
 /// The minimum number of tokens that a question must leave for the record.
 const SMALLEST_INPUT: u64 = 200;
 /// The maximum number of parts. A model takes several seconds for each part, and this many parts
-/// have millions of tokens.
+/// contain millions of tokens.
 const MOST_PARTS: usize = 96;
 /// If there are too many parts, messages are shortened to this number of characters. The number is
 /// then halved until there are few enough parts, or down to [`THINNEST_CHARS`].

@@ -24,7 +24,7 @@ pub struct Filling<'a> {
 /// `{{instructions}}`, `{{earlier}}` and `{{transcript}}`, of which `{{transcript}}` is required.
 /// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
 /// paragraph that ends in a colon. If the first line has the form `<!-- target: 500 -->`, it is not
-/// part of the prompt. The number in it is the default length of the summary, in tokens.
+/// part of the prompt. The number in this line is the default length of the summary, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,

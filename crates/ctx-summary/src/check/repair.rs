@@ -152,8 +152,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the sentence by the user that a quote was taken from. The sentence must contain nearly
-    /// all of the quote's meaningful words, and hardly any others.
+    /// Finds the user's sentence from which a quote was taken. The sentence must contain nearly all
+    /// of the quote's meaningful words, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {

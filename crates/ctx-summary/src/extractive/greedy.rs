@@ -25,7 +25,8 @@ fn power(tokens: u64) -> f64 {
 /// equal worth, the earlier one is chosen first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// The bits of a non-negative floating-point number. They sort in the same order as the number.
+    /// The bits of a non-negative floating-point number. The bits sort in the same order as the
+    /// number.
     gain: u64,
     // The fields have only 32 bits, because every segment in a long session may be a candidate.
     number: Reverse<u32>,

@@ -1,5 +1,5 @@
-//! Estimates how useful a segment is to a reader who continues the work, by its speaker, wording
-//! and position.
+//! Estimates how useful a segment is to a reader who continues the work, judging by its speaker,
+//! wording and position.
 
 use std::sync::LazyLock;
 

@@ -113,8 +113,8 @@ impl Words {
     }
 }
 
-/// Calls `found` for each word in lower case. Each Chinese character counts as a word. `lower` is a
-/// buffer that is reused for each text.
+/// Calls `found` with each word, in lower case. Each Chinese character counts as a word. `lower` is
+/// a buffer that is reused for each text.
 fn words(text: &str, lower: &mut String, found: &mut dyn FnMut(&str)) {
     let mut tell = |word: &str| {
         if says_something(word) {

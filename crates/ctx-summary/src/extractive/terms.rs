@@ -71,7 +71,7 @@ impl Words {
 #[derive(Default)]
 pub(super) struct WordLists {
     numbers: Vec<u32>,
-    /// The end of each statement's list of word ids in `numbers`.
+    /// Where each statement's list of word ids ends in `numbers`.
     ends: Vec<usize>,
     /// The id of each word, by its hash.
     known: HashMap<u64, u32, RandomState>,

@@ -1,7 +1,8 @@
 //! Finds the identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names
 //! in code. A later tool call needs identifiers verbatim, but a paraphrase does not preserve them.
 //!
-//! The scanner is written by hand and works on bytes, because it reads every text in a session.
+//! The scanner is handwritten and works on bytes for speed, because it reads every text in a
+//! session.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -228,7 +229,7 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
 }
 
 /// Reports a run without a slash, either as a file name or word by word. `of_run` is the union of
-/// its bytes' classes.
+/// the classes of the run's bytes.
 fn simple(
     bytes: &[u8],
     range: Range<usize>,
@@ -266,7 +267,7 @@ fn simple(
 }
 
 /// Returns the shape of a word made of letters, digits, underscores and dashes. `classes` is the
-/// union of its bytes' classes.
+/// union of the classes of the word's bytes.
 fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     if classes & DIGIT != 0 {
         return if classes & LETTER != 0 {

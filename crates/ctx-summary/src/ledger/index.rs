@@ -160,8 +160,8 @@ impl Index {
         }
     }
 
-    /// Returns true if a record in a result contains every value from the call, so that it is clear
-    /// without the call.
+    /// Returns true if a record in a result contains every value from the call, and is therefore
+    /// clear without the call.
     fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
         let pairs = || text(call).split("; ").filter_map(|it| it.split_once(": "));

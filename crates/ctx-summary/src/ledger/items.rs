@@ -13,8 +13,9 @@ use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, find, simplified};
 
-/// The maximum number of items of each kind. If there are more, half of them are dropped. The
-/// oldest finished or superseded items are dropped first, then the oldest of the other items.
+/// The maximum number of items of each kind. If there are more items of a kind, half of them are
+/// dropped. The oldest finished or superseded items are dropped first, then the oldest of the other
+/// items.
 const MOST: usize = 5_000;
 /// The number of preceding decisions that a new decision is compared with, because it may supersede
 /// them.
@@ -108,7 +109,7 @@ impl Items {
         }
     }
 
-    /// Records that a call failed. `subject` is the file or command on which it acted.
+    /// Records that a call failed. `subject` is the file or command that the call acted on.
     pub(crate) fn failed(&mut self, subject: &str, digest: &str, error: &str, line: u64) {
         let text = format!("{digest}: {error}");
         self.add(Item::new(ItemKind::Error, text.clone(), line));
@@ -138,7 +139,7 @@ impl Items {
         });
     }
 
-    /// Records a call. `segment` is the index of the segment that quotes it.
+    /// Records a call. `segment` is the index of the segment that quotes the call.
     pub(crate) fn begin(&mut self, action: Action, segment: Option<usize>, line: u64) {
         if let Some(tasks) = &action.tasks {
             self.tasks(tasks, line);

@@ -150,8 +150,9 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(found)
 }
 
-/// The label in front of the members of a JSON object. It begins with the name of the object, or of
-/// the nearest enclosing object with a name. The keys from there to the object follow.
+/// The label in front of the members of a JSON object. The label begins with the name of the
+/// object, or of the nearest enclosing object with a name. The keys from there to the object
+/// follow.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,
@@ -259,7 +260,7 @@ fn plain(raw: &str) -> Cow<'_, str> {
     serde_json::from_str::<String>(raw).map_or(Cow::Borrowed(raw), Cow::Owned)
 }
 
-/// Returns true if `value` is a single identifier, so that it can name its object.
+/// Returns true if `value` is a single identifier, which can name its object.
 fn is_name(value: &str) -> bool {
     let mut is_whole = false;
     identifier::scan(value, |place, _| {

@@ -32,7 +32,7 @@ const ERROR: usize = 300;
 /// The additional worth of a text for each name in it that is used later, up to [`NAMES`] names.
 const NAME: usize = 40;
 const NAMES: usize = 5;
-/// How many times as much a text is worth at the end of a record as at the beginning.
+/// A text at the end of a record is worth this many times as much as one at the beginning.
 const LATEST: usize = 3;
 
 /// A tool text that is long enough to be cut.
@@ -58,8 +58,8 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
 }
 
 impl Transcript {
-    /// Returns the record. If it has more than `room` tokens, its tool texts are cut until it fits.
-    /// Returns `None` if the record does not fit even with its tool texts cut as far as is
+    /// Returns the record. If the record has more than `room` tokens, its tool texts are cut until
+    /// it fits. Returns `None` if the record does not fit even with its tool texts cut as far as is
     /// reasonable.
     pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
         let tokens = |pieces: &[String]| -> u64 {

@@ -49,7 +49,7 @@ pub struct Transcript {
 struct Spoken {
     label: String,
     text: String,
-    /// The kind of tool text, which may be cut. `None` stands for text by the user or the model.
+    /// The kind of tool text, which may be cut. `None` means text by the user or the model.
     tool: Option<ToolText>,
 }
 

@@ -127,7 +127,7 @@ impl Tables {
     fn hinted(&self, sentence: &str) -> Hinted {
         // Remove the full stop at the end of the sentence, because a dot is a hint for file names.
         let sentence = sentence.trim_end_matches('.');
-        // The lower-case form of a few non-ASCII letters is an ASCII letter.
+        // A few non-ASCII letters have an ASCII lower-case form.
         let mut lower = Cow::Borrowed(sentence);
         if !sentence.is_ascii() {
             lower = Cow::Owned(sentence.to_lowercase());
@@ -219,8 +219,8 @@ impl<'s> Stated<'s> {
             text = simplified(&text).replace('’', "'").into();
         }
         if is_question(&text) {
-            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. An English
-            // sentence is a question as a whole.
+            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. In English,
+            // the whole sentence is a question.
             if text.is_ascii() {
                 return None;
             }

@@ -51,7 +51,7 @@ pub(crate) enum Source {
 /// An item, a call or a result in a message.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// An item, and whether it may supersede an earlier one. An item from an earlier summary
+    /// An item, and whether it may supersede an earlier item. An item from an earlier summary
     /// already has its line number.
     Item(Item, bool),
     /// A call, and the index of its quote.

@@ -43,8 +43,7 @@ pub struct Scorer {
 
 /// The character at the end of a truncated text.
 const CUT: char = '…';
-/// The maximum length, in bytes, of a text that is known to be complete unless it ends with
-/// [`CUT`].
+/// A text of at most this many bytes is complete unless it ends with [`CUT`].
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {

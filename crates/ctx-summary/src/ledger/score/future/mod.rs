@@ -229,8 +229,7 @@ const SHORTEST: usize = 4;
 static LETTERS: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z]+"));
 static KEY: LazyLock<Regex> = LazyLock::new(|| regex(r#""([a-z_]{3,})"\s*:"#));
 
-/// Returns true if, at some occurrence of `value` in `new`, enough of the words around it also
-/// surround the value somewhere in `old`.
+/// Returns true if `new` contains `value` near enough of the words that surround it in `old`.
 fn keeps_context(old: &str, new: &str, value: &str) -> bool {
     let known: HashSet<&str> = occurrences(old, value).flat_map(|(a, b)| words(a, b)).collect();
     let enough = known.len().min(ENOUGH);
