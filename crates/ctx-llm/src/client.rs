@@ -21,13 +21,13 @@ use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usag
 /// The settings of a client, which the caller takes from flags and the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The address of the server and its API.
+    /// The server's address, and the API there.
     pub endpoint: Endpoint,
     /// The name of the model. Many local servers work without a model name.
     pub model: Option<String>,
     /// The key that the server requires, if any.
     pub key: Option<Key>,
-    /// Whether the key may be sent over a network unencrypted.
+    /// Whether the key may be sent over an unencrypted network connection.
     pub key_in_clear: bool,
     /// The time limit for connecting to the server.
     pub connect_timeout: Duration,
@@ -45,8 +45,8 @@ pub struct Client {
     agent: Agent,
 }
 
-/// The maximum size of an answer in bytes. A summary is only a few kilobytes long, but a server may
-/// add far more data.
+/// The maximum size of an answer in bytes. A summary takes up only a few kilobytes, but a server
+/// may add far more data.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
 /// The maximum size of an error response in bytes. Only the message in the response is used.
 const LARGEST_ERROR: u64 = 64 * 1024;
@@ -95,15 +95,14 @@ impl Client {
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
         let outcome = retry.run(clock, || self.ask_once(&body, clock, usage));
-        // If the clock was set back during the request, the difference is negative, and the time
-        // counts as 0.
+        // If the clock is set back during the request, the difference is negative and counts as 0.
         usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
     }
 
     /// The context window that the server reports for the model; `None` if the window cannot be
-    /// determined. Sends one short request, or two if the server is llama.cpp and reports only the
-    /// window that the model was trained with.
+    /// determined. Sends one short request, and a second one to a llama.cpp server that reports
+    /// only the window used in training.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
@@ -206,8 +205,8 @@ impl Client {
         }
     }
 
-    /// Shortens a message from the server to one line. Removes the key and other secrets first,
-    /// because the message may quote them.
+    /// Removes the key and other secrets from a server's message, which may quote them, and
+    /// shortens the message to one line.
     fn shorten(&self, text: &str) -> String {
         let clean = self.clean(text);
         let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -231,14 +230,14 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The host that a redirect points to, for the error message.
+/// Returns the host that a redirect points to, for use in the error message.
 fn redirect_host(headers: &HeaderMap) -> String {
     let uri = header(headers, "location").and_then(|location| location.parse::<Uri>().ok());
     uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Resolves host names in a separate thread, so that the time limit can be enforced. If the system
-/// cannot create a thread, ureq's own resolver panics, whereas this resolver uses the calling
+/// cannot create a thread, ureq's own resolver panics. This resolver falls back to the calling
 /// thread, without a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);
@@ -279,7 +278,7 @@ mod tests {
 
     use super::ThreadResolver;
 
-    /// With `ulimit -u 1`, for example, the system cannot create a thread.
+    /// Under `ulimit -u 1`, for example, the system cannot create a thread.
     #[test]
     fn a_name_is_looked_up_with_and_without_threads() {
         let uri = "http://127.0.0.1:8080/".parse().expect("a URI");

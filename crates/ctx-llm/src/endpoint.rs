@@ -33,11 +33,11 @@ impl Api {
 /// The full URL to which questions are sent, and the API that the server offers there.
 ///
 /// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
-/// address, and the path determines the API. Any other URL is a base URL, to which the path of the
-/// API is appended. If the user requested no API, the Anthropic API is used if a label of the host
-/// name or a segment of the path is `anthropic`, and the chat completions API otherwise. `/v1` is
-/// inserted before the path of the API unless the base URL already contains a version (`v1`,
-/// `v1beta`, `v4`).
+/// address, and the path determines the API. Any other URL is a base URL, and the API's path is
+/// appended to it. If the user did not request an API, the Anthropic API is used if a host name
+/// label or a path segment is `anthropic`; otherwise, the chat completions API is used. `/v1` is
+/// inserted before the API's path unless the base URL already contains a version (`v1`, `v1beta`,
+/// `v4`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
@@ -114,8 +114,8 @@ impl Endpoint {
         &self.host
     }
 
-    /// The vendor that owns the host. The path and the API do not identify the vendor, because any
-    /// server can use them.
+    /// The vendor that owns the host. Only the host identifies the vendor, because any server can
+    /// use the same path and API.
     pub(crate) fn vendor(&self) -> Option<Api> {
         // A host name may end with a dot, which denotes the root domain.
         let host = self.host.strip_suffix('.').unwrap_or(&self.host).to_ascii_lowercase();
@@ -127,12 +127,12 @@ impl Endpoint {
         vendors.into_iter().find(|(domain, _)| is_below(domain)).map(|(_, vendor)| vendor)
     }
 
-    /// The address of the list of models that the server offers.
+    /// The address of the server's list of models.
     pub(crate) fn models(&self) -> String {
         self.sibling("/models")
     }
 
-    /// The address of a llama.cpp server's properties, whose path does not begin with a version.
+    /// The address of a llama.cpp server's properties. Its path does not begin with a version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
         let path = url.split('?').next().unwrap_or_default();
@@ -142,7 +142,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the address with `path` in place of the path of the API.
+    /// Returns the address with `path` in place of the API's path.
     fn sibling(&self, path: &str) -> String {
         let at = self.url.find('?').unwrap_or(self.url.len());
         let (address, query) = self.url.split_at(at);
@@ -184,15 +184,16 @@ fn is_version(part: &str) -> bool {
 
 /// The environment variable that holds the user's own key, which may be sent to any server.
 const OWN_KEY: &str = "CTX_LLM_KEY";
-/// The environment variable that holds the path of a file whose first line is the user's own key.
+/// The environment variable that holds the path of the user's key file. The first line of that file
+/// is the key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The key for a server. A key does not implement `Display`, and its `Debug` output hides the text.
+/// The key for a server. `Key` does not implement `Display`, and its `Debug` output hides the text.
 #[derive(Clone)]
 pub struct Key(String);
 
 impl Key {
-    /// Creates a key from `text` without surrounding whitespace, because a key file may end with a
+    /// Creates a key from `text`. Trims surrounding whitespace, because a key file may end with a
     /// newline. `None` if the key is empty.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -207,8 +208,7 @@ impl Key {
         Ok(value)
     }
 
-    /// Removes the key from a text that the server sent, because some servers quote the key in
-    /// errors.
+    /// Removes the key from text sent by the server, because some servers quote the key in errors.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
@@ -220,7 +220,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The error returned if the key would be sent over a network unencrypted.
+/// The error returned if the key would be sent over an unencrypted network connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key would be sent to {host} in clear text: the LLM URL begins with http://")]
 pub struct KeyInClear {
@@ -234,8 +234,8 @@ pub enum ChosenKey {
     Sent(Key),
     /// No key is set for this server.
     Missing,
-    /// The environment variable with this name holds a vendor's key, but the server does not belong
-    /// to that vendor.
+    /// The environment variable with this name holds a vendor's key, but the server is not that
+    /// vendor's.
     Withheld(&'static str),
 }
 
@@ -428,8 +428,8 @@ mod key_tests {
         assert_eq!(error.to_string(), "the key contains characters not allowed in a header");
     }
 
-    /// Returns the header that is sent to a server if `variables` are set, as `NAME=KEY`, or the
-    /// reason why no key is sent.
+    /// Returns the header that is sent to a server, or the reason why no key is sent. Each of
+    /// `variables` is an environment variable in the form `NAME=KEY`.
     fn chosen(url: &str, variables: &[(&str, &str)]) -> String {
         let endpoint = Endpoint::new(url, None).expect("a URL");
         let variable = |name: &str| {

@@ -12,13 +12,13 @@ pub enum LlmError {
     /// The key contains characters that are not allowed in a header.
     #[error("the key contains characters not allowed in a header")]
     BadKey,
-    /// The answer was not complete within this time.
+    /// The answer was not complete within this time limit.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),
     /// The connection could not be established, or it was lost.
     #[error("connection failed: {0}")]
     Connection(String),
-    /// The name of the host cannot be resolved.
+    /// The host name cannot be resolved.
     #[error("host not found")]
     HostNotFound,
     /// The server sent status 408, 425, 429 or 5xx, so the same request may succeed later.
@@ -57,11 +57,11 @@ pub enum LlmError {
     /// The answer is larger than this number of bytes.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
-    /// The answer is not JSON. The variant holds the error of the parser.
+    /// The answer is not JSON. The variant holds the parser's error.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// The response is JSON, but not in the format of the selected API. The variant holds a
-    /// description of the difference.
+    /// The response is JSON, but not in the format of the selected API. The variant describes the
+    /// mismatch.
     #[error("the response is not in the format of the selected API: {0}")]
     WrongShape(&'static str),
     /// The answer does not contain any text.

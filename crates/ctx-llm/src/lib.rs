@@ -1,8 +1,8 @@
-//! A client that asks a language model one question at a time, over the chat completions API of
-//! OpenAI, which many servers offer, or the messages API of Anthropic.
+//! A client that asks a language model one question at a time, over OpenAI's chat completions API,
+//! which many servers offer, or Anthropic's messages API.
 //!
-//! The answers are summaries for the end of a pipeline, so the client supports neither streaming
-//! nor tool calls. There is no default address, and the key never appears in a message.
+//! The client is made for summaries at the end of a pipeline, so it supports neither streaming nor
+//! tool calls. There is no default address, and the key never appears in a message.
 
 mod client;
 mod endpoint;

@@ -1,5 +1,5 @@
-//! Repeats a request if the server is busy. The number of attempts is limited, and the client waits
-//! before each repetition.
+//! Retries a request if the server is busy. The number of attempts is limited, and the client waits
+//! before each retry.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ pub struct Clock<'a> {
 }
 
 impl RetryPolicy {
-    /// Calls `ask` until it returns an answer or an error that waiting cannot fix, or until no
-    /// attempts are left.
+    /// Calls `ask` until it returns an answer, until it fails with an error that waiting cannot
+    /// fix, or until no attempts are left.
     pub(crate) fn run<T>(&self, clock: Clock<'_>, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tried: u32 = 1;
         loop {
@@ -100,8 +100,8 @@ mod tests {
         }
     }
 
-    /// Returns the outcome of a request that fails with each of `errors` in turn and then succeeds,
-    /// and the waits in seconds.
+    /// Simulates a request that fails with each of `errors` in turn and then succeeds. Returns its
+    /// outcome, and the waits in seconds.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         waits_of(policy(4, 1), errors)
     }

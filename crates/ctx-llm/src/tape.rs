@@ -1,4 +1,4 @@
-//! Recorded answers of a model, with which a run can be repeated without the model.
+//! Recorded model answers, which allow a run to be repeated without the model.
 //!
 //! The directory contains one file for each question. The file is named `SHA256.json` after the
 //! hash of the question:
@@ -14,7 +14,7 @@
 //! caller has already redacted its text. If the model declined to answer, the file has a member
 //! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds of errors are
 //! `too-long`, `refused` and `empty`. Network failures are not recorded. If the server was asked
-//! for the context window of the model, its answer is in `window.json`.
+//! for the model's context window, the response is in `window.json`.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use crate::error::Result;
 use crate::{Completion, LlmError, Question, TapeError};
 
-/// A directory that holds the recorded answers of one model.
+/// A directory of recorded answers from one model.
 #[derive(Debug)]
 pub struct Tape {
     dir: PathBuf,
@@ -44,7 +44,7 @@ const VERSION: u64 = 1;
 const WINDOW_FILE: &str = "window.json";
 
 impl Tape {
-    /// Creates a tape in `dir` for the answers of `model`. The directory is created when the first
+    /// Creates a tape in `dir` for answers from `model`. The directory is created when the first
     /// answer is recorded.
     pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
         Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
@@ -89,7 +89,7 @@ impl Tape {
         Ok(window)
     }
 
-    /// The context window that was recorded, if any.
+    /// The recorded context window, if any.
     pub fn replay_window(&self) -> Option<u64> {
         let bytes = fs::read(self.dir.join(WINDOW_FILE)).ok()?;
         let file: Value = serde_json::from_slice(&bytes).ok()?;
@@ -125,8 +125,8 @@ impl Tape {
         })
     }
 
-    /// Writes a file under a temporary name and then renames it, so that no incomplete answer is
-    /// left if the run is stopped.
+    /// Writes a file under a temporary name and then renames it, so that a stopped run leaves no
+    /// incomplete answer.
     fn write(&self, name: &str, file: &Value) -> Result<()> {
         let write = || {
             // The answers quote the session, so only the owner may read the files.
@@ -192,7 +192,7 @@ mod tests {
         let tape = Tape::new(dir.path().join("new/answers"), Some("m"));
         let outcome = tape.record(&question("a"), || Ok(said("yes")));
         assert_eq!(outcome, Ok(said("yes")));
-        // A question that is repeated in a run gets the same answer, without another request.
+        // A question repeated in the same run gets the same answer, without another request.
         let again = tape.record(&question("a"), || Err(LlmError::HostNotFound));
         assert_eq!(again, Ok(said("yes")));
         let later = Tape::new(tape.dir(), Some("m"));

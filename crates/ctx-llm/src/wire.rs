@@ -17,7 +17,7 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// The maximum number of tokens in the answer.
     pub max_tokens: u64,
-    /// The number of this question, from 1, and the total number of questions.
+    /// The 1-based number of this question, and the total number of questions.
     pub part: (usize, usize),
 }
 
@@ -26,20 +26,20 @@ pub struct Question<'a> {
 pub struct Completion {
     /// The text of the answer, without surrounding whitespace and never empty.
     pub text: String,
-    /// Whether the answer reached `max_tokens`, so that the end of the text is missing.
+    /// Whether the answer was cut off at `max_tokens`.
     pub cut: bool,
 }
 
-/// The cost of the questions to a model.
+/// The cost of the questions sent to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// The number of requests, including those that got no answer.
     #[serde(rename = "model_calls")]
     pub calls: u64,
-    /// The number of input tokens; `None` if no answer reported this number.
+    /// The number of input tokens; `None` if no response reported this number.
     #[serde(rename = "model_tokens_in")]
     pub tokens_in: Option<u64>,
-    /// The number of output tokens; `None` if no answer reported this number.
+    /// The number of output tokens; `None` if no response reported this number.
     #[serde(rename = "model_tokens_out")]
     pub tokens_out: Option<u64>,
     /// The time taken in milliseconds, including the waits between attempts.
@@ -164,11 +164,11 @@ fn texts(parts: &[Value]) -> String {
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that a text can be used as a summary. `finish` is the API's word for the reason why the
-/// model stopped, and `limit` is its word for an answer that reached `max_tokens`.
+/// Checks that a text can be used as a summary. `finish` is the stop reason in the response, and
+/// `limit` is the stop reason that the API uses for an answer that reached `max_tokens`.
 fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion> {
     let mut text = text.trim_start();
-    // Some local servers leave the model's reasoning at the beginning of the text.
+    // Some local servers leave the model's reasoning at the start of the text.
     if let Some(thoughts) = text.strip_prefix("<think>") {
         text = thoughts.split_once("</think>").map_or("", |(_, rest)| rest);
     }
@@ -183,7 +183,7 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
 }
 
 /// Returns true if a text is short and begins with an apology. Such a text must not become a
-/// summary, because the model that continues the session would take it for its own words.
+/// summary, because the model would take it for its own words when it continues the session.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
         i can't help|i can't assist|i cannot help|i cannot assist|i'm unable to|i am unable to|\
@@ -215,18 +215,17 @@ pub(crate) fn says_too_long(message: &str) -> bool {
     SIGNS.split('|').any(|sign| message.contains(sign))
 }
 
-/// The context window of a model as `GET /v1/models` reports it.
+/// A model's context window as reported by `GET /v1/models`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListedWindow {
-    /// The context window with which the server runs the model.
+    /// The context window that the server has configured for the model.
     Running(u64),
-    /// The context window that the model was trained with. The server may run the model with a
-    /// smaller window.
+    /// The context window that the model was trained with. The server may have configured a smaller
+    /// window.
     Trained(u64),
 }
 
-/// The JSON members in which servers report the context window of a running model, the most
-/// reliable first:
+/// The JSON members in which servers report a running model's context window, most reliable first:
 /// - `max_model_len`: vLLM, `SGLang`,
 /// - `meta.n_ctx`: llama.cpp since 2026,
 /// - `loaded_context_length`, `max_context_length`: LM Studio, Mistral,
@@ -235,9 +234,9 @@ pub(crate) enum ListedWindow {
 /// - `max_input_tokens`: Anthropic.
 const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /context_length \
     /context_window /max_context_length /max_input_tokens";
-/// The JSON member in which llama.cpp reports the context window that a model was trained with.
+/// The JSON member in which llama.cpp reports the context window used in a model's training.
 const TRAINED: &str = "/meta/n_ctx_train";
-/// The path of the running model's context window in the response of llama.cpp to `GET /props`.
+/// The path of the running model's context window in llama.cpp's response to `GET /props`.
 const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
 /// The smallest plausible context window, in tokens. Smaller values from a server are ignored.
 const SMALLEST_WINDOW: u64 = 256;
@@ -253,7 +252,7 @@ pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWi
     running.map(ListedWindow::Running).or_else(|| window(entry, TRAINED).map(ListedWindow::Trained))
 }
 
-/// Finds the running model's context window in the properties of a llama.cpp server.
+/// Finds the running model's context window in a llama.cpp server's properties.
 pub(crate) fn running_window(props: &[u8]) -> Option<u64> {
     window(&serde_json::from_slice(props).ok()?, PROPS_RUNNING)
 }
@@ -379,7 +378,7 @@ mod tests {
             anthropic(r#"{"content":[],"stop_reason":"refusal"}"#),
             Err(LlmError::Refused(_))
         ));
-        // A text that only mentions an apology is accepted.
+        // A text that merely mentions an apology is accepted.
         for fine in ["## Goal\nI'm sorry, but …", "Sorry state of the build: 3 errors"] {
             let json = serde_json::json!({"choices": [{"message": {"content": fine}}]});
             assert_eq!(open_ai(&json.to_string()), said(fine, false));

@@ -1,5 +1,4 @@
-//! `ctx-memory get` prints the text of a search result, which is identified by its `ref`
-//! (`NAME:LINE`).
+//! `ctx-memory get` prints the text of the search result with the given `ref` (`NAME:LINE`).
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Statuses};
@@ -41,7 +40,7 @@ impl Args {
     }
 }
 
-/// Looks up the name among the sources of the store. The name is never opened as a path.
+/// Looks up the name among the store's sources. The name is never opened as a path.
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))

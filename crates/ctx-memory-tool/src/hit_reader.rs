@@ -13,8 +13,8 @@ use crate::stored::Stored;
 /// The number of bytes to read at a time. Most records fit into this buffer.
 const BUFFER: usize = 16 << 10;
 
-/// Reads the text of search results. The most recent snapshot is kept open, so that a packed
-/// snapshot is unpacked only once if its results are read in ascending order.
+/// Reads the text of search results. Keeps the most recent snapshot open, so that a packed snapshot
+/// is unpacked only once if its results are read in ascending order.
 pub(crate) struct HitReader<'a> {
     stored: &'a Stored<'a>,
     open: Option<Open>,
@@ -33,7 +33,7 @@ impl<'a> HitReader<'a> {
         Self { stored, open: None }
     }
 
-    /// The text of a result, or `None` if the result can no longer be read.
+    /// Returns the text of a result, or `None` if it can no longer be read.
     pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
         let quick = self.in_snapshot(hit);
         // If the line is not a complete record, read the session from the start.

@@ -142,7 +142,7 @@ impl Args {
         Ok(context)
     }
 
-    /// The text of a layer; empty if the layer is missing.
+    /// Returns the text of a layer; empty if the layer is missing.
     fn layer_text(&self, layer: Layer, store: &Store) -> Result<String> {
         let memory = store.memory();
         match layer {
@@ -179,8 +179,7 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-/// Copies a session and inserts the context message. A context message from an earlier run is left
-/// out.
+/// Copies a session, and replaces the context message of an earlier run with the new one.
 struct Placing<'a> {
     /// The context message; `None` once the message has been written.
     message: Option<Vec<u8>>,
@@ -236,7 +235,8 @@ fn named(path: &Path) -> Result<String> {
 }
 
 /// The newest summary of a session, without its heading (`# TIME: N messages`). Older summaries are
-/// not needed, because each summary was made from a session that contained the summary before it.
+/// not needed, because each summary was made from a session that already contained the previous
+/// one.
 fn newest(all: &str) -> &str {
     let is_heading = |line: &str| {
         let time = line.strip_prefix("# ").and_then(|it| it.split_once(": "));

@@ -1,7 +1,8 @@
-//! `ctx-memory` searches the memory of all sessions, consolidates it, and starts sessions with it.
+//! `ctx-memory` searches and consolidates the memory of all sessions, and assembles the context for
+//! new sessions from it.
 //!
-//! The tool is a package of its own because no other tool needs the search engine. Each command is
-//! a module that contains its flags and its code.
+//! The tool has its own package because no other tool needs the search engine. Each command has a
+//! module with its flags and its code.
 
 mod consolidate;
 mod get;

@@ -144,7 +144,7 @@ fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchInd
     Ok(index)
 }
 
-/// Converts a failure of the index into a message for the user.
+/// Converts an index error into a message for the user.
 fn search_failure(error: &SearchError, store: &Store) -> Failure {
     let failure = Failure::new(error);
     match error {

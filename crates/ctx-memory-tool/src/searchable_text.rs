@@ -1,4 +1,4 @@
-//! The searchable text of a record, and the paragraphs of a memory file.
+//! Extracts the searchable text from a record, and splits a memory file into paragraphs.
 
 use ctx_format::{Dialect, Message, Object, Part};
 use ctx_memory::Entry;
@@ -27,7 +27,7 @@ pub(crate) fn said_in_line(dialect: &dyn Dialect, line: &[u8]) -> Option<Searcha
     said(dialect, &object)
 }
 
-/// The role of a message. A user message that has only tool results gets the role `tool`.
+/// The role of a message. A user message that contains only tool results gets the role `tool`.
 fn role_of(message: &Message<'_>) -> Option<&'static str> {
     let is_result = |part: &Part<'_>| matches!(part, Part::Result(_));
     let role = if !message.parts.is_empty() && message.parts.iter().all(is_result) {
@@ -58,7 +58,7 @@ fn add_parts(parts: &[Part<'_>], text: &mut String) {
     }
 }
 
-/// Adds the arguments of a call, without JSON escapes.
+/// Appends the arguments of a call, without JSON escapes.
 fn add_arguments(arguments: &str, text: &mut String) {
     match serde_json::from_str(arguments) {
         Ok(value) => add_value(&value, text),
@@ -88,8 +88,8 @@ fn add(said: &str, text: &mut String) {
     text.push_str(said);
 }
 
-/// Returns each paragraph with the number of its first line, counted from 1. A paragraph is a list
-/// entry with the lines below it, a heading, or a run of lines without a blank line between them.
+/// Returns each paragraph with the 1-based number of its first line. A paragraph is a list entry
+/// with the lines below it, a heading, or a run of lines without a blank line between them.
 pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     let mut found: Vec<(u64, usize, usize)> = Vec::new();
     let mut is_open = false;

@@ -19,7 +19,7 @@ use crate::searchable_text::{
     SearchableText, entry_of, known_role, paragraphs, said, said_in_line,
 };
 
-/// The store's folders of memory files, and the kind of source that each contains.
+/// The folders of memory files in a store, and the kind of source in each.
 const FOLDERS: [(&str, SourceKind); 5] = [
     ("memory/extracted", SourceKind::Extracted),
     ("memory/daily", SourceKind::Daily),
@@ -35,15 +35,15 @@ pub(crate) struct Stored<'a> {
     pub(crate) sources: Vec<Source>,
     snapshots: HashMap<String, Entry>,
     offloaded: HashMap<String, OffloadedFile>,
-    /// The errors for sources that cannot be read.
+    /// One error for each source that cannot be read.
     pub(crate) failed: Vec<Failure>,
 }
 
-/// The stored content at one position of a source.
+/// The content stored at one position in a source.
 pub(crate) struct StoredText {
-    /// The bytes as stored.
+    /// The bytes exactly as stored.
     pub(crate) bytes: Vec<u8>,
-    /// The text in searchable form.
+    /// The text that searches see.
     pub(crate) text: String,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Stored<'a> {
         if plain.exists() { plain } else { self.store.packed_path(&entry.id) }
     }
 
-    /// Calls `take` with each document of a source.
+    /// Calls `take` with each document in a source.
     pub(crate) fn read(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.read_snapshot(entry, take),
@@ -132,7 +132,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Calls `take` with each document of a memory file or an offloaded result.
+    /// Calls `take` with each document in a memory file or an offloaded result.
     fn read_file(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         let path = self.path(source);
         let modified = path.symlink_metadata().and_then(|meta| meta.modified());
@@ -195,7 +195,7 @@ impl<'a> Stored<'a> {
                 found = Some(document.text);
             }
         })?;
-        // A paragraph is printed with a line end.
+        // A printed paragraph ends with a newline.
         let end = if source.kind == SourceKind::Offloaded { "" } else { "\n" };
         Ok(found.map(|text| {
             let text = text + end;
@@ -237,7 +237,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Calls `take` with each record of a snapshot and its position until `take` returns false. A
-    /// snapshot without a known dialect has no records.
+    /// snapshot in an unknown dialect has no records.
     fn each_record(
         &self,
         entry: &Entry,
@@ -288,7 +288,7 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
     }
 }
 
-/// The day of a daily log, in milliseconds since 1970; `None` for other sources.
+/// The start of a daily log's day, in milliseconds since 1970; `None` for other sources.
 fn day_of(source: &Source) -> Option<i64> {
     let day = source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?;
     day.parse().ok().map(start_of)
@@ -319,17 +319,17 @@ fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     Ok(found)
 }
 
-/// A position in a source: a line, and a message within that line. A session that is a single JSON
-/// document may have all its messages on one line.
+/// A position in a source: a line, and a message within that line. If a session is a single JSON
+/// document, all its messages may be on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceLine {
     pub(crate) line: u64,
-    /// The number of messages in this line that start before this message.
+    /// The number of messages on this line that start before this message.
     pub(crate) nth: u64,
 }
 
-/// The number of bits for the line number. The index stores the line number and the message number
-/// as one integer.
+/// The number of bits for the line number in the index, which stores the line number and the
+/// message number as one integer.
 const LINE_BITS: u32 = 40;
 
 impl SourceLine {
