@@ -1,4 +1,4 @@
-//! Memory items, which an extraction prints as JSON, and the entries of memory files, for example:
+//! Memory items, which are printed as JSON, and entries in memory files, for example:
 //!
 //! ```text
 //! We will keep SQLite. (user, demo:42, 2026-11-20, taken back in demo:97)
@@ -18,21 +18,21 @@ use serde::Serialize;
 pub struct MemoryItem {
     /// The kind, which determines the memory file that the item is added to.
     pub kind: MemoryKind,
-    /// The verbatim sentence on one line, or a digest of a call or an error.
+    /// The sentence, verbatim but on one line, or a digest of a call or an error.
     pub text: String,
     /// The role of the author.
     pub role: Role,
-    /// The line of the message in its session, from 1.
+    /// The 1-based line of the message in its session.
     pub line: u64,
     /// The id of the session.
     pub session: String,
     /// The tool of a [`MemoryKind::Runtime`] item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The reason that the sentence gives for a decision.
+    /// The reason that the sentence gives for its decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The words of a preference that limit when or where it applies.
+    /// The part of a preference that limits when or where it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The UTC day of the message, if its record has a time.
@@ -45,7 +45,7 @@ pub struct MemoryItem {
 
 #[cfg(test)]
 impl MemoryItem {
-    /// A decision of the user in the session `demo`.
+    /// A decision by the user in the session `demo`.
     pub(crate) fn example(text: &str, line: u64) -> Self {
         Self {
             kind: MemoryKind::Decision,
@@ -68,7 +68,7 @@ impl MemoryItem {
 pub struct Citation {
     /// The name of the session, or the path of the memory file within the store.
     pub session: String,
-    /// The line number, from 1.
+    /// The 1-based line number.
     pub line: u64,
 }
 
@@ -91,8 +91,8 @@ pub struct Entry<'t> {
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {
-    /// Parses an entry without its list marker. Returns `None` if a person wrote the entry, or
-    /// edited it so that the details in parentheses at its end no longer have our format.
+    /// Parses an entry without its list marker. Returns `None` if a person wrote the entry, or if
+    /// an edit broke the format of the details in parentheses at the end.
     pub fn parse(entry: &'t str) -> Option<Self> {
         let (text, details) = entry.rsplit_once(" (")?;
         let mut details = details.strip_suffix(')')?.split(", ");

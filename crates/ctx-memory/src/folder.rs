@@ -1,5 +1,5 @@
-//! Adds items to the memory files of a folder, under a lock and with a record in the audit log. An
-//! edit by a person is never overwritten.
+//! Adds items to the memory files of a folder, under a lock and with a record in the audit log.
+//! People's edits are never overwritten.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ pub struct MergeError {
 }
 
 impl<'a> MemoryFolder<'a> {
-    /// The folder `memory/extracted` of a store.
+    /// The folder `memory/extracted` in a store.
     pub fn of_store(store: &'a Store) -> Self {
         Self { dir: store.memory().join("extracted"), store: Some(store) }
     }
@@ -75,7 +75,7 @@ impl<'a> MemoryFolder<'a> {
             }
             return Ok(());
         }
-        // The log does not list tool runs, so state how many there were.
+        // The log does not list tool runs, so add only their number.
         let runs = match merged.added - merged.entries.len() {
             0 => String::new(),
             runs => format!(" ({})", counted(runs, "tool run")),
@@ -119,8 +119,8 @@ impl<'a> MemoryFolder<'a> {
         let mut bytes = 0;
         // If a file is edited in the meantime, the next attempt merges the edited version.
         tried_again(|| {
-            // Write all new versions before the first one is put in place, so that a refused file
-            // or a full disk stops the merge before anything has changed.
+            // Write all new versions before putting the first one in place, so that a refused file
+            // or a full disk stops the merge before anything changes.
             counts.edits.clear();
             let staged = stage(&folder, items, &mut counts.edits)?;
             if let (Some(store), None, false) = (self.store, &operation, staged.is_empty()) {

@@ -1,13 +1,12 @@
-//! Assembles the context for the start of a session from the layers of the memory.
+//! Assembles the context for the start of a session from several layers.
 //!
 //! The layers have a fixed order: base prompt, soul, memory, runtime, summary. If the context
 //! exceeds the budget, lines are removed from the layers in a different order, starting with the
-//! layer whose content the session could most easily find out again. The base prompt is never
-//! shortened.
+//! layer whose content the session can most easily rediscover. The base prompt is never shortened.
 
 use ctx_text::bisected;
 
-/// A layer of the context. The variants are in the order in which the layers appear in the context.
+/// A layer of the context. The variants are in the same order as the layers in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Layer {

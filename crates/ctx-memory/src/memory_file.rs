@@ -19,7 +19,7 @@ use ctx_text::comparison_key;
 
 use crate::entry::{Citation, Entry, MemoryItem};
 
-/// Returns the `items` of this kind that the file does not contain, as entries.
+/// Returns entries for the `items` of this kind that are not in the file.
 pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
     // Invalid UTF-8 is replaced only in this copy, not in the file.
     let text = String::from_utf8_lossy(file);
@@ -36,8 +36,8 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
     items.filter(is_new).map(entry).collect()
 }
 
-/// Returns the entries that another session superseded, by key, except those that the file also
-/// contains without the mark.
+/// Returns the entries superseded by another session, indexed by key. Omits entries that are also
+/// in the file without that mark.
 fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();
@@ -58,7 +58,7 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     taken_back
 }
 
-/// Returns true if an item repeats the decision of a superseded entry, either in a third session or
+/// Returns true if an item repeats the decision in a superseded entry, either in a third session or
 /// later in the session that superseded the entry.
 fn decides_again(item: &MemoryItem, entry: &Entry<'_>) -> bool {
     let is_later = |by: &Citation| item.session != by.session || item.line > by.line;
@@ -77,7 +77,7 @@ fn entry(item: &MemoryItem) -> String {
     .to_string()
 }
 
-/// Returns the bytes to append to the memory file of this kind in order to add the entries.
+/// Returns the bytes to append to the memory file for this kind in order to add the entries.
 pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec<u8> {
     if entries.is_empty() {
         return Vec::new();
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(merge(entry.as_bytes(), &[item]).0, 0);
     }
 
-    /// Neither the entry's own session nor an earlier line of the superseding session adds the
-    /// entry again.
+    /// The entry is not added again by its own session, or by an earlier line in the superseding
+    /// session.
     #[test]
     fn a_new_decision_for_what_was_taken_back_is_added() {
         let old = "- Use A. (user, a:1, 2026-11-01, taken back in b:9)\n";

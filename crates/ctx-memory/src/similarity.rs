@@ -1,7 +1,7 @@
-//! Decides whether two statements say the same thing in almost the same words.
+//! Determines whether two statements say the same thing in almost the same words.
 //!
 //! Two statements say the same thing if one contains all words of the other and only a few more. If
-//! each statement has words that the other lacks, such as "tabs" and "spaces", the difference may
+//! each statement has a word that the other lacks, such as "tabs" and "spaces", that difference may
 //! be the whole point. Names, numbers, negations and restrictions must be the same in both
 //! statements.
 
@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use ctx_text::{comparison_key, hash};
 
-/// The minimum number of words in the shorter statement, as a percentage of those in the longer
-/// one.
+/// The minimum length of the shorter statement, as a percentage of the number of words in the
+/// longer one.
 const LEAST_PERCENT: usize = 75;
 
 /// Words that negate or restrict a statement.

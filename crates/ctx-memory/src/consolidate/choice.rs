@@ -1,12 +1,12 @@
 //! Finds out what a statement chooses and what it abandons, and whether it supersedes an earlier
 //! statement from another session.
 //!
-//! Within one session, two decisions on the same matter are close to each other, so one common word
-//! is enough for [`ctx_summary::ledger::supersedes`]. Across sessions, one word proves nothing: the
-//! word "proceed" occurs in every session. Therefore, if the later statement names what it abandons
+//! Within one session, two decisions on the same matter are close together, so one shared word is
+//! enough for [`ctx_summary::ledger::supersedes`]. Across sessions, one shared word proves nothing:
+//! "proceed", for example, occurs in every session. If the later statement names what it abandons
 //! ("tabs instead of blanks"), the earlier statement must have chosen exactly that. If the later
 //! statement abandons something without naming it ("let's switch to Redis for the cache"), it must
-//! contain at least half of the terms of the earlier statement.
+//! contain at least half of the terms in the earlier statement.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -36,12 +36,13 @@ const LONGEST: usize = 2 * QUOTE_MAX;
 pub(super) struct Choice {
     abandoned: Vec<Terms>,
     kept: Terms,
-    /// The terms that tell what the statement is about, if it abandons something without naming it.
-    /// If the statement contains "switch to", only the terms after these words count.
+    /// The terms that say what the statement is about. `None` unless the statement abandons
+    /// something without naming it. If the statement contains "switch to", only the terms after
+    /// these words count.
     about: Option<Terms>,
 }
 
-/// Sorted hashes of the meaningful words of a text.
+/// Sorted hashes of the meaningful words in a text.
 #[derive(Clone, Debug, Default)]
 struct Terms {
     all: Vec<u64>,
@@ -102,8 +103,8 @@ impl Choice {
             return common(&abandoned.names, old) > 0;
         }
         let count = abandoned.all.len();
-        // A single common word proves nothing unless it makes up half of the earlier statement or
-        // the two statements have another word in common.
+        // A single shared word proves nothing unless it makes up half of the earlier statement or
+        // the two statements share another word.
         common(&abandoned.all, old) == count
             && (count > 1 || count * 2 >= old.len() || common(old, &self.kept.all) > 0)
     }

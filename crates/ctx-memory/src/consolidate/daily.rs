@@ -1,5 +1,5 @@
-//! Reads the entries of the daily logs (L0), finds out when each was first logged, and adds missing
-//! entries to the memory files (L1).
+//! Reads the entries in the daily logs (L0), determines when each was first logged, and adds
+//! missing entries to the memory files (L1).
 
 use std::collections::HashSet;
 
@@ -14,14 +14,14 @@ use crate::entry::{Citation, Entry};
 use crate::files::DailyLog;
 use crate::memory_file::{appended, keys};
 
-/// An entry of a daily log.
+/// An entry in a daily log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LogEntry {
     kind: MemoryKind,
     /// The text without the list marker and the kind, on one line and without control characters.
     text: String,
     key: String,
-    /// The line number, from 1.
+    /// The 1-based line number.
     line: u64,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     }
 }
 
-/// The entries of a memory file, by key and by citation.
+/// The entries in a memory file, indexed by key and by citation.
 struct Contents {
     keys: HashSet<String>,
     citations: HashSet<Citation>,
@@ -118,7 +118,7 @@ impl Contents {
     }
 }
 
-/// Returns true if items of a session were merged on this day or on the day before; a merge around
+/// Returns true if items from a session were merged on this day or the day before; a merge around
 /// midnight may have either date.
 fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bool {
     let mut days = [Some(day), day.pred_opt()].into_iter().flatten();
@@ -127,7 +127,7 @@ fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bo
     })
 }
 
-/// Converts a log entry into an entry of a memory file.
+/// Converts a log entry into a memory file entry.
 fn entry(logged: &LogEntry, log: &DailyLog) -> String {
     let mut entry = Entry::parse(&logged.text).unwrap_or_else(|| Entry {
         text: &logged.text,

@@ -1,9 +1,9 @@
 //! The master file (L2), which consists of a generated part and text written by people.
 //!
-//! The generated part is enclosed in two comments, the second of which contains a hash of the part.
-//! All other text in the file belongs to people. If the hash does not match, people have edited the
-//! generated part. Lines that people added or changed belong to them from then on and are moved
-//! above the generated part. Lines that people deleted are not written again.
+//! Two comments enclose the generated part, and the second comment contains a hash of it. All other
+//! text in the file belongs to people. If the hash does not match, people have edited the generated
+//! part. Lines that people added or changed are moved above the generated part and are theirs from
+//! then on. Lines that people deleted are not written again.
 
 use std::sync::LazyLock;
 
@@ -19,13 +19,13 @@ pub(super) const NAME: &str = "master.md";
 /// The path of the master within the store.
 pub(super) const PATH: &str = "memory/summary/master.md";
 
-/// The heading of the section with statements that no longer hold.
+/// The heading of the section for statements that no longer hold.
 pub(super) const HISTORY: &str = "## No longer holds";
 
-/// The beginnings of the comments before and after the generated part.
+/// How the comments before and after the generated part begin.
 const BEGIN: &str = "<!-- ctx-memory: begin";
 const END: &str = "<!-- ctx-memory: end";
-/// The whole comment before the generated part.
+/// The full text of the comment before the generated part.
 const FIRST: &str = "<!-- ctx-memory: begin. Edit at will: what you write here stays, what you delete stays away -->";
 
 /// A parsed master file.
@@ -38,7 +38,7 @@ pub(super) struct Master {
     /// The statements that people deleted from the generated part.
     pub(super) refused: Vec<Refused>,
     pub(super) has_part: bool,
-    /// True if people have edited the generated part since the last run wrote it.
+    /// True if people have edited the generated part since the last run.
     pub(super) is_edited: bool,
 }
 
@@ -46,14 +46,15 @@ pub(super) struct Master {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Refused {
     pub(super) text: String,
-    /// True if the statement is refused only in the section "No longer holds".
+    /// True if the statement is barred only from the section "No longer holds".
     pub(super) history: bool,
 }
 
 enum Piece<'m> {
     /// A line that a person wrote.
     Person(&'m [u8]),
-    /// The lines between the two comments of a generated part, and the hash in the second comment.
+    /// The lines between the two comments around a generated part, and the hash in the second
+    /// comment.
     Part(Vec<&'m [u8]>, Option<String>),
 }
 
@@ -70,11 +71,11 @@ impl Piece<'_> {
 }
 
 impl Master {
-    /// Parses a master file; `last` is the generated part that the last run wrote.
+    /// Parses a master file; `last` is the generated part as the last run wrote it.
     pub(super) fn parse(bytes: &[u8], last: Option<&str>) -> Self {
         let mut master = Self::default();
         let pieces = pieces(bytes);
-        // If the file has an unchanged generated part, an edited part is a copy that a person made.
+        // If the file has an unchanged generated part, any edited part is a copy made by a person.
         let last = last.filter(|_| !pieces.iter().any(Piece::is_unchanged_part));
         for piece in pieces {
             let is_unchanged = piece.is_unchanged_part();
@@ -92,7 +93,7 @@ impl Master {
         master
     }
 
-    /// Adopts people's edits of the generated part. Without a `base` to compare with, every line
+    /// Adopts people's edits to the generated part. Without a `base` to compare with, every line
     /// counts as an edit.
     fn take_edits(&mut self, lines: &[&[u8]], base: Option<&str>) {
         let new: Vec<String> = lines.iter().map(|line| normal(line)).collect();
@@ -121,7 +122,8 @@ impl Master {
         }
     }
 
-    /// Adds people's lines above the generated part, under the same `heading` as in the part.
+    /// Adds people's lines above the generated part, under the `heading` that precedes them in the
+    /// part.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =
@@ -148,7 +150,7 @@ impl Master {
         end_line(&mut self.above);
     }
 
-    /// Returns all text in the file that people wrote.
+    /// Returns everything in the file that people wrote.
     pub(super) fn own_text(&self) -> String {
         let own = [self.above.as_slice(), b"\n", &self.below].concat();
         String::from_utf8_lossy(&own).into_owned()

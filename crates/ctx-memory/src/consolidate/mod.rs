@@ -38,8 +38,8 @@ use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
 use topic::{Topic, topics};
 
-/// The kinds of items that are consolidated, in the order of their sections in the master. Tool
-/// runs are not copied from L1 to L2.
+/// The kinds of items that are consolidated, in the same order as their sections in the master.
+/// Tool runs are not copied from L1 to L2.
 pub(crate) const KINDS: [MemoryKind; 3] =
     [MemoryKind::Preference, MemoryKind::Decision, MemoryKind::Fact];
 
@@ -69,7 +69,7 @@ pub(crate) const FILES: usize = KINDS.len() + 1;
 /// The index of the master in [`MemoryFiles::files`].
 pub(crate) const MASTER: usize = KINDS.len();
 
-/// The memory of a store before a run.
+/// A store's memory before a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryFiles {
     pub(crate) files: [Vec<u8>; FILES],
@@ -80,21 +80,21 @@ pub(crate) struct MemoryFiles {
 }
 
 /// The sessions whose items were merged into L1, each with the day of the merge. The session is
-/// `None` if several sessions were merged at once.
+/// `None` if items from several sessions were merged at once.
 pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
-/// The record of what earlier runs read and wrote. If the file with this record is lost, no text is
+/// A record of what earlier runs read and wrote. If the file with this record is lost, no text is
 /// lost or repeated, but entries that people deleted may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
-    /// Hashes of the keys of all log entries that a run has seen.
+    /// Hashes of the keys of all log entries seen so far.
     seen: BTreeSet<String>,
-    /// The marks of superseded statements in the memory files.
+    /// The marks on superseded statements in the memory files.
     marks: BTreeSet<String>,
     /// The statements that people deleted from the master.
     refused: BTreeSet<Refused>,
-    /// The generated part of the master, as the last run wrote it.
+    /// The master's generated part, as the last run wrote it.
     part: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) count: &'a dyn Fn(&str) -> u64,
 }
 
-/// The memory of a store after a run.
+/// A store's memory after a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewMemory {
     pub(crate) files: [Vec<u8>; FILES],
@@ -149,7 +149,7 @@ pub struct Report {
     pub was_edited: bool,
 }
 
-/// Consolidates the memory of a store.
+/// Consolidates a store's memory.
 pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
     let mut new =
         NewMemory { files: old.files.clone(), state: old.state.clone(), report: Report::default() };
@@ -188,8 +188,8 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     marked
 }
 
-/// Adds to an entry a mark that cites the statement by which it is superseded. Changes nothing and
-/// returns `false` if the line no longer contains the entry that was read.
+/// Marks an entry as superseded and cites the statement that supersedes it. Changes nothing and
+/// returns `false` if the entry is no longer on its line.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');
     let before: usize = lines.by_ref().take(statement.order.1).map(<[u8]>::len).sum();
@@ -231,7 +231,7 @@ fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new:
     if !fits(shown) {
         (shown, _) = bisected(shown, |count| !fits(count));
     }
-    // Check the whole text again, because more lines do not always mean more tokens: tokens may
+    // Count the whole text again, because adding a line does not always add tokens: tokens may
     // merge across line ends.
     while shown > 0 && !fits(shown) {
         shown -= 1;

@@ -30,8 +30,8 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
         if count_marks(all) == before {
             return;
         }
-        // The next run will see only the marks. Therefore statements without a mark are reset, and
-        // the marks are used to determine again whether these statements are superseded.
+        // The next run will see only the marks. Therefore, statements without a mark are reset and
+        // checked again, based on the marks alone.
         for (statement, was_taken_back) in all.iter_mut().zip(&was_taken_back) {
             if !was_taken_back && !gets_mark(statement) {
                 statement.taken_back = None;
@@ -111,8 +111,8 @@ impl Search<'_> {
         }
     }
 
-    /// Treats the statements that are similar to the superseded statement at `at` as superseded as
-    /// well, and returns their indexes.
+    /// Treats all statements similar to the superseded one at `at` as superseded too, and returns
+    /// their indexes.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
         let Some(by) = old.taken_back.clone() else { return Vec::new() };
@@ -129,7 +129,8 @@ impl Search<'_> {
         similar
     }
 
-    /// Returns true if a statement was made before `by`, which supersedes `other`.
+    /// Returns true if `statement` was made before `by`. `by` is the statement that supersedes
+    /// `other`.
     fn is_before(&self, statement: &Statement, by: &Citation, other: &Statement) -> bool {
         if let Some(by) = self.all.iter().find(|it| it.citation == *by) {
             return by.is_later(statement);
@@ -140,13 +141,14 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // Other statements from the session of `by` show when `by` was made. If that session has no
-        // other statements, `by` counts as later than `statement`.
+        // The latest other statement from the session of `by` shows when `by` was made. If that
+        // session has no other statements, `by` counts as later than `statement`.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Treats one statement that a later statement reversed as superseded, and returns its index.
+    /// Finds one statement that was reversed by a later one, treats it as superseded, and returns
+    /// its index.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);
@@ -194,7 +196,7 @@ mod tests {
         all
     }
 
-    /// Returns, for each statement, the citation of the statement that supersedes it, or an empty
+    /// For each statement, returns the citation of the statement that supersedes it, or an empty
     /// string.
     fn retractions(text: &str) -> Vec<String> {
         let all = retracted(text, &BTreeSet::new()).into_iter();

@@ -1,5 +1,5 @@
-//! Consolidates the memory of a store, under a lock and with a record in the audit log. An edit by
-//! a person is never overwritten.
+//! Consolidates the memory of a store, under a lock and with a record in the audit log. People's
+//! edits are never overwritten.
 //!
 //! Writes the memory files first, then the master, the daily log, and the state for the next run.
 //! Nothing is lost if a run is killed: each file is saved before it is replaced
@@ -20,7 +20,7 @@ use crate::files::{DailyEntry, logs, read_file, tidy_logs, tried_again};
 use crate::folder::MergeError;
 use crate::memory_file::file_name;
 
-/// The consolidation of a store.
+/// A consolidation of a store's memory.
 pub struct Consolidation<'a> {
     store: &'a Store,
     rules: Rules<'a>,
@@ -31,7 +31,7 @@ pub struct Consolidation<'a> {
 pub struct Change {
     /// The path of the file within the store.
     pub name: String,
-    /// The old content; empty if the file did not exist.
+    /// The old content; empty if the file does not exist yet.
     pub old: Vec<u8>,
     /// The new content.
     pub new: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct Change {
 /// The result of a run or of a preview.
 #[derive(Clone, Debug, Default)]
 pub struct Consolidated {
-    /// The files that change.
+    /// The files that the run changes.
     pub changes: Vec<Change>,
     /// The figures of the run.
     pub report: Report,
@@ -49,8 +49,8 @@ pub struct Consolidated {
 }
 
 impl<'a> Consolidation<'a> {
-    /// Prepares a consolidation of the store. The master gets at most `max_tokens` tokens, counted
-    /// by `count`.
+    /// Creates a consolidation for a store. The master gets at most `max_tokens` tokens, counted by
+    /// `count`.
     pub fn new(store: &'a Store, max_tokens: u64, count: &'a dyn Fn(&str) -> u64) -> Self {
         Self { store, rules: Rules { max_tokens, count } }
     }
@@ -89,8 +89,7 @@ impl<'a> Consolidation<'a> {
         Ok((files, new))
     }
 
-    /// Consolidates `files`, together with the daily logs, the audit log and the state of the
-    /// store.
+    /// Consolidates `files`, together with the store's daily logs, audit log and state.
     fn consolidated(&self, files: &Files) -> Result<NewMemory, StoreError> {
         let mut extractions = Extractions::new();
         self.store.each_event(|event| {
@@ -107,7 +106,7 @@ impl<'a> Consolidation<'a> {
         self.store.memory().join("consolidated.json")
     }
 
-    /// Reads the state of the last run. Returns an empty state if the state file is missing or
+    /// Reads the state left by the last run. Returns an empty state if the state file is missing or
     /// damaged.
     fn stored_state(&self) -> Result<State, StoreError> {
         let json = read_file(&self.state_path())?.unwrap_or_default();
@@ -141,8 +140,8 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
-    /// The first error that did not stop the run: a completed step may not be durable, or is
-    /// missing from a log.
+    /// The first error that did not stop the run. It means that a completed step may not be durable
+    /// or is missing from a log.
     uncertain: Option<StoreError>,
 }
 
@@ -179,7 +178,7 @@ impl Run<'_, '_> {
         tidy_logs(self.consolidation.store)
     }
 
-    /// If a step was completed but may not be durable, keeps its error until the end of the run.
+    /// If a step was completed but may not be durable, its error is kept until the end of the run.
     fn defer_uncertain(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
         match result {
             Err(error) if error.severity() == Severity::Uncertain => {
@@ -190,8 +189,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Replaces the files that change. All new versions are written before the first one is put in
-    /// place, so that a full disk stops the run before anything has changed.
+    /// Replaces the files that change. All new versions are written before the first is put in
+    /// place, so that a full disk stops the run before anything changes.
     fn commit(&mut self, folders: &[SharedFolder; 2]) -> Result<NewMemory, StoreError> {
         let [extracted, summary] = folders;
         let mut files = Vec::new();
@@ -221,7 +220,7 @@ impl Run<'_, '_> {
             if file.bytes() == bytes {
                 continue;
             }
-            // A file that only grows needs no copy of its old version.
+            // If a file only grows, no copy of its old version is needed.
             if !bytes.starts_with(file.bytes()) {
                 store.keep_version(&file.name(), file.bytes())?;
             }
@@ -326,7 +325,7 @@ mod tests {
         }
     }
 
-    /// All files of a folder, with their bytes.
+    /// All files in a folder, with their contents.
     fn all(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         for entry in fs::read_dir(dir).into_iter().flatten() {

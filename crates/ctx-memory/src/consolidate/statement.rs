@@ -23,13 +23,13 @@ pub(super) enum Author {
     Editor,
 }
 
-/// The day on which each entry was first logged, by its key and citation.
+/// The day on which each entry was first logged, indexed by the entry's key and citation.
 pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
-/// The key by which statements are sorted in time: the day, then the line in the file.
+/// The key that sorts statements by time: the day, then the line in the file.
 pub(super) type Order = (NaiveDate, usize);
 
-/// A list entry of a memory file, or a line that a person wrote into the master.
+/// A list entry in a memory file, or a line that a person wrote into the master.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) kind: MemoryKind,
@@ -40,7 +40,8 @@ pub(super) struct Statement {
     pub(super) date: Option<NaiveDate>,
     /// The citation of the statement that supersedes this statement.
     pub(super) taken_back: Option<Citation>,
-    /// True if the line in the file already has a mark that names the superseding statement.
+    /// True if the line in the file is already marked with the citation of the superseding
+    /// statement.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
     pub(super) order: Order,
@@ -82,8 +83,8 @@ impl Statement {
     }
 
     /// Returns true if this statement was made after `other`. Statements from the same session are
-    /// compared by line number. Statements from different sessions are compared by day, and those
-    /// of one day by their order in the memory file.
+    /// compared by line number. Statements from different sessions are compared by day, and
+    /// statements from the same day by their order in the memory file.
     pub(super) fn is_later(&self, other: &Self) -> bool {
         if self.citation.session == other.citation.session
             && self.citation.line != other.citation.line
@@ -102,20 +103,20 @@ impl Statement {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// Returns the string that records in the state that this statement was marked as superseded by
-    /// `by`.
+    /// Returns the string that is saved in the state to record that this statement was marked as
+    /// superseded by `by`.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }
 }
 
-/// Returns true if a citation remains valid. The citation of a line in a memory file or in the
-/// master does not remain valid, because people edit these files.
+/// Returns true if a citation remains valid. Citations of lines in a memory file or in the master
+/// do not, because people edit these files.
 pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }
 
-/// Reads the list entries of a memory file as statements. Headings, prose and code belong to people
+/// Reads each list entry in a memory file as a statement. Headings, prose and code belong to people
 /// and are ignored.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();

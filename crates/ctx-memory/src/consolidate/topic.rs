@@ -2,9 +2,10 @@
 //! topics.
 //!
 //! The part has four sections: rules, decisions, facts, and statements that no longer hold. Each
-//! section starts with the topics of editors, followed by those of users and then of agents. Within
-//! these groups, topics from more sessions come first, then newer ones. Each section has a share of
-//! the token limit; tokens that it does not need go to the other sections, in order.
+//! section starts with topics from editors, followed by topics from users and then from agents.
+//! Within these groups, topics from more sessions come first, then newer ones. Each section gets a
+//! share of the token limit; tokens that a section does not need go to the other sections, in
+//! order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -40,9 +41,8 @@ pub(super) struct Topic {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Groups the `listed` statements into topics, except those that are similar to a statement that a
-/// person struck out. `all` also contains statements that are not listed but may supersede listed
-/// statements.
+/// Groups the `listed` statements into topics, except those similar to a statement that a person
+/// struck out. `all` also contains unlisted statements, because they may supersede listed ones.
 pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     let mut struck: Vec<&Statement> = listed.iter().collect();
     struck.retain(|it| it.is_struck);
@@ -163,7 +163,7 @@ impl fmt::Display for Topic {
 }
 
 /// Describes how a statement was superseded. If several statements have the citation `by`, quotes
-/// the one that supersedes `statement`, or else the first of them. Does not cite lines of the
+/// the one that supersedes `statement`, or the first if none does. Does not cite lines of the
 /// master, because their numbers change when people edit it.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
     let cited = || all.iter().filter(|it| it.citation == *by);
@@ -181,7 +181,7 @@ fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> Str
 
 /// The maximum number of citations in an entry of the master.
 const MOST_CITED: usize = 2;
-/// The maximum length, in characters, of the quote of the statement that superseded a topic.
+/// The maximum length, in characters, of a quote from the statement that superseded a topic.
 const LONGEST_RETRACTION: usize = 90;
 
 /// Formats a citation. A session id that is a UUID is shortened to its first 8 digits.
@@ -204,7 +204,7 @@ const SECTIONS: [(&str, u64); 4] =
 /// The index of a topic's section in [`SECTIONS`], and the line of the master that shows the topic.
 type Line = (usize, String);
 
-/// Returns the lines for all topics, ordered by section and importance.
+/// Returns a line for each topic, ordered by section and importance.
 pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     let mut order: Vec<&Topic> = topics.iter().collect();
     order.sort_by_key(|topic| {
@@ -238,7 +238,7 @@ pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -
     within
 }
 
-/// Returns the text of the generated part, with the lines at the indexes `shown`.
+/// Returns the text of the generated part. It contains the lines whose indexes are in `shown`.
 pub(super) fn part(lines: &[Line], shown: &[usize]) -> String {
     let shown: BTreeSet<usize> = shown.iter().copied().collect();
     let mut part = String::new();
@@ -313,8 +313,8 @@ mod tests {
         lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect()
     }
 
-    /// Rules get 30 % of 60 words: 6 for the heading and its blank lines, and 6 for each of two
-    /// entries.
+    /// Rules get 30 % of 60 words: 6 words for the heading and its blank lines, and 6 for each of
+    /// two entries.
     #[test]
     fn each_section_gets_its_share_first() {
         let mut lines = vec![(0, "- a b c d"); 4];

@@ -24,7 +24,7 @@ use standalone::{Lines, is_vague_consent, reason, scope, standalone};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// Extracts the items of one session, message by message.
+/// Extracts items from one session, message by message.
 ///
 /// Sentences from users and models become decisions, facts and preferences; calls and failed
 /// results become runtime items. Secrets are redacted in every item.
@@ -38,7 +38,7 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// Extracts items of `kinds` from messages of `session`.
+    /// Extracts items of these `kinds` from messages in `session`.
     pub fn new(session: impl Into<String>, kinds: &[MemoryKind]) -> Self {
         Self {
             session: session.into(),
@@ -54,16 +54,15 @@ impl Extractor {
         self.redacted
     }
 
-    /// Starts another session, which cannot contain results or answers that belong to the previous
-    /// one.
+    /// Starts another session. Its results and answers never belong to the previous session.
     pub fn next_session(&mut self) {
         self.calls = OpenCalls::default();
         self.offers = Offers::default();
     }
 
-    /// Extracts the items of the message at `line`, which was sent on `date`. Messages must be read
-    /// in order, because a result belongs to an earlier call, and because a user may choose one of
-    /// the options that the model offered earlier.
+    /// Extracts items from the message at `line`, which was sent on `date`. Messages must be passed
+    /// in order, because a result belongs to an earlier call, and a user may choose an option that
+    /// the model offered earlier.
     pub fn read(
         &mut self,
         message: &Message<'_>,
@@ -85,8 +84,8 @@ impl Extractor {
                     self.answers(result, tool, &mut items);
                     if let Some(error) = runtime::error(result) {
                         let text = format!("{} failed: {error}", tool.unwrap_or("a tool"));
-                        // Some formats store results in user messages, so do not rely on the role
-                        // of the message.
+                        // Some formats store results in user messages, so do not rely on the
+                        // message's role.
                         self.runtime(&text, Role::Tool, tool, &mut items);
                     }
                 }
@@ -130,7 +129,7 @@ impl Extractor {
         }
     }
 
-    /// Extracts the items from a user's text, which may consist only of the label of an option.
+    /// Extracts items from a user's text, which may be just an option's label.
     fn users_text(&self, text: &str, items: &mut Vec<MemoryItem>) {
         match self.offers.answer(text) {
             Some(answer) => self.decision(&answer, items),
@@ -165,7 +164,7 @@ impl Extractor {
         }
     }
 
-    /// Extracts the items of a redacted text.
+    /// Extracts items from a redacted text.
     fn statements(&self, text: &str, role: Role, items: &mut Vec<MemoryItem>) {
         let mut found: Vec<(MemoryKind, String)> = Vec::new();
         let mut lines = Lines::of(text);
@@ -193,14 +192,14 @@ impl Extractor {
     }
 }
 
-/// Returns the redacted text, without its middle if it is too long. A private key has many lines,
-/// so the text must be redacted before it is split into sentences.
+/// Redacts a text, and cuts out its middle if it is too long. A private key has many lines, so the
+/// text must be redacted before it is split into sentences.
 fn cleaned(text: &str) -> Cow<'_, str> {
     head_and_tail(redact(text).0)
 }
 
 /// Creates an item without session, line and date. The text may contain line breaks, for example in
-/// the name of a tool, but an entry must be a single line.
+/// a tool's name, but an entry must be a single line.
 fn item(kind: MemoryKind, text: &str, role: Role) -> MemoryItem {
     let text = plain_line(&redact(text).0);
     let (why, scope) = match kind {

@@ -26,12 +26,12 @@ static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.patte
 pub(super) struct Offers {
     /// The label and the text of each option.
     options: Vec<(String, String)>,
-    /// True if the options are from the model's last text, so that a label alone is an answer.
+    /// True if the options are in the model's last text, so that a label alone is an answer.
     are_latest: bool,
 }
 
 impl Offers {
-    /// Finds the options that a text of the model offers: at least two and at most [`MOST`]
+    /// Finds the options offered in a text from the model: at least two and at most [`MOST`]
     /// numbered lines.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines().peekable();
@@ -65,7 +65,7 @@ impl Offers {
         Self { are_latest: (2..=MOST).contains(&options.len()), options }
     }
 
-    /// Replaces the options if the next text of the model offers options.
+    /// Replaces the options if the model's next text offers new ones.
     pub(super) fn update(&mut self, next: Self) {
         if next.are_latest {
             *self = next;
@@ -98,8 +98,8 @@ impl Offers {
     }
 }
 
-/// Returns true if a line may be an option, judged by its first character. This check is faster
-/// than the pattern and rejects most lines.
+/// Returns true if a line's first character suggests an option. This check is faster than the
+/// pattern and rejects most lines.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))

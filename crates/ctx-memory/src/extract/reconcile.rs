@@ -1,4 +1,4 @@
-//! Reconciles the items of a whole session: drops repetitions and marks superseded decisions.
+//! Reconciles all items from a session: drops repetitions and marks superseded decisions.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,15 +11,15 @@ use ctx_text::LazyRegex;
 use super::LISTS;
 use crate::entry::MemoryItem;
 
-/// The number of later decisions with which each decision is compared. After that many decisions, a
-/// session has moved on to another matter.
+/// How many of the following decisions each decision is compared with. After that many, a session
+/// has moved on to another matter.
 const DECISIONS_COMPARED: usize = 200;
 
-/// The minimum length in bytes of a decision that is searched for in the model's reports. A shorter
-/// text occurs in many sentences by chance.
+/// The minimum length in bytes of a decision to search for in the model's reports. Shorter texts
+/// occur in many sentences by chance.
 const SHORTEST: usize = 12;
 
-/// The number of items before and after an item that are searched for items from the same message.
+/// How many items before and after an item are searched for items from the same message.
 const NEIGHBOURS: usize = 40;
 
 /// Drops repetitions, and marks decisions that a later decision in the same session supersedes.
@@ -31,7 +31,7 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
 }
 
 /// Drops items that repeat an earlier item, even if quotation marks and emphasis differ, and items
-/// in which the model reports a decision by the user.
+/// in which the model reports one of the user's decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("report"));
     let mut seen = HashSet::new();
@@ -54,7 +54,7 @@ fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     });
 }
 
-/// Drops sentences that another item from the same message contains.
+/// Drops sentences that are contained in another item from the same message.
 fn drop_fragments(items: &mut Vec<MemoryItem>) {
     let texts: Vec<_> =
         (items.iter()).map(|item| (item.kind, item.line, item.text.clone())).collect();

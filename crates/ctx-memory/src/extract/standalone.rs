@@ -26,8 +26,8 @@ pub(super) fn standalone(
     if kind == MemoryKind::Fact {
         return Some(without_interjection(quoted).to_owned());
     }
-    // A sentence that does not itself state a decision or wish needs the rest of its line, and a
-    // remedy needs the problem that it solves.
+    // Keep the whole line if the sentence alone does not state a decision or a wish, and keep the
+    // problem with its remedy.
     let is_remedy = is_remedy(quoted);
     let mut line = None;
     if is_remedy || !rules.is_a(kind) {
@@ -43,7 +43,7 @@ pub(super) fn standalone(
 /// The lines of a text, searched once from first to last.
 pub(super) struct Lines<'t> {
     rest: Peekable<TextLines<'t>>,
-    /// The list entries that enclose the current line, each with its indent.
+    /// The list entries around the current line, each with its indent.
     enclosing: Vec<(usize, &'t str)>,
 }
 
@@ -53,7 +53,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns the line that contains a sentence, if the line is short enough to be quoted whole.
-    /// Sentences must be looked up in the order of the text.
+    /// Sentences must be looked up in the order in which they occur in the text.
     fn around(&mut self, sentence: &str) -> Option<String> {
         while let Some(line) = self.rest.peek().copied() {
             self.enter(line);
@@ -70,7 +70,7 @@ impl<'t> Lines<'t> {
         None
     }
 
-    /// The list entry that encloses the line that [`Self::around`] found last.
+    /// The list entry around the line last found by [`Self::around`].
     fn parent(&self) -> Option<String> {
         let (_, line) = self.enclosing.iter().nth_back(1)?;
         Some(plain_line(without_marker(line.trim()).1))
@@ -143,22 +143,22 @@ pub(super) fn reason(text: &str) -> Option<String> {
     Some(reason.trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
 }
 
-/// The words of a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
+/// The words in a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
 /// `before you commit`.
 pub(super) fn scope(rule: &str) -> Option<&str> {
     static SCOPE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("scope")));
     let found = SCOPE.find(rule)?;
     let word = rule[found.clone()].split(' ').next().unwrap_or_default();
     let is_condition = CONDITIONS.split(' ').any(|begin| word.eq_ignore_ascii_case(begin));
-    // A condition extends to the end of its clause. The pattern matches only its beginning, because
-    // a pattern for whole conditions would be much larger.
+    // A condition extends to the end of its clause. The pattern matches only the beginning of a
+    // condition, because a pattern for whole conditions would be much larger.
     let rest = if is_condition { first_chars(&rule[found.end..], LONGEST_CONDITION) } else { "" };
     let more = rest.find([',', '.', ';', ':', '!', '?']).unwrap_or(rest.len());
     Some(rule[found.start..found.end + more].trim_end())
 }
 
 const CONDITIONS: &str = "when whenever while if unless until before after once except";
-/// The maximum number of characters of a condition after the match of the pattern.
+/// The maximum number of characters in a condition after the part matched by the pattern.
 const LONGEST_CONDITION: usize = 56;
 
 #[cfg(test)]

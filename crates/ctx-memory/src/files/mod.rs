@@ -65,7 +65,7 @@ fn folder(store: &Store) -> PathBuf {
     store.memory().join("session-summaries")
 }
 
-/// The path of the file with a session's summaries.
+/// The path of the file that contains a session's summaries.
 pub fn summary_path(store: &Store, session: &SessionId) -> PathBuf {
     folder(store).join(format!("{session}.md"))
 }
@@ -100,7 +100,7 @@ pub fn append_summary(
     Ok(true)
 }
 
-/// The entry of one operation in the daily log.
+/// The daily log entry for one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DailyEntry {
     /// The session; `None` if the operation covered several sessions.
@@ -120,8 +120,8 @@ impl DailyEntry {
         self.append_in(&folder, now)
     }
 
-    /// Appends the entry to the store's log of the day. If the log cannot be written, the error
-    /// says that the operation itself was completed.
+    /// Appends the entry to the store's daily log. If the log cannot be written, the error says
+    /// that the operation itself was completed.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
         let log = || self.append_in(&store.shared_folder(&daily(store))?, store.now());
         log().map_err(|error| error.after("the change"))
@@ -158,7 +158,7 @@ impl DailyEntry {
     }
 }
 
-/// Removes control characters, so that text of a session cannot start an entry or control a
+/// Removes control characters, so that text from a session cannot start an entry or control a
 /// terminal.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
@@ -168,7 +168,7 @@ fn daily(store: &Store) -> PathBuf {
     store.memory().join("daily")
 }
 
-/// The daily log of one day.
+/// A log of the operations on one day.
 #[derive(Clone, Debug)]
 pub(crate) struct DailyLog {
     /// The name of the file, such as `2026-11-24.md`.
