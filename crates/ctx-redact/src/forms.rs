@@ -1,4 +1,4 @@
-//! Secrets in formats that programs use: command lines (`mysql -p…`, `curl -u user:…`), requests
+//! Secrets in formats used by programs: command lines (`mysql -p…`, `curl -u user:…`), requests
 //! (headers, cookies, URLs) and files (netrc, htpasswd, `/etc/shadow`, pgpass).
 
 use std::ops::Range;
@@ -105,8 +105,8 @@ pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
     let rest = &cursor.rest()[1..];
     let password = &rest[..run(&rest[..rest.len().min(VALUE_MAX)], is_value)];
-    // A number does not count as a password here, because `docker run -u 1000:1000` contains the
-    // ids of a user and a group.
+    // A number does not count as a password here, because `docker run -u 1000:1000` contains a user
+    // id and a group id.
     let is_password = password.len() >= 4
         && !password.iter().all(u8::is_ascii_digit)
         && !b"$<{%*[(".contains(&password[0]);
@@ -148,7 +148,7 @@ pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let length = run(&bytes[start..], is_token);
     let value = text[start..start + length].trim_end_matches('.');
     // Phrases such as "Bearer tokens expire" and "basic authentication" are prose. Prose contains
-    // no digits in this place, and it never follows the name of the header.
+    // no digits in this place, and never follows the header's name.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
     let is_secret =
         value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
@@ -227,7 +227,7 @@ pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// The number of bytes before the cursor that are searched for the beginning of a netrc entry.
+/// How many bytes before the cursor are searched for the beginning of a netrc entry.
 const ENTRY_MAX: usize = 200;
 
 /// Returns true if the word `password` before the cursor and its value are part of a netrc entry:
@@ -237,7 +237,7 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
     // In quoted text, line ends are written as `\n`.
     let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
-    // Characters in the margin of a diff or a listing are not words of the entry.
+    // Characters in the margin of a diff or a listing do not count as words.
     let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');
     let words = entry.split_ascii_whitespace().filter(|word| !is_margin(word));
     let words: Vec<&str> = words.collect();
@@ -251,8 +251,7 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     is_entry && value.len() >= 3
 }
 
-/// Finds the hash of a password in htpasswd and `/etc/shadow`; the cursor is at the first character
-/// of the hash.
+/// Finds a password hash in htpasswd and `/etc/shadow`; the cursor is at the start of the hash.
 pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !words("hashes").iter().any(|method| cursor.starts_with(method)) {
         return None;
@@ -261,7 +260,7 @@ pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 28).then(|| cursor.at..cursor.at + length)
 }
 
-/// Finds the hash in `user:{SHA}…`, as htpasswd and LDAP write it; the cursor is at the brace.
+/// Finds the hash in `user:{SHA}…`, the format of htpasswd and LDAP; the cursor is at the brace.
 pub(super) fn sha_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let method = ["{SHA}", "{SSHA}"].into_iter().find(|method| cursor.starts_with(method))?;
     let rest = &cursor.rest()[method.len()..];

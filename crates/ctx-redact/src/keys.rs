@@ -1,5 +1,5 @@
-//! Keys that are recognized by their own text: by the prefix or form that their vendor gives them,
-//! or by their frame (PEM, OpenSSH, PGP, `PuTTY`).
+//! Keys that are recognized by their own text: by a vendor's prefix or format, or by their frame
+//! (PEM, OpenSSH, PGP, `PuTTY`).
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const UNBROKEN: usize = 12;
 /// The minimum length of a key or a random string, in bytes.
 const SHORTEST: usize = 19;
 
-/// Returns true if a key or a random string may begin with this word, because enough bytes follow.
+/// Returns true if enough bytes follow for a key or a random string to begin with this word.
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     let joins = |byte: &u8| matches!(*byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
@@ -46,7 +46,7 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
 }
 
 /// Returns the length of the run of `class` characters at the start of `tail`, if the run has the
-/// form that the vendor uses.
+/// vendor's format.
 fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
     let has = |byte: u8| match class {
         Class::Letters => byte.is_ascii_alphanumeric(),
@@ -87,8 +87,8 @@ fn uuid(tail: &[u8]) -> Option<usize> {
     (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
 }
 
-/// Returns the total length of the parts at the start of `tail` that are joined by dots, if each
-/// part has at least the length in `lengths`.
+/// Returns the total length of the dot-separated parts at the start of `tail`, if each part is at
+/// least as long as its entry in `lengths`.
 fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     let mut end = 0;
     for (index, least) in lengths.iter().enumerate() {
@@ -107,8 +107,8 @@ fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     Some(end)
 }
 
-/// Returns the length of a private key in base64, which may extend over several lines, as in the
-/// output of `base64`.
+/// Returns the length of a private key in base64. The key may span several lines, as in the output
+/// of `base64`.
 fn encoded_key(bytes: &[u8]) -> Option<usize> {
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"+/=".contains(&b);
     let head = &bytes[..bytes.len().min(64)];
@@ -131,11 +131,10 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Finds the token of a Discord bot: the bot's number in base64, a time and a signature, joined by
-/// dots.
+/// Finds a Discord bot token: the bot's number in base64, a time and a signature, joined by dots.
 pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
-    // In base64, a number in decimal digits begins with one of these letters.
+    // In base64, a decimal number begins with one of these letters.
     if !matches!(bytes[0], b'M' | b'N' | b'O') {
         return None;
     }
@@ -146,7 +145,7 @@ pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
 }
 
-/// Finds the token of a Telegram bot: the bot's number, a colon and 35 characters.
+/// Finds a Telegram bot token: the bot's number, a colon and 35 characters.
 pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let digits = run_back(cursor.before(), 12, |b| b.is_ascii_digit());
@@ -161,7 +160,7 @@ pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     ((34..=36).contains(&token.len()) && is_mixed).then(|| at - digits..at + 1 + token.len())
 }
 
-/// Finds a Mailchimp key: 32 digits, a dash and the number of a data center.
+/// Finds a Mailchimp key: 32 digits, a dash and a data center's number.
 pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let center = cursor.rest().strip_prefix(b"-us")?;
@@ -170,8 +169,8 @@ pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (key == 32 && (1..=2).contains(&digits)).then(|| at - key..at + 3 + digits)
 }
 
-/// Finds the secret of an Azure application: three characters, a digit, `Q~` with the tilde at the
-/// cursor, and about thirty more characters.
+/// Finds an Azure application secret: three characters, a digit, `Q~` with the tilde at the cursor,
+/// and about thirty more characters.
 pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let is_letter = |b: u8| is_dashed(b) || b"~.".contains(&b);
     let before = cursor.before();
@@ -202,9 +201,8 @@ pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let label = cursor.rest().strip_prefix(BEGIN)?;
     let start = cursor.at + BEGIN.len() + label_end(label)?;
     let body = &bytes[start..];
-    // The body consists of base64 and line ends, which are `\n` in quoted text, and of the two
-    // header lines of an encrypted key. Five dashes mark the end of the frame or the beginning of
-    // another frame.
+    // The body consists of base64, line ends (`\n` in quoted text) and, if the key is encrypted,
+    // two header lines. Five dashes mark the end of the frame or the beginning of another.
     let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
     let mut length = 0;
     loop {
@@ -239,7 +237,7 @@ fn holds_key(body: &[u8]) -> bool {
     body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)
 }
 
-/// Finds the key in a `PuTTY` file; the cursor is at the colon after `Private-Lines`.
+/// Finds the key in a `PuTTY` key file; the cursor is at the colon after `Private-Lines`.
 pub(super) fn putty(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !cursor.before().ends_with(b"Private-Lines") {
         return None;

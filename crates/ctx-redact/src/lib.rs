@@ -1,22 +1,23 @@
 //! Removes secrets from text before it leaves a session in a summary, a memory file or a request.
 //!
-//! The scan is written by hand, without regular expressions, because it runs over every text that
-//! leaves a session, even in tools that must start in a few milliseconds. The scan takes linear
-//! time. The scan recognizes keys by the prefix or the frame that their vendor gives them (`keys`),
-//! and random strings by their characters (`value`). Other values are recognized by the name before
-//! them (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
-//! sentence that announces them (`prose`). Vendors, names, flags and words are in `rules.txt`.
+//! The scan is written by hand, without regular expressions, because every text that leaves a
+//! session is scanned, even in tools that must start in a few milliseconds. The scan takes linear
+//! time. The scan recognizes keys by their vendor's prefix or by their frame (`keys`), and random
+//! strings by their characters (`value`). Other values are recognized by the name before them
+//! (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
+//! sentence that introduces them (`prose`). Vendors, names, flags and words are listed in
+//! `rules.txt`.
 //!
 //! The scan is a safety net and not a guarantee: it misses secrets that look like prose.
 //!
-//! The rules of scanners for source repositories are not suitable for sessions. The best-known
+//! Rules from scanners for source repositories are not suitable for sessions. The best-known
 //! scanner, gitleaks (MIT), has about 220 regular expressions. Compiling these expressions takes
-//! 1.8 s of processor time, a thousand times as long as starting a tool. Searching for their
-//! keywords first hardly helps, because every session contains "key", "token" and "secret". Such
-//! rules recognize the keys of vendors, but not the secrets that sessions leak most often: those in
-//! text written by people, in command-line flags, in Chinese text and in YAML blocks. The Rust
-//! crates with such rules (keyspoor, keyhog, nosecrets) are young, and detect-secrets (Apache-2.0)
-//! is written in Python.
+//! 1.8 s of processor time, a thousand times as long as starting a tool. Searching for the
+//! expressions' keywords first hardly helps, because every session contains "key", "token" and
+//! "secret". Such rules recognize vendors' keys, but not the secrets that sessions leak most often:
+//! secrets in text written by people, in command-line flags, in Chinese text and in YAML blocks.
+//! The Rust crates with such rules (keyspoor, keyhog, nosecrets) are young, and detect-secrets
+//! (Apache-2.0) is written in Python.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -35,7 +36,7 @@ mod value;
 pub const MARK: &str = "[REDACTED]";
 
 /// Returns the text with each secret replaced by [`MARK`], and the number of secrets. Redacting the
-/// returned text again finds no more secrets.
+/// returned text again would find no more secrets.
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     let mut count = 0;
     let mut result = Cow::Borrowed(text);
@@ -81,15 +82,15 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
             Step::Word => {
                 let end = at + run(&bytes[at..], is_word);
                 // Skip the rest of the word, unless a backslash precedes it: a secret may begin
-                // after the letter of an escape such as `\n`.
+                // right after an escape such as `\n`.
                 if start == 0 || bytes[start - 1] != b'\\' {
                     at = end;
                 }
                 word(cursor, end)
             }
             Step::Blank => {
-                // The dashes may be after `start`, because the scan returns to the end of each
-                // secret that it finds.
+                // The dashes may be after `start`, because the scan goes back to the end of each
+                // secret it finds.
                 let length = dashes.and_then(|dashes| start.checked_sub(dashes));
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
             }
@@ -143,11 +144,11 @@ impl<'t> Cursor<'t> {
 /// The action that the scan takes at a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// The byte neither begins nor announces a secret.
+    /// The byte neither begins nor introduces a secret.
     Pass,
     Word,
     Blank,
-    /// The byte is a sign for which [`sign`] has rules.
+    /// The byte is a sign that [`sign`] has rules for.
     Sign,
 }
 
@@ -161,7 +162,7 @@ static STEPS: [Step; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Step::Word,
             b' ' => Step::Blank,
             b'-' | b'=' | b':' | b'.' | b'~' | b'$' | b'{' | b'>' | b'(' | b'|'
-            // The first bytes of the full-width colon, of 是 and of 为.
+            // The first bytes of the full-width colon, 是 and 为.
             | 0xEF | 0xE6 | 0xE4 => Step::Sign,
             _ => Step::Pass,
         };
@@ -197,8 +198,8 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     secret
 }
 
-/// Returns true if a word starts at `at`. A dash is part of a word here, so that each run of
-/// `sk-sk-…` is read only once. The letter of an escape (`\n` in quoted text) is not part of a
+/// Returns true if a word starts at `at`. A dash is part of a word here, so that a run such as
+/// `sk-sk-…` is read only once. The letter in an escape (`\n` in quoted text) is not part of a
 /// word.
 fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
     if at == from {
@@ -210,7 +211,7 @@ fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
     is_escape || !(is_word(before) || before == b'-')
 }
 
-/// Finds a secret that the sign at the cursor announces.
+/// Finds a secret that is indicated by the sign at the cursor.
 fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let next = bytes.get(cursor.at + 1);
@@ -239,8 +240,8 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
 }
 
-/// Finds a secret that a colon announces. Most rules require a certain byte before or after the
-/// colon.
+/// Finds a secret that is indicated by a colon. Most rules require a certain byte before or after
+/// the colon.
 fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let last = cursor.before().last().copied().unwrap_or(b' ');
     let mut secret = None;
@@ -263,7 +264,7 @@ fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
 }
 
 /// Finds a secret after the space at the cursor, if a flag, a name or a sentence before the space
-/// announces it.
+/// introduces it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     let mut secret = None;
     if cursor.bytes().get(cursor.at + 1) == Some(&b'i') {
@@ -291,13 +292,13 @@ fn is_word(byte: u8) -> bool {
     STEPS[usize::from(byte)] == Step::Word
 }
 
-/// Returns the length of the run of bytes that `wanted` accepts.
+/// Returns the number of leading bytes that satisfy `wanted`.
 #[inline]
 fn run(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !wanted(*byte)).unwrap_or(bytes.len())
 }
 
-/// Returns the length of the run of bytes at the end that `wanted` accepts, up to `most`.
+/// Returns the number of trailing bytes that satisfy `wanted`, but at most `most`.
 #[inline]
 fn run_back(bytes: &[u8], most: usize, wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().rev().take(most).take_while(|byte| wanted(**byte)).count()

@@ -14,8 +14,8 @@ const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "�
 /// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let before = bare(&cursor.text[cursor.from..cursor.at]);
-    // Return early if possible, because this function is called at every colon and sign, and most
-    // words are not names of secrets.
+    // Return early if possible: this function is called at every colon and sign, and most words are
+    // not names of secrets.
     let may_be_name = match before.as_bytes() {
         // `pass_wor_d` also counts as the name of a secret.
         [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
@@ -31,7 +31,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let (start, _) =
         chars.take_while(|(_, c)| c.is_alphanumeric() || matches!(c, '_' | '-')).last()?;
     let (rest, name) = before.split_at(start);
-    // The letter of an escape is not part of the name: `\npass=`.
+    // The letter in an escape is not part of the name: `\npass=`.
     let name = match name.strip_prefix(['n', 'r', 't']) {
         Some(name) if rest.ends_with('\\') => name,
         _ => name,
@@ -49,7 +49,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     (!plain.contains("public")).then_some((name, found.kind))
 }
 
-/// Removes spaces, quotes, brackets, and words that join a name to a value from the end of a text.
+/// Strips trailing spaces, quotes, brackets, and words that join a name to a value.
 fn bare(before: &str) -> &str {
     // Return early, because there is almost never anything to remove.
     if matches!(before.as_bytes().last(), Some(b) if b.is_ascii_alphanumeric() && *b != b's') {
@@ -86,8 +86,7 @@ fn is_last_word(name: &str, word: &str) -> bool {
     is_start && end.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Returns true if a name ends with a short name, like the names of constants in code:
-/// `DEVICE_TYPE_PASS`.
+/// Returns true if a name ends with a short name, as constants in code do: `DEVICE_TYPE_PASS`.
 pub(super) fn may_be_constant(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or_default();
     RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
@@ -120,7 +119,7 @@ fn may_end_in_char(letter: char) -> bool {
 /// Returns true if a name may end with these bytes, the last two of which are letters. If `third`
 /// is not a letter, it is ignored.
 fn may_end_in(third: u8, second: u8, last: u8) -> bool {
-    /// For each pair of last letters, the bits of the letters that may precede them.
+    /// For each final pair of letters, one bit for each letter that may precede it.
     static THIRDS: LazyLock<[[u32; 26]; 26]> = LazyLock::new(|| {
         let mut thirds = [[0; 26]; 26];
         for name in names() {

@@ -11,8 +11,8 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
 
-/// Finds the value that a sign or a word joins to its name; the sign or word takes up `width` bytes
-/// at the cursor.
+/// Finds a value that is joined to its name by a sign or a word; the sign or word takes up `width`
+/// bytes at the cursor.
 pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let (name, kind) = name_before(cursor)?;
     let text = cursor.text;
@@ -61,7 +61,7 @@ fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
     }
 }
 
-/// A name, and the sign that joins it to a value without quotes.
+/// A name, and the sign that joins it to an unquoted value.
 struct Assignment<'t> {
     cursor: Cursor<'t>,
     width: usize,
@@ -105,7 +105,7 @@ impl Assignment<'_> {
         }
     }
 
-    /// Returns true for the name of a shell or `.env` variable, or for `密码：…`.
+    /// Returns true for the name of a shell or `.env` variable, and for `密码：…`.
     fn is_variable(&self, value: &Value<'_>) -> bool {
         let is_in_capitals = !self.name.bytes().any(|b| b.is_ascii_lowercase());
         is_in_capitals && (!may_be_constant(self.name) || self.is_joined(value))
@@ -118,7 +118,7 @@ impl Assignment<'_> {
     }
 
     /// Returns true for `password=correct-horse` without spaces around the sign, unless the text
-    /// after the value shows that it is an argument in code.
+    /// after the value shows that this is an argument in code.
     fn is_bare_word(&self, value: &Value<'_>) -> bool {
         let next = self.cursor.bytes().get(value.range.end);
         let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
@@ -137,7 +137,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     if !is_joined || !matches!(bytes.get(start), Some(b'>' | b'|')) {
         return None;
     }
-    // Skip the indicators for chomping and for the indentation of the block.
+    // Skip the block's chomping and indentation indicators.
     start += 1 + run(&bytes[start + 1..], |b| b"+-123456789 ".contains(&b));
     start += line_end(&bytes[start..])?;
     start += margin(&bytes[start..]);
@@ -155,13 +155,13 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
         SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
         SecretKind::Key | SecretKind::Login | SecretKind::Mnemonic => false,
     };
-    // A reference is not a secret, and `keys` finds a framed key by its frame.
+    // A reference is not a secret, and framed keys are found by `keys`.
     let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));
     (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
 }
 
-/// Returns the end of the block of lines that are indented like the first one, which begins at
-/// `start`.
+/// Returns the end of the block that begins at `start` and whose lines are indented like its first
+/// line.
 fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     let mut end = start;
     loop {
@@ -205,11 +205,11 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Finds the value of a pair whose name precedes the word `value`, as in lists of environment
-/// variables: `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
+/// Finds the value after a name and the word `value`, as in lists of environment variables:
+/// `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
 pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // Return early if possible, because this function is called at every colon and sign, and most
-    // words end with another letter.
+    // Return early if possible: this function is called at every colon and sign, and most words end
+    // with a different letter.
     let before = &cursor.text[cursor.from..cursor.at];
     if !before.ends_with(['e', ' ', '"', '\'', '\\']) {
         return None;
@@ -239,8 +239,7 @@ pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| value.whole(cursor.text))
 }
 
-/// Removes quotes, commas, line ends (even if they are `\n`) and line numbers from the end of a
-/// text.
+/// Strips trailing quotes, commas, line ends (even if they are `\n`) and line numbers.
 fn without_separators(text: &str) -> &str {
     let mut end = text.len();
     loop {
@@ -273,10 +272,10 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// The number of bytes before the cursor that are searched for the beginning of a table row.
+/// How many bytes before the cursor are searched for the beginning of a table row.
 const ROW_MAX: usize = 200;
 
-/// Finds the table cell that follows a cell with the name of a secret, as in `| password | hunter2
+/// Finds the table cell that follows the name of a secret, as in `| password | hunter2
 /// |`; the cursor is at the bar between the two cells.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;

@@ -1,8 +1,8 @@
-//! Secrets that are announced by a sentence: `my password is …`, `set the password to …`.
+//! Secrets that are introduced by a sentence: `my password is …`, `set the password to …`.
 //!
-//! An ordinary word does not look like a secret. A word counts as a secret only if a short sentence
-//! announces it so clearly that it must be a password (`the password is swordfish`), if the word
-//! ends that sentence, and if it is not a word that describes passwords.
+//! An ordinary word does not look like a secret. Such a word counts as a secret only if it ends a
+//! short sentence that can only be about a password (`the password is swordfish`), and if it is not
+//! a word that describes passwords.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -12,14 +12,14 @@ use crate::rules::{SecretKind, is_in, words};
 use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
 use crate::{Cursor, ends_with_ignoring_case, is_word, run};
 
-/// The last four bytes of names that announce a value, in lower case. Setting the bit for lower
-/// case turns `_` into `\x7f`.
+/// The last four bytes of names that may introduce a value, in lower case. Setting the bit for
+/// lower case turns `_` into `\x7f`.
 const ENDS: [&[u8; 4]; 8] =
     [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
 /// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
-/// For each pair of letters, indexed by five bits of each letter, whether an entry of `ENDS` ends
+/// For each pair of letters, indexed by five bits of each letter, whether an entry in `ENDS` ends
 /// with the pair. Most words do not end with any of these pairs.
 static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
@@ -35,8 +35,8 @@ const fn pair(end: [u8; 4]) -> usize {
     ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
 }
 
-/// Returns true if a name that announces a value may end at the space at the cursor. The scan calls
-/// this function at every space, so it reads only four letters.
+/// Returns true if a name that introduces a value may end at the space at the cursor. The scan
+/// calls this function at every space, so it reads only four letters.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };
@@ -47,15 +47,15 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
         return false;
     }
     let letters = u32::from_le_bytes(*end);
-    // If the bit for lower case is not set in any byte, all four bytes are capitals or `_`, as in
-    // the name of a variable.
+    // If no byte has the bit for lower case set, all four bytes are capitals or `_`, as in a
+    // variable's name.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
     is_variable || ENDS.iter().any(is_end)
 }
 
 /// Finds the value after a name and a space: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X`
-/// of a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
+/// in a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
 pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
@@ -81,7 +81,7 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
             is_netrc(cursor, bytes)
                 || bytes.len() >= 6 && is_plain(bytes) && (looks_random(bytes) || is_phrase(bytes))
         }
-        // A generated value counts as a secret only after the name of a variable.
+        // A generated value counts as a secret only after a variable name.
         SecretKind::Secret | SecretKind::Key => {
             name.contains('_') && bytes.len() >= 12 && is_plain(bytes) && looks_random(bytes)
         }
@@ -105,8 +105,8 @@ pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Returns the part of the sentence that precedes the cursor, at most `most` bytes, and whether
-/// this part starts at the beginning of the sentence.
+/// Returns at most `most` bytes of the sentence before the cursor, and whether they include the
+/// beginning of the sentence.
 fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool) {
     let before = cursor.before();
     let part = &before[before.len().saturating_sub(most)..];
@@ -164,7 +164,7 @@ fn has_end(list: &str, word: &[u8]) -> bool {
     words(list).iter().any(|end| word.ends_with(end.as_bytes()))
 }
 
-/// Finds the seed phrase of a wallet at `at`: at least twelve lower-case words.
+/// Finds a wallet's seed phrase at `at`: at least twelve lower-case words.
 pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
@@ -183,7 +183,7 @@ pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
 /// The minimum length of a word that can be a password. Most words that describe passwords, such as
 /// `wrong`, are shorter.
 const SHORTEST: usize = 6;
-/// The possible numbers of words in a passphrase.
+/// How many words a passphrase may have.
 const PHRASE: RangeInclusive<usize> = 4..=12;
 /// The maximum length of a passphrase in bytes.
 const PHRASE_MAX: usize = 120;
@@ -191,7 +191,7 @@ const PHRASE_MAX: usize = 120;
 /// test account is`.
 const MOST_BEFORE: usize = 8;
 
-/// Returns true if the value with this name is usually chosen by a person. `pwd` is not included,
+/// Returns true if values with this name are usually chosen by people. `pwd` is not included,
 /// because it may also mean the working directory.
 pub(super) fn is_chosen(name: &str, kind: SecretKind) -> bool {
     kind == SecretKind::Password && name.to_ascii_lowercase().contains("pass")
@@ -255,7 +255,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
         is_changed |= is_in("changes", word);
         (end, last) = (start + length, word);
     }
-    // A phrase such as `the password to the second server` does not announce a new password.
+    // A phrase such as `the password to the second server` does not introduce a new password.
     let is_announced = match last {
         b"to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
         _ => matches!(last, b"was" | b"now"),
@@ -284,7 +284,7 @@ fn sentence_words(cursor: Cursor<'_>) -> (impl Iterator<Item = Vec<u8>>, bool) {
 }
 
 /// Returns true if the sentence before the cursor is short and contains no word that expresses a
-/// question or a doubt.
+/// question or doubt.
 fn announces(cursor: Cursor<'_>) -> bool {
     let (mut words, is_whole) = sentence_words(cursor);
     let has_doubt = words.by_ref().take(MOST_BEFORE).any(|word| is_in("doubts", &word));

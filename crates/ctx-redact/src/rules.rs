@@ -1,18 +1,19 @@
-//! The rules of `rules.txt`: prefixes of keys, names of secrets, flags of programs, words.
+//! The rules in `rules.txt`: key prefixes, names of secrets, program flags, and words.
 //!
-//! The rules are parsed on first use, when a text contains something that may be a secret.
+//! The rules are parsed when they are first needed: when a text contains something that may be a
+//! secret.
 
 use std::sync::LazyLock;
 
 pub(super) static RULES: LazyLock<Rules> =
     LazyLock::new(|| Rules::parse(include_str!("rules.txt")));
 
-/// All rules of `rules.txt`.
+/// All rules in `rules.txt`.
 pub(super) struct Rules {
-    /// The prefixes of keys, grouped by their first two bytes, which the scan looks up at every
+    /// Key prefixes, grouped by their first two bytes. The scan looks up these two bytes for every
     /// long word.
     keys: Vec<Vec<Key>>,
-    /// The ends of the names that announce a secret, grouped by kind.
+    /// Suffixes of names that suggest a secret, grouped by kind.
     pub(super) names: Vec<Name>,
     /// Short names such as `pass`, which count only as whole words.
     pub(super) short_names: Vec<Name>,
@@ -20,13 +21,13 @@ pub(super) struct Rules {
     words: Vec<(&'static str, Vec<&'static str>)>,
 }
 
-/// The prefix of a vendor's keys, and the form of the text that follows it.
+/// The prefix of a vendor's keys, and the format of the text after it.
 pub(super) struct Key {
     pub(super) prefix: &'static str,
     pub(super) rest: Rest,
 }
 
-/// The form of the text after the prefix of a key.
+/// The format of the text after a key's prefix.
 pub(super) enum Rest {
     Run { class: Class, length: usize, is_exact: bool },
     Dotted(Vec<usize>),
@@ -47,13 +48,13 @@ pub(super) enum Class {
     Path,
 }
 
-/// The end of a name, and the kind of value that the name announces.
+/// The suffix of a name, and the kind of value that the name suggests.
 pub(super) struct Name {
     pub(super) end: &'static str,
     pub(super) kind: SecretKind,
 }
 
-/// The kind of value that a name announces.
+/// The kind of value that a name suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum SecretKind {
@@ -65,7 +66,7 @@ pub(super) enum SecretKind {
     Key,
     /// A user name and a password in base64.
     Login,
-    /// The words of a wallet's seed phrase.
+    /// A wallet's seed phrase.
     Mnemonic,
 }
 
@@ -78,7 +79,7 @@ pub(super) struct Flag {
     pub(super) value: FlagValue,
 }
 
-/// The form in which a value follows its flag.
+/// How a value follows its flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagValue {
     /// The value directly follows the flag: `-pVALUE`.
@@ -91,7 +92,7 @@ pub(super) enum FlagValue {
     After(u8),
 }
 
-/// The keys whose prefix may begin with these bytes.
+/// Returns the keys whose prefix may begin with these bytes.
 pub(super) fn keys_with(first: u8, second: u8) -> &'static [Key] {
     &RULES.keys[pair(first, second)]
 }
@@ -101,7 +102,7 @@ fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 31) << 5 | usize::from(second & 31)
 }
 
-/// Returns the words of a list in the section `[words]` of `rules.txt`.
+/// Returns the words in a list from the section `[words]` of `rules.txt`.
 pub(super) fn words(list: &str) -> &'static [&'static str] {
     let words = RULES.words.iter().find(|(name, _)| *name == list);
     words.map(|(_, words)| words.as_slice()).expect("a list of rules.txt")
@@ -132,7 +133,7 @@ impl Rules {
         rules
     }
 
-    /// Adds the rule on a line of `rules.txt`; `None` if the line is malformed.
+    /// Adds the rule on a line from `rules.txt`; `None` if the line is malformed.
     fn add(&mut self, section: &str, line: &'static str) -> Option<()> {
         if section == "[flags]" {
             self.flags.push(flag(line)?);

@@ -1,10 +1,10 @@
 //! Values: where a value begins and ends, and whether it looks like a secret.
 //!
-//! The character classes and the entropy of a string show whether it is random. In words, paths and
-//! names, several characters in a row are of the same class; a random string changes between
-//! capitals, small letters and digits at nearly every second character. The thresholds are:
+//! Whether a string is random is judged by its character classes and its entropy. In words, paths
+//! and names, characters of the same class come in runs; a random string switches between capitals,
+//! small letters and digits at nearly every second character. The thresholds are:
 //!
-//! | | announced by a name (`…_key=`) | alone in a text |
+//! | | after a name (`…_key=`) | alone in a text |
 //! |---|---|---|
 //! | length | 16 or more | 32 to 128 |
 //! | classes | two, one of them digits | all three, each at least three times |
@@ -22,8 +22,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use crate::rules::words;
 use crate::{Cursor, is_word, run};
 
-/// The maximum number of bytes of an unquoted value that are examined. Without a limit,
-/// `token=token=…` would take quadratic time.
+/// At most this many bytes of an unquoted value are examined. Without a limit, `token=token=…`
+/// would take quadratic time.
 pub(super) const VALUE_MAX: usize = 256;
 
 /// A value in a text.
@@ -43,7 +43,7 @@ impl<'t> Value<'t> {
         let quote = bytes.get(start + escape).copied().filter(|b| b"\"'`".contains(b));
         let end = if let Some(quote) = quote {
             start += escape + 1;
-            // A string literal of several lines begins with three quotes.
+            // A multi-line string literal begins with three quotes.
             if bytes[start..].starts_with(&[quote, quote]) {
                 start += 2;
                 start += line_end(&bytes[start..]).unwrap_or(0);
@@ -106,7 +106,8 @@ fn is_public_id(value: &[u8]) -> bool {
     words("public-ids").iter().any(|prefix| value.starts_with(prefix.as_bytes()))
 }
 
-/// Returns true for `base64-encoded`, `sha256`, `12-character`, which describe a secret.
+/// Returns true for words that describe a secret, such as `base64-encoded`, `sha256` and
+/// `12-character`.
 pub(super) fn is_term(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let digits = run(&lower, |b| b.is_ascii_digit());
@@ -114,7 +115,7 @@ pub(super) fn is_term(value: &[u8]) -> bool {
     is_measure || words("terms").iter().any(|term| lower.starts_with(term.as_bytes()))
 }
 
-/// Returns true for `CLIENT_SECRET_0` or `0x1f`: a name or a number in code.
+/// Returns true for a name or a number in code, such as `CLIENT_SECRET_0` or `0x1f`.
 pub(super) fn is_constant(value: &[u8]) -> bool {
     let is_name = value.contains(&b'_')
         && value.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
@@ -133,7 +134,8 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
         })
 }
 
-/// Returns true for `p@ssword`, which has a character that names and paths never have.
+/// Returns true for values such as `p@ssword` that contain a character never found in names and
+/// paths.
 pub(super) fn has_sign(value: &[u8]) -> bool {
     value.iter().any(|b| b"@!#^~".contains(b)) && !value.iter().any(|b| b"./:".contains(b))
 }
@@ -144,7 +146,8 @@ pub(super) fn is_prose(value: &[u8]) -> bool {
     words > 4 && !value.iter().any(u8::is_ascii_digit) || words > 8
 }
 
-/// Returns true for `user.password`, `os.environ`, `std::env`: words joined by dots or colons.
+/// Returns true for words joined by dots or colons, such as `user.password`, `os.environ` and
+/// `std::env`.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let joins = |b: &u8| matches!(b, b'.' | b':');
     value.iter().any(joins)
@@ -152,7 +155,7 @@ pub(super) fn is_path(value: &[u8]) -> bool {
         && value.split(joins).all(|part| part.first().is_none_or(|b| !b.is_ascii_digit()))
 }
 
-/// The minimum length, in bytes, of a string that can count as random after the name of a key.
+/// The minimum length, in bytes, of a string that can count as random after a key's name.
 const ANNOUNCED_MIN: usize = 16;
 /// The lengths of strings that can count as random without a name. A longer string is data, such as
 /// an image or a certificate.
@@ -173,7 +176,7 @@ pub(super) fn is_random(value: &[u8]) -> bool {
         && entropy(value) >= 3.0
 }
 
-/// Finds a random string that no name announces; the cursor is at the start of a word.
+/// Finds a random string that has no name before it; the cursor is at the start of a word.
 pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let before = cursor.before();
@@ -222,7 +225,7 @@ fn is_plain(value: &[u8]) -> bool {
     is_hex || is_path || is_sum() || is_public_id(value)
 }
 
-/// Removes the type from the beginning of an id: `agent_msg_…`, `gen-1746007447-…`.
+/// Strips the type from the beginning of an id: `agent_msg_…`, `gen-1746007447-…`.
 fn without_type(value: &[u8]) -> &[u8] {
     let mut rest = value;
     while let Some(end) = rest.iter().position(|b| matches!(b, b'_' | b'-')) {
@@ -251,7 +254,8 @@ struct Classes {
     capitals: usize,
     small: usize,
     digits: usize,
-    /// The number of changes from one class to another, ignoring characters that are in no class.
+    /// The number of changes from one class to another. Characters that are in no class are
+    /// ignored.
     jumps: usize,
 }
 
@@ -274,8 +278,8 @@ impl Classes {
     }
 }
 
-/// Returns the Shannon entropy of a string in bits per character, computed from the frequencies of
-/// the characters in the string itself.
+/// Returns the Shannon entropy of a string in bits per character, computed from the character
+/// frequencies in the string itself.
 #[allow(clippy::cast_precision_loss)]
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -295,11 +299,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The maximum length of a login that is decoded, in bytes.
+/// The maximum length in bytes of a login that is decoded.
 const LOGIN_MAX: usize = 256;
 
-/// Returns true if a value is `user:password` in base64, as in `"auth"` of Docker and `_auth` of
-/// npm.
+/// Returns true if a value is `user:password` in base64, as in Docker's `"auth"` and npm's `_auth`.
 pub(super) fn is_login(value: &[u8]) -> bool {
     if !(8..=LOGIN_MAX).contains(&value.len()) {
         return false;
@@ -317,7 +320,7 @@ pub(super) fn begins_private_key(value: &[u8]) -> bool {
 }
 
 /// Returns true if a value is a long number in base64. A Discord token begins with its user's
-/// number in this form.
+/// number in base64.
 pub(super) fn is_long_number(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.len() >= 17 && text.iter().all(u8::is_ascii_digit)

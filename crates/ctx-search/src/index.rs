@@ -1,6 +1,6 @@
-//! Opens and checks the search index in its folder, and rebuilds it if it is damaged. The folder is
-//! private, and only the run that holds a lock may write to it. The numbers of the sources are
-//! stored in the engine's commit, so they match the documents even after a crash.
+//! Opens and checks the search index, and rebuilds it if it is damaged. The folder is private, and
+//! only the run that holds a lock may write to it. The source numbers are stored in the engine's
+//! commit, so they match the documents even after a crash.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -22,14 +22,14 @@ pub struct SearchIndex {
     pub(crate) folder: PathBuf,
     /// The writer's lock; `None` if another run holds it.
     lock: Option<File>,
-    /// Whether the index was emptied because it was damaged or from another version.
+    /// Whether the index was emptied because it was damaged or its format version differs.
     pub was_damaged: bool,
 }
 
 impl SearchIndex {
-    /// Opens the index in `folder`, or creates it if it is missing. While another run writes to the
-    /// index, this run can read but not update it. If another run is still creating the index,
-    /// waits for at most `patience`.
+    /// Opens the index in `folder`, or creates it if it is missing. While another run is writing to
+    /// the index, this run can read it but not update it. If another run is still creating the
+    /// index, waits for at most `patience`.
     pub fn open(folder: &Path, patience: Duration) -> Result<Self, SearchError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(SearchError::io("create", folder))?;
@@ -54,7 +54,7 @@ impl SearchIndex {
         Ok(Self { index, fields, known, folder: folder.to_owned(), lock, was_damaged })
     }
 
-    /// Whether another run is writing to the index, so that this run cannot.
+    /// Whether another run is writing to the index, which prevents this run from writing.
     pub fn is_locked_by_another(&self) -> bool {
         self.lock.is_none()
     }
@@ -67,14 +67,14 @@ impl SearchIndex {
     }
 }
 
-/// Loads the index in the folder; `None` if the index is missing, damaged or from another version.
-/// Checks all files against their checksums, because a damaged index may return wrong hits.
-/// Checking takes about a millisecond per 5 MB.
+/// Loads the index in the folder; `None` if the index is missing or damaged, or its format version
+/// differs. Checks all files against their checksums, because a damaged index may return wrong
+/// hits. Checking takes about a millisecond per 5 MB.
 fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     let index = Index::open_in_dir(folder).ok()?;
     let known: IndexedSources = match index.load_metas().ok()?.payload {
         Some(text) => serde_json::from_str(&text).ok()?,
-        // An index that was created but never updated has no payload and no sources.
+        // An index that has been created but never updated has no payload and no sources.
         None => IndexedSources::default(),
     };
     let is_known = known.version == VERSION && index.schema() == *schema;
@@ -104,7 +104,7 @@ fn take_lock(folder: &Path, patience: Duration) -> Result<Option<File>, SearchEr
     }
 }
 
-/// Calls a function for each file of a folder. Ignores files that no longer exist.
+/// Calls a function for each file in a folder. Files that no longer exist are ignored.
 fn each_file(
     folder: &Path,
     action: &'static str,
@@ -123,15 +123,15 @@ fn each_file(
     Ok(())
 }
 
-/// The version of the index format. Increase the version whenever the same text would be indexed
-/// with different words or fields.
+/// The version of the index format. Increase the version whenever a change causes the same text to
+/// be indexed with different words or fields.
 const VERSION: u32 = 2;
 
 /// The list of the sources in the index, which is stored with each commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IndexedSources {
     version: u32,
-    /// The number that was last assigned to a source.
+    /// The last number assigned to a source.
     pub(crate) next: u64,
     pub(crate) sources: Vec<KnownSource>,
 }

@@ -1,4 +1,4 @@
-//! Queries and hits. This module also finds the snippet of a text that matches a query best, and
+//! Queries and hits. This module also finds the part of a text that best matches a query, and
 //! checks whether a text contains a query literally.
 
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use crate::index::SearchIndex;
 use crate::schema::{Fields, Source, SourceKind, number_of};
 use crate::words::{each_word, fold, is_unspaced, names_first, plain};
 
-/// The maximum number of words of a query that are looked up. Further words are ignored.
+/// The maximum number of query words that are looked up. Further words are ignored.
 const MOST_WORDS: usize = 1024;
 
 /// The weight of a part of a name relative to the whole name. A query for `readConfig` means the
@@ -43,7 +43,7 @@ pub struct Filter {
 pub struct Hit {
     /// The source that contains the document.
     pub source: Source,
-    /// The line in the source, from 1.
+    /// The 1-based line in the source.
     pub line: u64,
     /// The offset of the document's first byte in the source.
     pub offset: u64,
@@ -61,7 +61,7 @@ pub struct Hit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// Some or all words of the query, but not the query literally.
+    /// Some or all words from the query, but not the query literally.
     Words,
     /// The whole query, literally.
     Whole,
@@ -126,7 +126,7 @@ impl Lookup {
         (!clauses.is_empty()).then(|| self.confine(BooleanQuery::new(clauses)))
     }
 
-    /// Matches documents that have each of `words`.
+    /// Matches documents that contain all of `words`.
     pub(crate) fn each_word(&self, words: &[String]) -> BooleanQuery {
         let words = words.iter().take(MOST_WORDS);
         let clauses = words.map(|word| (Occur::Must, self.word(word)));
@@ -149,13 +149,13 @@ impl Lookup {
 }
 
 impl SearchIndex {
-    /// The terms of the sources that `fits` accepts.
+    /// The terms for the sources that satisfy `fits`.
     fn sources(&self, fits: impl Fn(&Source) -> bool) -> Vec<Term> {
         let known = self.known.sources.iter().filter(|known| fits(&known.source));
         known.map(|known| self.source_term(known.number)).collect()
     }
 
-    /// The term that all documents of a source contain.
+    /// The term that all documents in a source contain.
     pub(crate) fn source_term(&self, number: u64) -> Term {
         Term::from_field_u64(self.fields.source, number)
     }
@@ -188,7 +188,7 @@ impl Written {
     }
 }
 
-/// The words of a query that are words in every text that contains the query. In
+/// The words in a query that are also words in every text that contains the query. In
 /// `src/pre_check.rs`, for example, the query `check.rs` is not a word, but its parts `check` and
 /// `rs` are.
 fn certain_words(query: &str) -> Vec<String> {
@@ -226,9 +226,9 @@ fn compared(text: &str, keeps_case: bool) -> String {
     compared
 }
 
-/// Returns about `length` characters of `text`, from the place that contains the most different
-/// words of `query`. Long words count more. Omissions are marked with `…`, and each run of white
-/// space becomes a single space.
+/// Returns about `length` characters of `text`, from the place with the most distinct words from
+/// `query`. Long words count more. Omissions are marked with `…`, and each run of white space
+/// becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {
@@ -249,8 +249,7 @@ pub fn snippet(text: &str, query: &str, length: usize) -> String {
     format!("{before}{}{after}", shown.join(" "))
 }
 
-/// Returns the range of at most `length` bytes whose different words have the greatest total
-/// length.
+/// Returns the range of at most `length` bytes whose distinct words have the greatest total length.
 fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     let mut best = (0, 0..0);
     let mut inside: HashMap<&str, usize> = HashMap::new();
@@ -277,7 +276,7 @@ fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     best.1
 }
 
-/// Returns the start of a word that is up to `count` characters before `at`.
+/// Returns the start of a word at most `count` characters before `at`.
 fn back(text: &str, at: usize, count: usize) -> usize {
     let before = text[..at].char_indices().rev();
     let Some((start, _)) = before.take(count).last() else { return at };
@@ -338,8 +337,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every certain word of a query is a word of each text that contains the query between
-        /// separators.
+        /// Every word returned by `certain_words` is a word in each text that contains the query
+        /// between separators.
         #[test]
         fn no_text_that_holds_it_lacks_a_certain_word(
             query in "[a-cA-C0-9._/ 名单-]{1,12}",
@@ -363,7 +362,7 @@ mod snippet_tests {
     use super::snippet;
     use proptest::prelude::*;
 
-    /// The snippet shows the words of the query.
+    /// The snippet contains the words from the query.
     #[test]
     fn it_shows_the_words_of_the_query() {
         let text = format!(

@@ -2,7 +2,7 @@
 //!
 //! A user who searches for a name, a path or a line of code wants messages that contain it
 //! literally before messages that contain only its words, and the earliest such message first. The
-//! index only records which words a document contains, so the texts of the few candidates are read
+//! index records only which words a document contains, so the texts of the few candidates are read
 //! again.
 
 use std::collections::HashSet;
@@ -16,14 +16,14 @@ use crate::index::{IndexedSources, SearchError, SearchIndex};
 use crate::query::{Filter, Hit, Holds, Lookup, Written};
 use crate::schema::{SourceKind, role_of};
 
-/// The number of hits that are ranked in addition to the requested ones. The additional hits make
-/// the order of hits with equal scores stable, and allow literal matches to move up.
+/// The number of hits that are ranked in addition to the requested ones. The additional hits keep
+/// the order of equal scores stable, and allow literal matches to move up.
 const SPARE: usize = 64;
 
 /// The maximum number of texts that are read to find the earliest literal match.
 const MOST_READ: usize = 256;
 
-/// The number of texts that are read at a time, in the order of their sources.
+/// How many texts are read at a time, in the order of their sources.
 const AT_A_TIME: usize = 16;
 
 /// A document and its address in the index.
@@ -35,7 +35,7 @@ struct RankedDocument {
 impl SearchIndex {
     /// Returns the `limit` best documents for `query`, best first.
     ///
-    /// The score is BM25 over the words of the query. The highest of these scores is added to the
+    /// The score is BM25 over the words in the query. The highest of these scores is added to the
     /// score of each document that contains the query literally, and is added twice for the
     /// earliest such message in a snapshot. If two scores are equal, the newer document comes
     /// first. `read` returns the text of a document; `None` if the document cannot be read.

@@ -9,29 +9,29 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::words::each_word;
 
-/// The name of our tokenizer in the index.
+/// The name under which our tokenizer is registered with the engine.
 const WORDS: &str = "words";
 
 /// The fields of a document in the index. The text is not stored, because it can be read from the
 /// source.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
-    /// The words, with their frequencies. Positions are not stored, because there are no phrase
-    /// queries, and because positions would double the size of the index.
+    /// The words, with their frequencies. Positions are not stored: there are no phrase queries,
+    /// and positions would double the size of the index.
     pub(crate) words: Field,
     /// The number of the source that contains the document.
     pub(crate) source: Field,
-    /// The line at which the document begins in its source.
+    /// The line on which the document begins in its source.
     pub(crate) line: Field,
     /// The offset of the document's first byte in its source.
     pub(crate) offset: Field,
-    /// The session of the document, if the source contains several sessions.
+    /// The document's session, if the source contains several sessions.
     pub(crate) session: Field,
     /// The number of the author's role: see [`ROLES`].
     pub(crate) role: Field,
     /// The time of the document, in milliseconds since 1970.
     pub(crate) time: Field,
-    /// The hash of the role and the text, by which equal documents are recognized.
+    /// The hash of the role and the text, used to recognize equal documents.
     pub(crate) hash: Field,
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn register(index: &tantivy::Index) {
 #[derive(Clone)]
 struct Words;
 
-/// The words of a text in order.
+/// The words in a text, in order.
 struct WordStream {
     /// All words, concatenated; `ends` contains the end of each word.
     words: String,
     ends: std::vec::IntoIter<usize>,
-    /// The end of the word that was returned last.
+    /// The end of the last word that was returned.
     at: usize,
     token: Token,
 }
@@ -113,7 +113,7 @@ impl TokenStream for WordStream {
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A memory file that extraction writes, one for each kind of item.
+    /// A memory file written by extraction. Each kind of item has its own file.
     Extracted,
     /// A daily log.
     Daily,
@@ -139,14 +139,14 @@ impl SourceKind {
     }
 }
 
-/// A file of the store, or another text that is read like a file.
+/// A file in the store, or another text that is read like a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The unique name of the source.
     pub name: String,
     /// The kind of the source.
     pub kind: SourceKind,
-    /// The session to which the whole source belongs, if it belongs to a single session.
+    /// The session that the source belongs to, if it belongs to a single session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// A value that changes whenever the content of the source changes.
@@ -154,9 +154,9 @@ pub struct Source {
 }
 
 impl Source {
-    /// The group of the source. Sources in one group share much of their content, so each document
-    /// is indexed only in the first source that contains it. Only snapshots of the same session
-    /// share a group.
+    /// The group of the source. Sources in the same group share much of their content, so each
+    /// document is indexed only in the first source that contains it. Only snapshots of the same
+    /// session share a group.
     pub(crate) fn group(&self) -> &str {
         match (self.kind, &self.session) {
             (SourceKind::Snapshot, Some(session)) => session,
@@ -168,13 +168,13 @@ impl Source {
 /// The unit that a search finds: a message or a paragraph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// The line in the source, from 1.
+    /// The 1-based line in the source.
     pub line: u64,
     /// The offset of the document's first byte in the source.
     pub offset: u64,
-    /// The session of the document, if the source contains several sessions.
+    /// The document's session, if the source contains several sessions.
     pub session: Option<String>,
-    /// The role of the message's author; `None` if the document is not a message.
+    /// The author's role; `None` if the document is not a message.
     pub role: Option<&'static str>,
     /// When the document was written, in milliseconds since 1970.
     pub time: i64,

@@ -11,7 +11,7 @@ use tantivy::{IndexWriter, TantivyDocument};
 use crate::index::{KnownSource, SearchError, SearchIndex};
 use crate::schema::{Document, Source, number_of};
 
-/// The memory in bytes that each thread of the engine may use before it writes to disk.
+/// The memory in bytes that each engine thread may use before it writes to disk.
 const MEMORY: usize = 24 << 20;
 
 /// The maximum number of threads. Four threads index as fast as the sources can be read.
@@ -33,13 +33,13 @@ pub struct Changes<E> {
     pub failed: Vec<(Source, E)>,
 }
 
-/// The sources that an update has to remove and to read.
+/// The sources that an update must remove and read.
 #[derive(Debug, Default)]
 struct Plan {
     /// The numbers of sources to remove.
     gone: HashSet<u64>,
-    /// The sources to read, by group. The first list of a group contains the numbers of its sources
-    /// that stay in the index.
+    /// The sources to read, by group. The first list in a group contains the numbers of those
+    /// sources that stay in the index.
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
 
@@ -48,7 +48,7 @@ type ReadSource<E> = (KnownSource, Result<(), E>);
 
 impl SearchIndex {
     /// Makes the index match `sources`, which must be in order within each group. `read` is called
-    /// from several threads; it passes each document of a source to its second argument. Does
+    /// from several threads; it passes each document in a source to its second argument. Does
     /// nothing if another run is writing to the index.
     pub fn update<E: Send>(
         &mut self,
@@ -136,7 +136,7 @@ impl SearchIndex {
         plan
     }
 
-    /// Returns the hashes of the indexed documents of each source that stays in a growing group.
+    /// Returns the hashes of the indexed documents from each source that stays in a growing group.
     fn hashes(&self, plan: &Plan) -> Result<HashMap<u64, HashSet<u64>>, SearchError> {
         let stay = plan.groups.iter().flat_map(|(stay, _)| stay);
         let mut hashes: HashMap<u64, HashSet<u64>> =
@@ -177,7 +177,7 @@ impl SearchIndex {
                     let mut added = Ok(0);
                     let result = read(&source.source, &mut |document| {
                         let hash = hash_of(&document);
-                        // Index equal documents of a group only once.
+                        // Index equal documents in a group only once.
                         if added.is_ok() && seen.insert(hash) {
                             let document = self.document(source.number, hash, document);
                             added = writer.add_document(document);
@@ -185,7 +185,7 @@ impl SearchIndex {
                     });
                     added?;
                     if result.is_err() {
-                        // Do not index a source that was not read to its end.
+                        // Do not index a source that was only partly read.
                         writer.delete_term(self.source_term(source.number));
                     }
                     results.push((source.clone(), result));
@@ -194,8 +194,7 @@ impl SearchIndex {
             Ok(results)
         };
         thread::scope(|scope| {
-            // The current thread takes part as well, and does all the work if no other thread can
-            // be started.
+            // The current thread works too, and does everything if no other thread can be started.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
             let mut results = vec![worker()];
@@ -224,7 +223,7 @@ impl SearchIndex {
     }
 
     /// Merges all segments into one if there are many, or if any has deleted documents, because
-    /// deleted documents would affect the scores.
+    /// deleted documents affect the scores.
     fn merge(&self, writer: &mut IndexWriter) -> Result<(), SearchError> {
         let segments = self.index.searchable_segment_metas()?;
         let holds_deleted = segments.iter().any(tantivy::SegmentMeta::has_deletes);

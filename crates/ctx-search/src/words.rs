@@ -1,27 +1,27 @@
-//! Splits a text into the words by which it is found.
+//! Splits a text into the words by which it can be found.
 //!
 //! Sessions contain code and prose, in Chinese and in English. A name is found as a whole and by
 //! its parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`,
 //! `check` and `rs`; the words of `parseHttpHeader` are the whole name, `parse`, `http` and
-//! `header`. The usual abbreviations of a long hash are also words. Text in scripts without spaces
-//! (Chinese, Japanese, Korean) is found by single characters and by pairs of adjacent characters.
-//! Traditional and simplified characters count as equal.
+//! `header`. The usual abbreviations of a long hash also count as words. Text in scripts without
+//! spaces (Chinese, Japanese, Korean) can be found by single characters and by pairs of adjacent
+//! characters. Traditional and simplified characters count as equal.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The maximum length of a word in the index, in bytes. Longer runs are packed data, not words.
+/// The maximum length of a word in the index, in bytes. Longer runs are encoded data, not words.
 const LONGEST: usize = 128;
 
 /// A word with at least this many hexadecimal digits is a hash.
 const HASH: usize = 16;
 
-/// The lengths to which people abbreviate a hash.
+/// The lengths to which people usually abbreviate a hash.
 const QUOTED: [usize; 3] = [7, 8, 12];
 
-/// Calls `take` with each word of `text`, in lower case and simplified script, and with its
-/// position in the text.
+/// Calls `take` with each word in `text` and its position. The word is in lower case and in
+/// simplified script.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     let mut lower = String::new();
     let mut take = |range: Range<usize>| {
@@ -72,7 +72,7 @@ fn name_end(text: &str, start: usize) -> (usize, bool) {
     (end, is_joined)
 }
 
-/// Returns the words of a text with their positions, each name before its parts.
+/// Returns the words in a text with their positions, each name before its parts.
 pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     let mut all = Vec::new();
     each_word(text, |range, word| all.push((range, word.to_owned())));
@@ -80,7 +80,7 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     all
 }
 
-/// Returns the position after the run of characters at `at` whose class `is_one` accepts.
+/// Returns the end of the run of characters that starts at `at` and whose classes satisfy `is_one`.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     while let Some((class, length)) = class_at(text, at) {
@@ -103,7 +103,7 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     Some((Class::of(c), c.len_utf8()))
 }
 
-/// The classes of the ASCII characters, which make up nearly all of a text.
+/// The classes of the ASCII characters, which make up most text.
 const OF_ASCII: [Class; 128] = {
     let mut classes = [Class::Other; 128];
     let mut byte = 0_u8;
@@ -144,8 +144,8 @@ enum Class {
 impl Class {
     /// The class of a character outside ASCII.
     fn of(c: char) -> Self {
-        // Arrows, frames and blocks occur in the output of most tools, so do not look them up in
-        // the Unicode tables, which are slow.
+        // Do not look up arrows, frames and blocks in the Unicode tables, which are slow: most
+        // tools print these characters.
         if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
             Self::Other
         } else if is_unspaced(c) {
@@ -185,7 +185,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Calls `take` with each character and with each pair of adjacent characters.
+/// Calls `take` with each character and each pair of adjacent characters.
 fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut before = None;
     for (at, c) in text[run.clone()].char_indices() {
@@ -198,7 +198,7 @@ fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) 
     }
 }
 
-/// Calls `take` with a name, the texts between its slashes, and its parts.
+/// Calls `take` with a name, each piece between its slashes, and each part of these pieces.
 fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut pieces = 0;
     each_part(text, run.clone(), is_splitter, |piece| {
@@ -249,7 +249,7 @@ fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `take` with each text between the bytes that `is_joint` accepts.
+/// Calls `take` with each part of a text between bytes that satisfy `is_joint`.
 fn each_part(
     text: &str,
     range: Range<usize>,
@@ -278,7 +278,7 @@ const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 /// remain different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
-        // The library converts adjacent characters together, so separate them with spaces.
+        // The library converts adjacent characters as a unit, so separate them with spaces.
         let apart: String = HAN.flat_map(|c| [c, ' ']).collect();
         let simple = fast2s::convert(&apart);
         simple.chars().step_by(2).collect()
@@ -301,7 +301,7 @@ mod tests {
         words
     }
 
-    /// Identifiers and paths are found as a whole and by their parts.
+    /// Identifiers and paths can be found as a whole and by their parts.
     #[test]
     fn names_are_whole_and_in_parts() {
         assert_eq!(
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(words("It's 3.14, ok"), ["it", "s", "3", "14", "3.14", "ok"]);
     }
 
-    /// Hashes are found as a whole and by their usual abbreviations.
+    /// Hashes can be found as a whole and by their usual abbreviations.
     #[test]
     fn a_hash_is_found_by_its_beginning() {
         assert_eq!(

@@ -1,6 +1,6 @@
-//! Functions that identify the script of a character, split a text into words, shorten it to one
-//! line, compute hashes for comparison, and compile regular expressions on first use. No function
-//! depends on the format of a session.
+//! Functions that identify a character's script, split a text into words, shorten it to one line,
+//! compute hashes for comparison, and compile regular expressions on first use. No function depends
+//! on the format of a session.
 
 mod line;
 mod pattern;

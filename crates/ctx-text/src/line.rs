@@ -1,5 +1,5 @@
-//! Puts texts on one line, shortens them, and computes the key by which texts are recognized as the
-//! same entry.
+//! Puts texts on one line, shortens them, and computes the key that identifies texts as the same
+//! entry.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub fn trim(text: &str) -> &str {
 }
 
 /// Replaces each run of white space with a single space. Control characters are kept, so that the
-/// line can be found in a text whose white space was replaced in the same way.
+/// line can be found in a text that had its white space replaced in the same way.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -31,8 +31,8 @@ pub fn plain_line(text: &str) -> String {
 }
 
 /// Returns true if a trimmed text is already a line of printable ASCII with single spaces, as most
-/// texts are. The check has no branch for each byte, so that the compiler can compare several bytes
-/// at once.
+/// texts are. The check does not branch on each byte, so the compiler can compare several bytes at
+/// once.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_shown = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
@@ -40,7 +40,7 @@ fn is_plain_line(text: &str) -> bool {
     is_shown && pairs.fold(0, |any, pair| any | u8::from(pair == (&b' ', &b' '))) == 0
 }
 
-/// Applies `edit` to a text. A borrowed text that `edit` leaves unchanged is not copied.
+/// Applies `edit` to a text. If `edit` leaves a borrowed text unchanged, the text is not copied.
 pub fn edited<'t>(
     text: Cow<'t, str>,
     edit: impl for<'e> FnOnce(&'e str) -> Cow<'e, str>,
@@ -53,7 +53,7 @@ pub fn edited<'t>(
 
 /// Returns the first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
-    // Usually, no counting is necessary: a character has at least one byte, and an ASCII character
+    // Counting is rarely necessary: a character has at least one byte, and an ASCII character has
     // exactly one.
     if text.len() <= count {
         return text;
@@ -81,9 +81,9 @@ pub fn shorten(mut text: String, most: usize) -> String {
     text
 }
 
-/// Finds by bisection how much of something fits within a limit. Returns two neighbouring numbers
-/// between 0 and `all`, of which only the second is above the limit. `all` must be above the limit,
-/// and 0 must not.
+/// Uses bisection to find how much of something fits within a limit. Returns two adjacent numbers
+/// between 0 and `all`: the first is within the limit, and the second is above it. `all` must be
+/// above the limit, and 0 must not.
 pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
     let (mut below, mut above) = (0, all);
     while above - below > 1 {
@@ -97,8 +97,8 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The maximum length of a text that is read whole, in bytes. Longer texts are pasted files, which
-/// do not fit into any context window. Items for all lines of such a file would take up a hundred
+/// The maximum length of a text that is read whole, in bytes. Longer texts are pasted files that do
+/// not fit into any context window. Items for all lines of such a file would take up a hundred
 /// times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;
 
@@ -115,8 +115,8 @@ pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned([head, tail].concat())
 }
 
-/// Returns the key by which texts are recognized as the same entry: the text in lower case, with
-/// single spaces, and without emphasis around it or punctuation at its end.
+/// Returns the key that identifies texts as the same entry: the text in lower case, with single
+/// spaces, and without emphasis around it or punctuation at its end.
 pub fn comparison_key(text: &str) -> String {
     const EMPHASIS: [char; 4] = ['*', '_', '~', ' '];
     const STOPS: [char; 14] =

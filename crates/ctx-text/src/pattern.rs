@@ -33,11 +33,11 @@ pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// A set of words with a fast hash function, because most words of a session are looked up in such
+/// A set of words with a fast hash function, because most words in a session are looked up in such
 /// sets.
 pub type WordSet = HashSet<String, RandomState>;
 
-/// Lists of words and patterns, in a text file that is built into the program. `[NAME]` begins a
+/// Lists of words and patterns from a text file that is built into the program. `[NAME]` begins a
 /// list, and each line after it is an entry. A line that begins with `#` is a comment. `␣` denotes
 /// a space, and `\#` denotes `#`.
 pub struct Lists {
@@ -51,29 +51,29 @@ impl Lists {
         Self { file, lists: OnceLock::new() }
     }
 
-    /// Returns the entries of a list, which must be in the file.
+    /// Returns the entries in a list. The list must be in the file.
     pub fn entries(&self, name: &str) -> Vec<String> {
         let lists = self.lists.get_or_init(|| read_lists(self.file));
         let entries = lists.get(name).unwrap_or_else(|| panic!("no list {name}"));
         entries.iter().map(|line| line.replace('␣', " ").replace("\\#", "#")).collect()
     }
 
-    /// Returns a pattern with the entries of a list as alternatives.
+    /// Returns a pattern with the entries in a list as alternatives.
     pub fn pattern(&self, name: &str) -> String {
         self.entries(name).join("|")
     }
 
-    /// Returns the phrases of a list.
+    /// Returns the phrases in a list.
     pub fn phrases(&self, name: &str) -> Phrases {
         Phrases::new(self.entries(name).iter().map(String::as_str))
     }
 
-    /// Returns the pattern of a list, with the hints from the list `NAME, hints`.
+    /// Returns the pattern for a list, with hints from the list `NAME, hints`.
     pub fn hinted(&self, name: &str) -> LazyRegex {
         LazyRegex::hinted(self.pattern(name), self.phrases(&format!("{name}, hints")))
     }
 
-    /// Returns the words of a list, which are separated by spaces.
+    /// Returns the words in a list. They are separated by spaces.
     pub fn words(&self, name: &str) -> WordSet {
         let entries = self.entries(name);
         entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
@@ -92,8 +92,8 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     lists
 }
 
-/// Converts a pattern to a pattern over bytes that matches the same ASCII texts. The automaton for
-/// the new pattern is built in a fraction of the time that a Unicode automaton takes. Characters
+/// Converts a pattern to a byte pattern that matches the same ASCII texts. Building an automaton
+/// for the byte pattern takes a fraction of the time that a Unicode automaton takes. Characters
 /// outside ASCII become `0xFF`, a byte that no text contains.
 ///
 /// A pattern that ignores case becomes a pattern for texts in lower case, because a single letter
@@ -117,8 +117,8 @@ fn for_ascii_texts(pattern: &str) -> String {
 /// The beginning of a pattern that ignores case.
 const IGNORES_CASE: &str = "(?i)";
 
-/// Returns an ASCII text in the form that a pattern from [`for_ascii_texts`] expects: in lower case
-/// if the pattern ignores case.
+/// Returns an ASCII text as expected by a pattern from [`for_ascii_texts`]: in lower case if the
+/// pattern ignores case.
 fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
     if pattern.starts_with(IGNORES_CASE) { text.to_ascii_lowercase().into() } else { text.into() }
 }
@@ -126,7 +126,7 @@ fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
 /// Regexes that ignore case accept these characters in place of `s` and `k`.
 const FOLDED_TO_S_AND_K: [char; 2] = ['\u{17f}', '\u{212a}'];
 
-/// Returns the bytes of a text, with a single byte for each character outside ASCII. A pattern that
+/// Returns a text as bytes, with a single byte for each character outside ASCII. A pattern that
 /// contains only ASCII cannot tell characters outside ASCII apart.
 fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
     let byte = |c| match FOLDED_TO_S_AND_K.iter().position(|letter| *letter == c) {
@@ -139,9 +139,9 @@ fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
 /// A pattern that reports whether it matches, but not where.
 ///
 /// Building a [`Regex`] takes several times as long, because a `Regex` also reports where it
-/// matches: it has captures, an automaton that searches backwards, and literals to search for
-/// first. In a short run, building a `Regex` would be most of the work. The pattern is compiled on
-/// first use: once for ASCII texts, and a second time if there are any other texts.
+/// matches: it needs captures, a reverse automaton, and literals for a prefilter. In a short run,
+/// building a `Regex` would take most of the time. The pattern is compiled on first use, separately
+/// for ASCII texts and for other texts.
 #[derive(Default)]
 pub struct Matcher {
     pattern: String,
@@ -167,7 +167,7 @@ impl Matcher {
         &self.pattern
     }
 
-    /// Extends the pattern of this matcher, which must not have been used yet.
+    /// Extends the pattern of a matcher that has not been used yet.
     pub fn append(&mut self, pattern: &str) {
         self.pattern.push_str(pattern);
     }
@@ -244,7 +244,7 @@ impl Automaton {
 }
 
 /// A constant pattern that reports where it matches. Such a pattern is meant for single short
-/// texts: it is compiled on first use, once for ASCII texts and once for other texts, and without
+/// texts. It is compiled on first use, separately for ASCII texts and for other texts, and without
 /// some of the automata that make a [`Regex`] fast but slow to build.
 #[derive(Default)]
 pub struct LazyRegex {
@@ -305,8 +305,8 @@ impl LazyRegex {
         replaced
     }
 
-    /// Returns the regex for a text, and the text in the form in which it is searched. `None` if
-    /// the text contains none of the hints.
+    /// Returns the regex for a text, and the form of the text to search. `None` if the text
+    /// contains none of the hints.
     fn search<'t>(&self, text: &'t str) -> Option<(&meta::Regex, Cow<'t, str>)> {
         if !self.hints.as_ref().is_none_or(|hints| hints.occur_in(text)) {
             return None;
@@ -325,14 +325,14 @@ impl LazyRegex {
     }
 }
 
-/// Words and phrases that are searched for in a text all at once, ignoring the case of ASCII
-/// letters. Unlike an automaton, this structure takes almost no time to build.
+/// Words and phrases that are searched for all at once, ignoring ASCII case. Unlike an automaton,
+/// this structure is built in almost no time.
 pub struct Phrases {
     /// The phrases, sorted by their first two bytes.
     entries: Vec<Phrase>,
     /// For each pair of first bytes, the index of its first phrase in `entries`.
     firsts: Vec<usize>,
-    /// For each pair of first bytes, the bits of the third bytes of all its phrases. Only a few
+    /// For each pair of first bytes, a bit for each third byte that occurs in its phrases. Few
     /// places in a text pass a test against these bits.
     thirds: Vec<u32>,
 }
@@ -372,8 +372,8 @@ impl Phrases {
         Self { entries: phrases, firsts, thirds }
     }
 
-    /// Calls `found` with the number and the range of each phrase in a text, until it returns true.
-    /// Returns whether `found` returned true.
+    /// Calls `found` with the number and the range of each phrase in a text until `found` returns
+    /// true. Returns whether it did.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         let mut is_at = |at: usize, pair: usize, third: u8| {
@@ -398,8 +398,8 @@ impl Phrases {
     }
 
     /// Returns true if a text contains one of the phrases, even as part of a word. Also returns
-    /// true if the text contains a character that a regex which ignores case accepts in place of
-    /// `s` or `k`.
+    /// true if the text contains a character that a case-insensitive regex accepts in place of `s`
+    /// or `k`.
     pub fn occur_in(&self, text: &str) -> bool {
         self.any(text, |_, _| true) || !text.is_ascii() && text.contains(FOLDED_TO_S_AND_K)
     }
@@ -424,10 +424,9 @@ impl Phrases {
 /// The number of values of [`pair`].
 const PAIRS: usize = 0x60 << 5;
 
-/// Returns a number for the first two bytes of a text. The upper-case and lower-case forms of a
-/// letter have the same number. Punctuation and letters have different numbers, because `.` is
-/// frequent in lists of phrases: if `.` and `n` had the same number, most places in a text would
-/// need a closer look.
+/// Returns a number for the first two bytes of a text. A letter has the same number in upper and
+/// lower case. Punctuation and letters have different numbers, because `.` is frequent in lists of
+/// phrases: if `.` and `n` shared a number, most places in a text would need a closer look.
 #[inline]
 fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 0x5F) << 5 | usize::from(second & 31)

@@ -3,7 +3,7 @@
 /// A text with fewer words than this is never prose.
 const LEAST_WORDS: usize = 6;
 
-/// Words such as `the` and `of`, which only join other words.
+/// Words such as `the` and `of` that only join other words.
 #[rustfmt::skip]
 static JOINING: [u64; SLOTS] = word_list([
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
@@ -22,10 +22,11 @@ pub fn is_joining(word: &str) -> bool {
 /// The maximum length of a word in a list, in bytes.
 const LONGEST: usize = 6;
 
-/// The number of slots of a list of words, which is a hash table. Most slots are empty.
+/// The number of slots in a word list, which is a hash table. Most slots are empty.
 pub const SLOTS: usize = 512;
 
-/// Packs lower-case words into a list for [`has_word`], in which each word is a number in its slot.
+/// Packs lower-case words into a list for [`has_word`]. Each word is stored as a number in its
+/// slot.
 pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; SLOTS] {
     let mut list = [0; SLOTS];
     let mut at = 0;
@@ -77,9 +78,9 @@ pub fn is_prose(text: &str) -> bool {
         }
         words += 1;
         joining += usize::from(is_joining(&text[start..at]));
-        // The rest of the text contains at most this many words, because each word takes up at
-        // least two bytes and a separator. Thanks to this bound, most texts need not be read to
-        // their end.
+        // The rest of the text contains no more than this many words, because each word takes up at
+        // least two bytes and a separator. Thanks to this bound, most texts need not be read to the
+        // end.
         let most_left = (text.len() - at) / 3;
         if (joining + most_left) * 4 < words + most_left {
             return false;

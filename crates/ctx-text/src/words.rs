@@ -1,6 +1,6 @@
-//! The words of a text: runs of letters, digits and underscores. In scripts without spaces, each
-//! character or each pair of adjacent characters is a word instead. This module also identifies the
-//! script of a character, as far as words depend on it, and hashes words.
+//! Splits a text into words: runs of letters, digits and underscores. In scripts without spaces,
+//! each character or each pair of adjacent characters is a word instead. This module also
+//! identifies a character's script where word boundaries depend on it, and hashes words.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 
 use foldhash::quality::RandomState;
 
-/// Returns the words of a text in order. Each character for which `is_alone` returns true is a word
-/// of its own.
+/// Returns the words in a text, in order. Each character for which `is_alone` returns true is a
+/// word of its own.
 pub fn words(text: &str, is_alone: impl Fn(char) -> bool) -> impl Iterator<Item = Range<usize>> {
     pieces(text, is_alone).map(|(word, _)| word)
 }
 
-/// Returns the words of a text in order. Adjacent characters for which `is_alone` returns true form
-/// words in pairs; a single such character is not a word.
+/// Returns the words in a text, in order. Adjacent characters for which `is_alone` returns true
+/// form words in pairs; a single such character is not a word.
 pub fn words_and_pairs(
     text: &str,
     is_alone: impl Fn(char) -> bool,
@@ -33,7 +33,8 @@ pub fn words_and_pairs(
     })
 }
 
-/// Returns the words of a text, and whether each is a character for which `is_alone` returns true.
+/// Returns the words in a text, and for each word, whether it is a character for which `is_alone`
+/// returns true.
 fn pieces(
     text: &str,
     is_alone: impl Fn(char) -> bool,
@@ -84,24 +85,24 @@ pub fn is_unspaced(c: char) -> bool {
 /// results must never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
-/// Returns a 64-bit hash, which is the same in all threads but differs in every run.
+/// Returns a 64-bit hash that is the same in all threads but differs in every run.
 pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     STATE.hash_one(value)
 }
 
-/// Returns a hash that ignores case, without a lower-case copy of the text.
+/// Returns a hash that ignores case, without making a lower-case copy of the text.
 pub fn hash_lowercase(text: &str) -> u64 {
     let mut hasher = STATE.build_hasher();
     for c in text.chars().flat_map(char::to_lowercase) {
         hasher.write_u32(u32::from(c));
     }
-    // Mark the end of the text, because the hasher pads its input with zeros, and a text may also
+    // Mark the end of the text, because the hasher pads its input with zeros, and a text may itself
     // end with zeros.
     hasher.write_u32(u32::MAX);
     hasher.finish()
 }
 
-/// Combines two hashes into one hash, which depends on their order.
+/// Combines two hashes into one. The order of the two matters.
 pub fn hash_pair(first: u64, second: u64) -> u64 {
     STATE.hash_one((first, second))
 }

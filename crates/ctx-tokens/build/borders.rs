@@ -1,11 +1,11 @@
-//! Filters that tell, from the bytes on both sides of a border between tokens, whether a merge may
-//! cross the border. The filters are much smaller than the tables of tokens and pairs, so they stay
-//! in the processor's cache.
+//! Filters that tell whether a merge may cross a border between two tokens, judging by the bytes on
+//! both sides. The filters are much smaller than the tables of tokens and pairs, so they stay in
+//! the processor's cache.
 
 use crate::layout::{border_bit, byte_bit, one_byte, two_bytes};
 use crate::vocabulary::Vocabulary;
 
-/// A bit for each pair of bytes, which is set if the two bytes are merged into a token.
+/// Returns a bit for each pair of bytes. A bit is set if its two bytes are merged into a token.
 pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
     let mut bits = vec![0; (1 << 16) / 8];
     for (left, right) in merged(vocabulary) {
@@ -16,7 +16,7 @@ pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
     bits
 }
 
-/// A filter for all merges except those of two single bytes.
+/// Returns a filter for all merges except merges of two single bytes.
 pub(crate) fn filter(vocabulary: &Vocabulary) -> Vec<u8> {
     // The filter has at least eight bits for each merge.
     let mut filter = vec![0; vocabulary.tokens.len().next_power_of_two()];
@@ -35,7 +35,7 @@ pub(crate) fn filter(vocabulary: &Vocabulary) -> Vec<u8> {
     filter
 }
 
-/// Returns, for each merge, the bytes of the two tokens that are merged.
+/// For each merge, returns the bytes of the two tokens that are merged.
 fn merged(vocabulary: &Vocabulary) -> impl Iterator<Item = (&[u8], &[u8])> {
     let bytes = |rank: u32| vocabulary.tokens[rank as usize].as_slice();
     let merges = vocabulary.merges.iter();

@@ -1,8 +1,8 @@
-//! Computes the tables of the vocabularies and of Unicode that the engine reads.
+//! Computes the vocabulary tables and Unicode tables that the engine reads.
 //!
 //! The vocabularies are taken from the tiktoken-rs package, and the Unicode classes from
-//! regex-syntax. The tables are the same in each build, because they do not depend on the time, on
-//! random numbers, or on the order of a hash map.
+//! regex-syntax. The tables are the same in each build, because they do not depend on the time,
+//! random numbers, or the order of a hash map.
 
 // A build script may fail with a panic, and it communicates with cargo by printing.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

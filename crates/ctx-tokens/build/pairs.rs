@@ -1,15 +1,15 @@
-//! The table in which the engine looks up the token into which two adjacent tokens are merged.
+//! The table that the engine uses to look up which token two adjacent tokens are merged into.
 
 use std::cmp::Reverse;
 
 use crate::layout::Pair;
 use crate::vocabulary::Merge;
 
-/// The average number of pairs in a bucket. With more pairs, it takes longer to find the seeds;
-/// with fewer pairs, there are more seeds to store.
+/// The average number of pairs in a bucket. More pairs would make finding the seeds slower; fewer
+/// pairs would mean more seeds to store.
 const PAIRS_OF_A_BUCKET: usize = 5;
 
-/// Returns the table of pairs, in which one entry in 25 is empty, and the seed of each bucket.
+/// Returns the table of pairs and the seed for each bucket. One table entry in 25 is empty.
 pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
     let mut table = vec![0; merges.len() + merges.len() / 24];
     let mut seeds = vec![0; merges.len() / PAIRS_OF_A_BUCKET];
@@ -18,7 +18,7 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
         let pair = Pair::new(merge.left, merge.right);
         buckets[pair.bucket(seeds.len())].push((pair, merge.token));
     }
-    // Place the fullest buckets first, while most places in the table are still free.
+    // Place the fullest buckets first, while most of the table is still free.
     let mut order: Vec<usize> = (0..buckets.len()).collect();
     order.sort_by_key(|bucket| Reverse(buckets[*bucket].len()));
     for bucket in order {
@@ -35,8 +35,8 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
     (table, seeds)
 }
 
-/// Returns the places of the pairs with this seed; `None` if a place is already taken or two pairs
-/// would get the same place.
+/// Returns the places that this seed assigns to the pairs; `None` if a place is already taken or
+/// two pairs would share a place.
 fn free_places(pairs: &[(Pair, u32)], seed: u16, table: &[u32]) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     for (pair, _) in pairs {

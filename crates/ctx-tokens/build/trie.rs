@@ -1,14 +1,14 @@
 //! The trie of all tokens, stored as a double array.
 //!
 //! The child of a node for byte `b` is stored at the node's base plus `b`, and its entry repeats
-//! the byte `b`. No two nodes have the same base, so the byte alone shows whether a child belongs
-//! to the node. Instead of a base, a leaf has a value that is derived from its rank. No node has a
-//! base that equals the value of a leaf, so a search never finds a child of a leaf.
+//! the byte `b`. No two nodes have the same base, so the byte alone is enough to tell whether a
+//! child belongs to a node. Instead of a base, a leaf has a value that is derived from its rank. No
+//! base equals the value of a leaf, so a search never finds a child of a leaf.
 
 use crate::layout::{Node, RANK};
 
-/// If a search for free places has examined this many places, later searches begin where it ended.
-/// The free places before that position are left for nodes that have a single child.
+/// After a search for free places has examined this many places, later searches begin where it
+/// ended. The free places before that position are left for nodes with a single child.
 const PATIENCE: usize = 50;
 
 /// Builds the array of all nodes. The root is at the first place.
@@ -73,12 +73,12 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.retain(|(token, _)| !token.is_empty());
     sorted.sort_unstable();
-    // For each node, the number of bytes that lead to it, and all tokens that begin with these
-    // bytes.
+    // For each node, its depth in bytes, and all tokens that begin with the bytes that lead to the
+    // node.
     let mut queue = vec![(0_usize, sorted.as_slice())];
     let mut branches: Vec<Branch> = Vec::new();
     while let Some(&(depth, range)) = queue.get(branches.len()) {
-        // The tokens are sorted, so the shortest token of the range comes first.
+        // The tokens are sorted, so the shortest token in the range comes first.
         let token = range.first().filter(|(token, _)| token.len() == depth);
         let below = &range[usize::from(token.is_some())..];
         let first_child = queue.len();
@@ -99,7 +99,7 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
 /// The base of each node. The base of a leaf is not used.
 fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
     let mut bases = vec![0; branches.len()];
-    // The nodes that need a single place, grouped by the offset of this place.
+    // The nodes that need a single place, grouped by the offset of that place.
     let mut singles = vec![Vec::new(); RANK];
     for (at, branch) in branches.iter().enumerate() {
         match *branch.offsets() {
@@ -108,8 +108,8 @@ fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
             ref offsets => bases[at] = array.find_room(offsets),
         }
     }
-    // A node that needs a single place fits anywhere. Each free place is given to a node whose
-    // offset is the most frequent among the remaining nodes.
+    // A node that needs a single place fits anywhere. Each free place goes to a node with the
+    // offset that is most frequent among the remaining nodes.
     let mut left: usize = singles.iter().map(Vec::len).sum();
     let mut place = 0;
     while left > 0 {
@@ -138,8 +138,8 @@ struct DoubleArray {
 }
 
 impl DoubleArray {
-    /// Extends the array so that it contains `place` and all places that a node with the base
-    /// `place` can use.
+    /// Extends the array to contain `place` and all places that a node with the base `place` can
+    /// use.
     fn grow(&mut self, place: usize) {
         let length = self.taken.len().max(place + RANK + 1);
         self.taken.resize(length, false);
@@ -151,10 +151,10 @@ impl DoubleArray {
         self.taken[place] = true;
     }
 
-    /// Finds a base for which all places at `offsets` are free, takes these places, and returns the
-    /// base.
+    /// Finds a base for which the places at all `offsets` are free, takes these places, and returns
+    /// the base.
     fn find_room(&mut self, offsets: &[usize]) -> usize {
-        // A base must not be 0, because the root could then be found as a child.
+        // A base must not be 0, or the root could be found as a child.
         let start = self.cursor.max(1 + offsets[0]);
         let mut base = start - offsets[0];
         while !self.has_room(base, offsets) {

@@ -1,12 +1,12 @@
-//! The classes of characters that the patterns of the encodings distinguish.
+//! The character classes that the encodings' patterns distinguish.
 
 use std::path::Path;
 
 use regex_syntax::hir::{Class, HirKind};
 
 /// The members of each class except the last one, which contains all other characters. The classes
-/// are in the order of the bits in `src/native/class.rs`. `\r` and `\n` are not in the class of
-/// whitespace, but in a class of their own.
+/// are in the order of the bits in `src/native/class.rs`. `\r` and `\n` are not in the whitespace
+/// class, but in a class of their own.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
     r"\p{Ll}",
@@ -17,7 +17,7 @@ const CLASSES: [&str; 7] = [
     r"[\r\n]",
 ];
 
-/// The bit of all characters that are not in any of the [`CLASSES`].
+/// The bit for all characters that are not in any of the [`CLASSES`].
 const OTHER: u8 = 1 << 7;
 
 /// The number of characters that share an entry in `class.blocks`.
@@ -49,7 +49,7 @@ pub(crate) fn write(out: &Path) {
     std::fs::write(out.join("class.bits"), distinct.concat()).unwrap();
 }
 
-/// The characters of a class according to the Unicode tables of regex-syntax.
+/// The characters in a class according to the Unicode tables in regex-syntax.
 fn ranges(class: &str) -> Vec<std::ops::Range<usize>> {
     let hir = regex_syntax::parse(class).expect("a class");
     let HirKind::Class(Class::Unicode(class)) = hir.into_kind() else {

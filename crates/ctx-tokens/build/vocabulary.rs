@@ -7,7 +7,7 @@ use tiktoken_rs::CoreBPE;
 use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 
 pub(crate) struct Vocabulary {
-    /// The bytes of each token, by rank. The entry of a control token is empty.
+    /// The bytes of each token, by rank. The entry for a control token is empty.
     pub(crate) tokens: Vec<Vec<u8>>,
     /// The last merge of each token that has several bytes.
     pub(crate) merges: Vec<Merge>,
@@ -63,11 +63,10 @@ fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
     tokens.iter().map(Vec::as_slice).zip(0..).collect()
 }
 
-/// Finds, for each token of several bytes, the two tokens that are merged into it.
+/// For each token of several bytes, finds the two tokens that are merged into it.
 ///
-/// The search fails unless it finds two such tokens for each token. The success of the search also
-/// proves that the bytes of every token are encoded as that token, which the engine relies on when
-/// it merges tokens.
+/// The search fails unless it finds two such tokens for each token. If the search succeeds, the
+/// bytes of every token are encoded as that token; the engine relies on this property.
 fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
     let ranks = ranks(tokens);
     (0..)

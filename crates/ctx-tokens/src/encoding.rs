@@ -14,12 +14,12 @@ pub enum Encoding {
     /// The encoding of GPT-4o, GPT-4.1, GPT-5 and the o series.
     #[default]
     O200kBase,
-    /// The encoding of gpt-oss, which has the tokens of `o200k_base` but different control tokens.
-    /// Plain text has the same number of tokens in both encodings.
+    /// The encoding of gpt-oss. It has the same tokens as `o200k_base`, but different control
+    /// tokens. Plain text has the same number of tokens in both encodings.
     O200kHarmony,
     /// The encoding of GPT-4 and GPT-3.5.
     Cl100kBase,
-    /// The encoding of text-davinci-002 and -003, and of the code models of the same period.
+    /// The encoding of text-davinci-002 and -003, and of code models from the same period.
     P50kBase,
     /// The encoding of GPT-3 and GPT-2.
     R50kBase,
@@ -43,8 +43,7 @@ impl Encoding {
         Self::Chars4,
     ];
 
-    /// The name that OpenAI uses for the encoding, or our own name if the encoding is not from
-    /// OpenAI.
+    /// OpenAI's name for the encoding, or our own name if the encoding is not from OpenAI.
     pub const fn name(self) -> &'static str {
         match self {
             Self::O200kBase => "o200k_base",

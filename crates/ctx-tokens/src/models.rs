@@ -8,15 +8,15 @@ use crate::Encoding;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
-    /// The beginning of the models' names.
+    /// The prefix of the models' names.
     pub prefix: &'static str,
     /// The encoding to use for these models.
     pub encoding: Encoding,
     /// The size of the context window in tokens. The window includes the output if the vendor
     /// counts input and output together.
     pub window: u64,
-    /// Whether `encoding` is the actual encoding of the models. If their actual encoding is not
-    /// published or not built in, token counts are estimates.
+    /// Whether `encoding` is the models' actual encoding. If the actual encoding is unpublished or
+    /// not built in, token counts are estimates.
     pub exact: bool,
     /// Whether the weights of the models are public, so that a server may run them with a smaller
     /// context window.
@@ -25,8 +25,8 @@ pub struct Model {
 
 impl Model {
     /// All entries of the table, sorted by vendor. If a name begins with several of the prefixes,
-    /// the longest prefix counts. The sources of the numbers are listed in `models.txt` in the
-    /// source of this crate.
+    /// the longest prefix counts. The sources of the numbers are listed in `models.txt` in this
+    /// crate's source.
     pub fn all() -> &'static [Self] {
         &TABLE.models
     }
@@ -75,7 +75,7 @@ fn entry(line: &'static str) -> Option<Model> {
     })
 }
 
-/// Returns the entry for a model; `None` if the table contains no prefix of its name.
+/// Returns the entry for a model; `None` if no prefix of the model's name is in the table.
 ///
 /// Case is ignored, and so are a vendor before the name (`openai/gpt-4o`,
 /// `us.anthropic.claude-opus-5`) and the parts that identify a fine-tuned model (`ft:gpt-4o:acme`).
@@ -107,7 +107,7 @@ pub fn model(name: &str) -> Option<&'static Model> {
 /// the table.
 ///
 /// Use this function only for names typed by a person. Servers and files use full names: there,
-/// `mistral` is the name of one particular old model.
+/// `mistral` is the name of a particular old model.
 ///
 /// ```
 /// assert_eq!(ctx_tokens::full_name("Sonnet"), Some("claude-sonnet-5"));

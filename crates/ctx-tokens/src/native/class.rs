@@ -1,17 +1,17 @@
-//! The classes of characters that the patterns distinguish, according to Unicode 16.0.
+//! The character classes that the patterns distinguish, according to Unicode 16.0.
 
 /// A class of characters, or a set of classes. Each character is in exactly one class. The end of
 /// the text is in no class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class(u8);
 
-// The bits are in the order of the classes in the build script.
+// The bits are in the same order as the classes in the build script.
 impl Class {
     /// `\p{Lu}` and `\p{Lt}`: letters in upper or title case.
     pub(crate) const UPPER: Self = Self(1);
     /// `\p{Ll}`: letters in lower case.
     pub(crate) const LOWER: Self = Self(1 << 1);
-    /// `\p{Lm}` and `\p{Lo}`: letters of scripts without case, which count as both cases.
+    /// `\p{Lm}` and `\p{Lo}`: letters without case, which count as both cases.
     pub(crate) const BOTH: Self = Self(1 << 2);
     /// `\p{M}`: marks that modify the letter before them, but are not letters.
     pub(crate) const MARK: Self = Self(1 << 3);
@@ -58,7 +58,7 @@ pub(crate) fn class_at(text: &[u8], at: usize) -> (Class, usize) {
     }
 }
 
-/// The class and the length of a character that has several bytes, the first of which is `first`.
+/// The class and the length of a multi-byte character that begins with the byte `first`.
 #[inline]
 fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     let follower = |n: usize| u32::from(text.get(at + n).copied().unwrap_or_default() & 0x3f);
@@ -72,7 +72,7 @@ fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     (Class(BITS[block << 8 | (scalar & 0xff) as usize]), length)
 }
 
-/// The position after the longest run of characters in `classes` that begins at `at`.
+/// The end of the longest run of characters in `classes` that begins at `at`.
 #[inline(always)]
 pub(crate) fn run_end(text: &[u8], mut at: usize, classes: Class) -> usize {
     loop {

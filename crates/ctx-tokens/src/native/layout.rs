@@ -1,4 +1,4 @@
-//! The layout of the tables of a vocabulary.
+//! The layout of the vocabulary tables.
 //!
 //! The build script uses this file to write the tables, and the engine uses it to read them.
 
@@ -16,9 +16,8 @@ const RANK_BITS: u32 = 18;
 /// An entry of the trie of all tokens.
 ///
 /// The lowest byte of a node repeats the byte that leads to the node. The value of a node is its
-/// base, from which the places of its children are counted. The value of a leaf is twice the rank
-/// of its token, and no places are counted from this value. (The rank is doubled so that there are
-/// gaps between the values of leaves.)
+/// base: the places of its children are counted from the base. The value of a leaf is twice the
+/// rank of its token. (Ranks are doubled to leave gaps between the values of leaves.)
 #[derive(Clone, Copy)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -27,8 +26,8 @@ const ENDS_TOKEN: u32 = 1 << 9;
 const IS_LEAF: u32 = 1 << 10;
 const VALUE_SHIFT: u32 = 11;
 
-/// If a token is also the beginning of other tokens, its rank is stored in a separate entry, at
-/// this offset from the base of its node.
+/// If other tokens begin with a token, its rank is stored in a separate entry, at this offset from
+/// the base of its node.
 pub(crate) const RANK: usize = 256;
 
 impl Node {
@@ -38,7 +37,7 @@ impl Node {
         Self(Self::only(children).0 | token | IS_NODE | byte as u32)
     }
 
-    /// Creates a node without children, at which the token with this rank ends.
+    /// Creates a leaf, where the token with this rank ends.
     pub(crate) const fn leaf(byte: u8, rank: u32) -> Self {
         Self(Self::only(2 * rank).0 | IS_LEAF | ENDS_TOKEN | IS_NODE | byte as u32)
     }
@@ -49,7 +48,7 @@ impl Node {
         Self(value << VALUE_SHIFT)
     }
 
-    /// Returns true if this entry is the child to which `byte` leads.
+    /// Returns true if this entry is the child for `byte`.
     pub(crate) const fn is_child(self, byte: u8) -> bool {
         self.0 & (IS_NODE | 0xff) == IS_NODE | byte as u32
     }
@@ -67,7 +66,7 @@ impl Node {
     }
 }
 
-/// What the engine needs to know about a token in order to merge tokens, packed into one number.
+/// What the engine needs to know about a token to merge it, packed into one number.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(pub(crate) u64);
 
@@ -96,42 +95,41 @@ impl Parts {
         (self.0 >> (2 * RANK_BITS)) as u32 & NO_TOKEN
     }
 
-    /// The number of bytes in the token, or 0 if no token has the rank.
+    /// The number of bytes in the token, or 0 if no token has this rank.
     pub(crate) const fn length(self) -> usize {
         (self.0 >> (3 * RANK_BITS)) as usize
     }
 }
 
-/// The index of the bit for two bytes in the table of merged bytes.
+/// The index of the bit for two bytes in the byte pair table.
 pub(crate) const fn byte_bit(before: u8, after: u8) -> usize {
     (before as usize) << 8 | after as usize
 }
 
-/// The index of the bit for a border in the filter of borders. `bytes` is the size of the filter in
-/// bytes, which must be a power of two. `before` and `after` come from [`one_byte`] or
-/// [`two_bytes`].
+/// The index of a border's bit in the border filter. `bytes` is the size of the filter in bytes,
+/// which must be a power of two. `before` and `after` come from [`one_byte`] or [`two_bytes`].
 pub(crate) const fn border_bit(before: u32, after: u32, bytes: usize) -> usize {
     let key = (before as u64) << 17 | after as u64;
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as usize & (8 * bytes - 1)
 }
 
-/// The key for a token of one byte that is next to a border.
+/// The key for a one-byte token next to a border.
 pub(crate) const fn one_byte(byte: u8) -> u32 {
     byte as u32
 }
 
-/// The key for the two bytes of a longer token that are next to a border.
+/// The key for a longer token next to a border: the two bytes closest to the border.
 pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
     1 << 16 | u16::from_be_bytes(bytes) as u32
 }
 
-/// Two tokens as a key of the table of pairs. The value in the table is the token that the two
+/// Two tokens as a key in the table of pairs. The table maps a pair to the token that the two
 /// tokens are merged into.
 ///
-/// The hash is perfect: each pair that is merged has its own place in the table. A pair belongs to
-/// a bucket, and the build script chose a seed for each bucket so that no two pairs get the same
-/// place. Two tokens that are not merged are also assigned the place of some pair. The tag in the
-/// entry at that place shows in most cases that the entry belongs to another pair. To be certain,
+/// The hash is perfect: each pair that is merged has its own place in the table. Each pair belongs
+/// to a bucket, and the build script chooses a seed for each bucket so that no two pairs get the
+/// same place. Two tokens that are not merged are also assigned the place of some pair. In most
+/// cases, the tag in the entry there reveals that the entry belongs to another pair. To be certain,
 /// compare the [`Parts`] of the merged token.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair(u64);
@@ -161,8 +159,8 @@ impl Pair {
     }
 }
 
-/// The rank in an entry of the table of pairs. An empty entry has the rank 0, which no merged token
-/// has.
+/// The rank in an entry from the table of pairs. An empty entry has the rank 0, which no merged
+/// token has.
 pub(crate) const fn entry_rank(entry: u32) -> u32 {
     entry & NO_TOKEN
 }

@@ -1,19 +1,19 @@
 //! A cache of the token counts of recent pieces.
 //!
-//! The same words occur again and again in a text, so nearly every piece is found in the cache. All
-//! bytes of a piece are compared, so the cache never returns a wrong count. The cache is needed
-//! because the tables of a vocabulary are larger than the processor's cache. Each thread has its
-//! own memo, which is allocated when the thread counts its first text, and grows when needed.
+//! The same words recur throughout a text, so nearly every piece is found in the cache. All bytes
+//! of a piece are compared, so the cache never returns a wrong count. The cache is needed because a
+//! vocabulary's tables are larger than the processor's cache. Each thread has its own token cache,
+//! which is allocated when the thread counts its first text and grows when needed.
 
 use std::cell::RefCell;
 
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets, which take up only 16 KiB, because a text may be short.
+/// The initial number of sets. They take up only 16 KiB, because a text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// The maximum number of sets, which take up 2 MiB. With half as many sets, counting prose was 10 %
+/// The maximum number of sets. They take up 2 MiB. With half as many sets, counting prose was 10 %
 /// slower.
 const MOST_SETS: usize = 1 << 16;
 
@@ -27,19 +27,19 @@ const GROWTH: usize = 1 << 4;
 /// than bytes. An empty entry is 0.
 type Entry = [u64; 2];
 
-/// The number of encodings that can have different token counts for the same text.
+/// The number of encodings whose token counts can differ.
 const ENCODINGS: usize = 4;
 
 const LENGTH: u32 = 56;
 const TOKENS: u32 = 60;
 
-/// The token counts in one encoding. A piece may be in either place of its set; the first place
-/// holds the piece that was used most recently.
+/// The cached token counts for one encoding. A piece may be in either place of its set; the first
+/// place holds the piece that was used most recently.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// The sets of the cache, whose number is a power of two.
+    /// The sets in the cache. Their number is a power of two.
     sets: Vec<[Entry; 2]>,
-    /// The number of pieces that were not found since the sets were allocated.
+    /// The number of misses since the sets were allocated.
     missed: usize,
 }
 
@@ -53,7 +53,7 @@ impl Memo {
         Self { sets: Vec::new(), missed: 0 }
     }
 
-    /// Calls `use_it` with this thread's memo for the encoding `number`.
+    /// Calls `use_it` with this thread's cache for the encoding `number`.
     pub(crate) fn with<T>(number: usize, use_it: impl FnOnce(&mut Self) -> T) -> T {
         MEMOS.with_borrow_mut(|memos| {
             let memo = &mut memos[number];
@@ -65,7 +65,7 @@ impl Memo {
     }
 
     /// The number of tokens in the piece `text[start..end]`, which has at most [`LONGEST`] bytes.
-    /// `count` is called only if the piece is not in the memo.
+    /// `count` is called only if the piece is not in the cache.
     #[inline(always)]
     pub(crate) fn tokens(
         &mut self,
@@ -101,7 +101,7 @@ impl Memo {
         *first = [piece[0], piece[1] | tokens << TOKENS];
     }
 
-    /// Changes the number of sets. All token counts are discarded.
+    /// Changes the number of sets, and discards all token counts.
     fn resize(&mut self, sets: usize) {
         self.sets = vec![[[0; 2]; 2]; sets];
         self.missed = 0;
@@ -140,14 +140,14 @@ static MASKS: [[u64; 2]; LONGEST + 1] = {
     masks
 };
 
-/// The index of the set to which a piece belongs.
+/// The index of the set that a piece belongs to.
 #[inline(always)]
 fn set_of(piece: Entry, sets: usize) -> usize {
     let mixed = (piece[0] ^ piece[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 32) as usize & (sets - 1)
 }
 
-/// Returns true if `entry` is the entry of `piece`. The number of tokens is ignored.
+/// Returns true if `entry` is the entry of `piece`, ignoring the number of tokens.
 #[inline(always)]
 fn is_of(entry: Entry, piece: Entry) -> bool {
     (entry[0] ^ piece[0]) | (entry[1] ^ piece[1]) << (64 - TOKENS) == 0

@@ -1,9 +1,9 @@
 //! Encodes the bytes of a piece as tokens.
 //!
-//! The encoding is defined by merges: of all pairs of adjacent tokens that form another token, the
-//! pair that forms the token with the lowest rank is merged. If there are several such pairs, the
-//! leftmost pair is merged. Merging is repeated until no such pair is left. The result can be found
-//! without merging (Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time",
+//! The encoding is defined by merges: of all adjacent tokens that form another token, the two that
+//! form the token with the lowest rank are merged. If there are several such pairs, the leftmost
+//! pair is merged. Merging is repeated until no such pair is left. The result can be found without
+//! merging (Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time",
 //! github.blog, 2024):
 //!
 //! - A sequence of tokens is the encoding of its bytes if and only if any two adjacent tokens are
@@ -22,7 +22,7 @@ use super::vocabulary::{Token, Vocabulary};
 pub(crate) struct Merger {
     vocabulary: &'static Vocabulary,
     tokens: Vec<u32>,
-    /// One bit for each position in the piece, which is set if there cannot be a border at the
+    /// One bit for each position in the piece. A bit is set if there cannot be a border at that
     /// position.
     failed: Vec<u64>,
 }
@@ -81,14 +81,14 @@ impl Merger {
     }
 }
 
-/// Returns true if the two tokens `left` and `right` are the encoding of their bytes, which is the
-/// case if no merge crosses the border between them.
+/// Returns true if the tokens `left` and `right` are the encoding of their bytes, that is, if no
+/// merge crosses the border between them.
 ///
-/// The merges that formed the two tokens are undone, the latest first, which yields the tokens that
-/// were next to the border at earlier times. If the tokens next to the border form a token whose
-/// rank is lower than that of the merge undone last, the encoding would have merged them.
+/// The merges that formed the two tokens are undone, latest first. Each step yields the tokens that
+/// were next to the border before that merge. If these tokens form a token with a lower rank than
+/// the merge just undone, the encoding would have merged them.
 fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
-    // Only a merge with a rank below the limit came early enough to cross the border.
+    // Only a merge with a rank below the limit is early enough to cross the border.
     let mut limit = vocabulary.ranks;
     loop {
         if vocabulary.merge_below(limit, left, right) {
@@ -104,7 +104,7 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
             if right < SINGLE_BYTES {
                 return true;
             }
-            // If two merges have the same rank, the left one comes first, which here is the merge
+            // Of two merges with the same rank, the left one comes first. Here, that is the merge
             // across the border.
             limit = right + 1;
             right = vocabulary.parts(right).left();

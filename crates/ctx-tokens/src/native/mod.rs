@@ -1,8 +1,8 @@
-//! The engine for the encodings of OpenAI.
+//! The engine for OpenAI's encodings.
 //!
 //! A text is split into [`pieces`]. If a piece is a token of the [`vocabulary`], it counts as one
-//! token. The tokens of any other piece are found by [merging](merge) its bytes. All tables are
-//! read-only data in the program.
+//! token. Any other piece is encoded by [merging](merge) its bytes. All tables are read-only data
+//! in the program.
 
 #![allow(
     clippy::inline_always,

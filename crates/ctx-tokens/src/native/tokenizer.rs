@@ -8,7 +8,8 @@ use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
 /// An exact tokenizer for one encoding. Creating a tokenizer costs nothing, because its tables are
-/// part of the program. A tokenizer can be copied, and several threads can use it at the same time.
+/// built into the program. A tokenizer can be copied, and several threads can use it at the same
+/// time.
 ///
 /// Text that looks like a control token (`<|endoftext|>`) is treated as plain text.
 ///
@@ -51,7 +52,7 @@ impl Tokenizer {
         Self::new(&vocabulary::CL100K, Which::Cl100k)
     }
 
-    /// The tokenizer of text-davinci-002 and -003, and of the code models of the same period.
+    /// The tokenizer of text-davinci-002 and -003, and of code models from the same period.
     pub const fn p50k_base() -> Self {
         Self::new(&vocabulary::P50K, Which::P50k)
     }
@@ -61,14 +62,14 @@ impl Tokenizer {
         Self::new(&vocabulary::R50K, Which::R50k)
     }
 
-    // The caller passes the vocabulary instead of only the encoding, so that a program contains
-    // only the tables of the encodings that it uses.
+    // The caller passes the vocabulary rather than just the encoding, so that a program contains
+    // only the tables for the encodings that it uses.
     const fn new(vocabulary: &'static Vocabulary, encoding: Which) -> Self {
         Self { vocabulary, encoding }
     }
 
-    /// The number of tokens in a text that is given as bytes, which should be UTF-8. Invalid bytes
-    /// are replaced as in `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and
+    /// The number of tokens in a text given as bytes, which should be UTF-8. Invalid bytes are
+    /// replaced as in `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and
     /// each byte that cannot begin a character.
     pub fn count_bytes(&self, bytes: &[u8]) -> u64 {
         self.count(&String::from_utf8_lossy(bytes))
@@ -93,7 +94,7 @@ impl Tokenizer {
     }
 
     /// The beginning of `text` that has at most `limit` tokens: all characters that lie entirely
-    /// within its first `limit` tokens. (If this beginning has more tokens than `limit` when it is
+    /// within its first `limit` tokens. (If the result has more than `limit` tokens when it is
     /// encoded alone, it is cut again.)
     pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
         let mut rest = text;
@@ -106,8 +107,7 @@ impl Tokenizer {
         rest
     }
 
-    /// The position after the first `limit` tokens of `text`; `None` if `text` does not have more
-    /// tokens.
+    /// The end of the first `limit` tokens of `text`; `None` if `text` does not have more tokens.
     fn cut(&self, text: &str, limit: u64) -> Option<usize> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let tokens = self.tokens(text, limit);
@@ -152,8 +152,8 @@ impl Tokenizer {
         tokens
     }
 
-    /// The tokens of `text`. If there are more than `limit` tokens, encoding stops soon after that
-    /// number is reached.
+    /// The tokens of `text`. If there are more than `limit` tokens, encoding stops soon after the
+    /// limit is reached.
     fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         match self.encoding {
             Which::O200k => self.tokens_of(o200k, text.as_bytes(), limit),

@@ -1,6 +1,6 @@
-//! The tables of the vocabularies, which the build script wrote and which are read-only data in the
-//! program. No table is built when the program starts, and the operating system loads only those
-//! pages of the tables that are needed for a text.
+//! The vocabulary tables. They are written by the build script, and are read-only data in the
+//! program. No table is built when the program starts, and the operating system loads only the
+//! pages that are needed for a text.
 
 use std::hint::select_unpredictable;
 
@@ -8,25 +8,25 @@ use super::layout::{
     Node, Pair, Parts, RANK, SINGLE_BYTES, border_bit, byte_bit, entry_rank, one_byte, two_bytes,
 };
 
-/// Numbers in the form in which the build script wrote them, with the lowest byte first.
+/// Numbers as written by the build script, with the lowest byte first.
 type Numbers<const WIDTH: usize> = &'static [[u8; WIDTH]];
 
-/// The tables of one encoding.
+/// The tables for one encoding.
 #[derive(Clone, Copy)]
 pub(crate) struct Vocabulary {
-    /// The number of ranks. A token with this rank or a higher one does not belong to the encoding.
+    /// The number of ranks. All tokens in the encoding have a rank below this number.
     pub(crate) ranks: u32,
     /// The trie of all tokens, stored as [`Node`]s.
     nodes: Numbers<4>,
     /// The [`Parts`] of each token, by rank.
     parts: Numbers<8>,
-    /// The entry of each [`Pair`] that is merged.
+    /// The entry for each [`Pair`] that is merged.
     pairs: Numbers<3>,
-    /// The seed of each bucket of pairs.
+    /// The seed for each bucket of pairs.
     seeds: Numbers<2>,
-    /// A bit for each pair of bytes, which is set if the two bytes are merged.
+    /// A bit for each pair of bytes. A bit is set if its two bytes are merged.
     bytes: &'static [u8],
-    /// A filter of all other merges, by the bytes on both sides of the border.
+    /// A filter for all other merges, indexed by the bytes on both sides of the border.
     borders: &'static [u8],
 }
 
@@ -67,8 +67,8 @@ macro_rules! vocabulary {
 pub(crate) static O200K: Vocabulary = vocabulary!("o200k");
 pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k");
 pub(crate) static P50K: Vocabulary = P50K_TABLES;
-/// `r50k_base` has only the first tokens of `p50k_base`, which adds runs of spaces. No token of
-/// `r50k_base` begins with one of the added tokens.
+/// `p50k_base` consists of the tokens of `r50k_base` and of additional tokens for runs of spaces.
+/// No token in `r50k_base` begins with one of the additional tokens.
 pub(crate) static R50K: Vocabulary = Vocabulary { ranks: 50_256, ..P50K_TABLES };
 const P50K_TABLES: Vocabulary = vocabulary!("p50k");
 
@@ -86,7 +86,7 @@ impl Vocabulary {
         let mut last = node;
         let mut length = 0;
         for (depth, &byte) in (1..).zip(text) {
-            // The build script never puts a node at a place that could be taken for a child of a
+            // The build script never puts a node at a place that could be mistaken for a child of a
             // leaf.
             node = self.node(node.value() as usize + usize::from(byte));
             if !node.is_child(byte) {
@@ -97,7 +97,7 @@ impl Vocabulary {
             }
         }
         // A branch would be unpredictable here, so both cases are computed. For a leaf, place 0 is
-        // read, which is in the cache.
+        // read, which is already in the processor's cache.
         let place = select_unpredictable(last.is_leaf(), 0, last.value() as usize + RANK);
         let inner = self.node(place).value();
         let rank = select_unpredictable(last.is_leaf(), last.value() / 2, inner);
@@ -117,8 +117,8 @@ impl Vocabulary {
     /// and `after`, and true if a merge probably does. Only the two bytes on each side of the
     /// border matter.
     ///
-    /// A merge across the border joins a token that ends there with a token that begins there. Next
-    /// to the border, these two tokens have the same bytes as the text.
+    /// A merge across the border joins a token that ends at the border with a token that begins
+    /// there, so both tokens have the text's bytes next to the border.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
         let ([.., left], [right, ..]) = (before, after) else { return false };

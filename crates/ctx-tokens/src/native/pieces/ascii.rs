@@ -1,11 +1,11 @@
 //! Finds the end of runs of ASCII letters or spaces, eight bytes at a time.
 //!
-//! Eight bytes are treated as one number. Testing each byte yields another number, in which the
-//! highest bit of each byte is the result for that byte.
+//! Eight bytes are treated as one number. A test yields another number, in which the highest bit of
+//! each byte is the result for that byte.
 
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = EACH << 7;
-/// The bit in which upper and lower case differ, in each byte.
+/// In each byte, the bit in which upper and lower case differ.
 const CASE: u64 = EACH << 5;
 
 /// The eight bytes from `at` on as a number, with the first byte lowest. Bytes past the end of the
@@ -19,7 +19,7 @@ fn eight_bytes(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Marks the bytes that are in the range from `first` to `last`, both of which must be ASCII.
+/// Marks the bytes from `first` to `last`. Both bounds must be ASCII.
 #[inline(always)]
 const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     let low = bytes & !HIGH;
@@ -34,11 +34,10 @@ const fn leading(marks: u64) -> usize {
     (!marks & HIGH).trailing_zeros() as usize / 8
 }
 
-/// A run of letters: all uppercase letters from a position on, and all lowercase letters that
-/// follow them.
+/// A run of letters: zero or more uppercase letters, followed by zero or more lowercase letters.
 #[derive(Clone, Copy)]
 pub(super) struct Letters {
-    /// The position after the uppercase letters.
+    /// The end of the uppercase letters.
     pub(super) upper: usize,
     pub(super) end: usize,
     /// The byte after the letters; 0 at the end of the text.
@@ -63,8 +62,8 @@ impl Letters {
         Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
     }
 
-    /// The letters from `start` on, if there are at least eight. `not_upper` marks the letters
-    /// among the first eight that are not in upper case.
+    /// The letters from `start` on, if there are at least eight. `not_upper` marks those of the
+    /// first eight letters that are not in upper case.
     fn of_long_word(text: &[u8], start: usize, not_upper: u64) -> Self {
         let upper = match not_upper {
             0 => run_end(text, start + 8, |bytes| leading(between(bytes, b'A', b'Z'))),
@@ -76,20 +75,21 @@ impl Letters {
     }
 }
 
-/// The position after all letters that begin at `start`.
+/// The end of the run of letters that begins at `start`.
 #[inline(always)]
 pub(super) fn letters(text: &[u8], start: usize) -> usize {
     run_end(text, start, |bytes| leading(between(bytes | CASE, b'a', b'z')))
 }
 
-/// The position after all spaces that begin at `start`.
+/// The end of the run of spaces that begins at `start`.
 #[inline(always)]
 pub(super) fn spaces(text: &[u8], start: usize) -> usize {
     const SPACES: u64 = EACH * b' ' as u64;
     run_end(text, start, |bytes| (bytes ^ SPACES).trailing_zeros() as usize / 8)
 }
 
-/// The position after a run of bytes. `length` returns how many of eight bytes belong to the run.
+/// The end of a run of bytes that begins at `at`. `length` returns how many of the next eight bytes
+/// belong to the run.
 #[inline(always)]
 fn run_end(text: &[u8], mut at: usize, length: impl Fn(u64) -> usize) -> usize {
     loop {

@@ -1,4 +1,4 @@
-//! Splits text into the pieces of `cl100k_base`.
+//! Splits text into the pieces that `cl100k_base` encodes separately.
 
 use super::{White, contraction, letters, numbers, punctuation};
 use crate::native::class::{Class, class_at};

@@ -1,4 +1,4 @@
-//! Splits text into the pieces of `p50k_base` and `r50k_base`, which are the pieces of GPT-2.
+//! Splits text into the pieces that `p50k_base` and `r50k_base` encode separately, as GPT-2 does.
 
 use super::{White, letters};
 use crate::native::class::{Class, class_at, run_end};

@@ -1,9 +1,10 @@
 //! Splits a text into pieces, each of which is encoded separately.
 //!
-//! OpenAI defines the pieces with a regular expression, whose matches follow each other without
-//! gaps. Here, each expression is a function that returns the end of the piece that begins at a
-//! given position. As in the expression, the alternatives are tried in order, and each alternative
-//! matches as much as it can. This module contains what several expressions have in common.
+//! OpenAI defines the pieces with a regular expression. Its matches follow each other without gaps.
+//! Here, each expression is a function that returns the end of the piece that begins at a given
+//! position. As in the expression, the alternatives are tried in order, and each alternative
+//! matches as much as it can. This module contains what several of these expressions have in
+//! common.
 //!
 //! The text must be valid UTF-8, and the position must be the start of a character.
 
@@ -70,7 +71,7 @@ fn punctuation(text: &[u8], at: usize, tail: &[u8]) -> usize {
 
 /// A run of whitespace.
 struct White {
-    /// The position after the run.
+    /// The end of the run.
     end: usize,
     /// The position of the last character in the run.
     last: usize,

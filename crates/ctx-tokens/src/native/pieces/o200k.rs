@@ -1,4 +1,4 @@
-//! Splits text into the pieces of `o200k_base`.
+//! Splits text into the pieces that `o200k_base` encodes separately.
 
 use super::ascii::Letters;
 use super::{White, contraction, numbers, punctuation};
@@ -63,7 +63,7 @@ struct Word {
     kind: WordKind,
 }
 
-/// The alternative of the expression that a word matches.
+/// The alternative in the expression that a word matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
     /// There is no word at the position.
@@ -96,11 +96,11 @@ impl Word {
         Self { end, kind }
     }
 
-    /// U matches as many characters as possible. If a lowercase letter follows, L+ matches this
-    /// letter and as many characters after it as possible. If no lowercase letter follows, U has to
-    /// give back characters until one of them is in L. The character in L ends the word, because
-    /// only uppercase letters follow it. If no character in U is also in L, the whole word is in
-    /// upper case.
+    /// U matches as many characters as possible. If a lowercase letter follows, L+ matches it and
+    /// as many characters as possible after it. If no lowercase letter follows, U has to give back
+    /// characters until one of them is in L. The character in L ends the word, because only
+    /// uppercase letters follow it. If no character in U is also in L, the whole word is in upper
+    /// case.
     fn of_any_letters(text: &[u8], start: usize) -> Self {
         let mut end = start;
         let mut last_of_both = None;
@@ -128,7 +128,7 @@ impl Word {
         Self { end, kind }
     }
 
-    /// The end of the word and of the contraction that may follow it.
+    /// The end of the word, including a contraction if one follows.
     #[inline(always)]
     fn piece_end(&self, text: &[u8]) -> usize {
         contraction(text, self.end).unwrap_or(self.end)
