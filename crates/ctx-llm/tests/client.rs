@@ -1,5 +1,5 @@
-//! Tests the client with servers on the loopback interface: servers that answer, and servers that
-//! misbehave in all known ways.
+//! Tests the client against servers on the loopback interface, some of which misbehave in all known
+//! ways.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,9 +15,9 @@ use ctx_testkit::{Act, Server};
 
 const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
 
-/// The time limit for a test that expects an answer, long enough for a busy machine.
+/// The time limit for tests that expect an answer; long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(60);
-/// The time limit for a test in which no answer comes.
+/// The time limit for tests in which the server does not answer.
 const SHORT: Duration = Duration::from_millis(400);
 
 fn ok(text: &str) -> Act {
@@ -111,7 +111,7 @@ fn anthropic_request_has_its_own_headers() {
 #[test]
 fn a_key_goes_through_no_network_in_clear() {
     let server = Server::new(vec![ok("done")]);
-    // The address leads to this machine, but the client cannot know that.
+    // The address is this machine's, but the client cannot know that.
     let beyond = server.url.replace("127.0.0.1", "0.0.0.0");
     let refused = Client::new(settings(&beyond, Api::OpenAi)).err().unwrap();
     assert_eq!(
@@ -279,7 +279,7 @@ fn too_long_an_input_is_its_own_error() {
     ));
 }
 
-/// Whatever the status of a redirect, the key must not be passed on.
+/// Whatever status a redirect has, the key must not be passed on.
 #[test]
 fn redirects_are_not_followed() {
     let other = Server::new(vec![ok("stolen")]);
@@ -361,7 +361,7 @@ fn a_server_that_does_not_tell_its_window_is_asked_once() {
     }
 }
 
-/// An answer that cannot be used has to be paid for as well.
+/// Unusable answers count too, because they are billed.
 #[test]
 fn every_try_counts_and_every_answer_that_tells_its_tokens() {
     let told = |content: &str, usage: &str| {

@@ -1,4 +1,4 @@
-//! An index on disk is built, updated, and rebuilt if it is damaged.
+//! Tests of building, updating and rebuilding an index on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ctx_search::{Changes, Document, Filter, Hit, SearchError, SearchIndex, Source, SourceKind};
 
-/// Sources, and the documents of each source by its name.
+/// Sources, and the documents in each source, indexed by its name.
 #[derive(Default)]
 struct Field {
     sources: Vec<Source>,
@@ -77,7 +77,7 @@ fn found(index: &SearchIndex, query: &str) -> Vec<String> {
     places(&search(index, query, &Filter::default(), 10))
 }
 
-/// Searches with a `read` function that returns no text.
+/// Searches with a `read` function that never returns a text.
 fn search(index: &SearchIndex, query: &str, filter: &Filter, limit: usize) -> Vec<Hit> {
     let hits = index.search(query, filter, limit, |_| None);
     hits.expect("searched")
@@ -88,7 +88,7 @@ fn places(hits: &[Hit]) -> Vec<String> {
     hits.iter().map(place).collect()
 }
 
-/// Only new sources are read, and deleted ones leave the index.
+/// Only new sources are read, and deleted sources are removed from the index.
 #[test]
 fn only_what_is_new_is_read() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -132,7 +132,7 @@ fn equal_messages_of_a_session_are_found_once() {
     assert_eq!(found(&index, "port 9000"), ["demo-2:2", "demo-2:1"]);
 }
 
-/// An index that was updated step by step gives the same hits as one that is built at once.
+/// An index that was updated step by step returns the same hits as one built all at once.
 #[test]
 fn a_kept_index_ranks_as_a_new_one() {
     let (kept, new) = (tempfile::tempdir(), tempfile::tempdir());
@@ -155,7 +155,7 @@ fn a_kept_index_ranks_as_a_new_one() {
     assert_eq!(hits(&open(kept.path())), expected);
 }
 
-/// An index whose files are damaged anywhere is rebuilt.
+/// An index is rebuilt if any of its files is damaged.
 #[test]
 fn a_damaged_index_is_made_anew() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -173,7 +173,7 @@ fn a_damaged_index_is_made_anew() {
         for damage in [0, 1, 2] {
             let path = dir.path().join("search").join(file);
             let Ok(mut bytes) = fs::read(&path) else {
-                // After a rebuild, the index has files with other names.
+                // After a rebuild, the index files have different names.
                 continue;
             };
             match damage {
@@ -215,8 +215,8 @@ fn a_second_run_searches_what_is_there() {
     assert!(matches!(third, Err(SearchError::Busy)));
 }
 
-/// Unreadable sources are reported, the other sources are searched, and the next run tries again to
-/// read them.
+/// Unreadable sources are reported, all other sources are searched, and the next run tries again to
+/// read the unreadable ones.
 #[test]
 fn a_source_that_fails_is_told_each_time() {
     let dir = tempfile::tempdir().expect("a folder");

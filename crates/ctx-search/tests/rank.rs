@@ -1,4 +1,4 @@
-//! The order of the results.
+//! Tests of the order of search results.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Field {
     }
 }
 
-/// The first message with a name comes first, however long it is and however many short messages
+/// The first message that contains a name comes first, even if it is long and many short messages
 /// contain the name later.
 #[test]
 fn the_message_that_said_it_first_comes_first() {
@@ -91,7 +91,7 @@ fn as_it_is_written_comes_before_its_words() {
     assert!(hits.is_sorted_by(|one, other| one.score >= other.score));
 }
 
-/// The parts of a name do not make it count several times.
+/// A name does not count several times because of its parts.
 #[test]
 fn the_parts_of_a_name_do_not_outweigh_another_word() {
     let texts = [

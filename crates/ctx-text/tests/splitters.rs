@@ -7,24 +7,23 @@ use ctx_text::{is_han, is_joining, is_unspaced, words, words_and_pairs};
 /// splitters, which were in seven modules.
 const FORMER: &str = include_str!("splitters.txt");
 
-/// A former splitter and its successor, with the beginnings of the texts for which they differ on
-/// purpose.
+/// A former splitter and its successor, with the beginnings of texts that they deliberately split
+/// differently.
 type Successor = (&'static str, fn(&str) -> Vec<&str>, &'static [&'static str]);
 
 const SUCCESSORS: [Successor; 6] = [
     // The splitter for quotes. JSON escapes are decoded first; punctuation and hexagrams are not
     // words.
     ("quotes", |text| split(text, is_unspaced), &["カ", "ㄅㄆ", "{"]),
-    // The splitter for the words of a record, and of a summary that is checked.
+    // The splitter for the words in a record, and in a summary that is checked.
     ("phrases", |text| split(text, is_han), &["ㄅㄆ"]),
     // The splitter for names in a summary, which end where Chinese begins.
     ("names", |text| split(text, is_han), &["用SQLite", "㐀", "決定"]),
-    // The splitter for the words by which statements are ranked. Full-width letters and bopomofo
-    // form words, and so do letters with a combining mark.
+    // The splitter for words that are used to rank statements. Full-width letters and bopomofo form
+    // words, and so do letters with a combining mark.
     ("terms", |text| telling(split(text, is_cjk)), &["ＦＵＬＬ", "㐀", "ㄅㄆ"]),
     ("dialogue", |text| telling(pairs(text, is_cjk)), &["ＦＵＬＬ", "ㄅㄆ", "don't"]),
-    // The splitter for the words of an ASCII text that is searched; an index over bytes needs no
-    // other words.
+    // The splitter for the words in an ASCII text to search; a byte index needs no other words.
     (
         "hay",
         |text| split(text, |_| false),

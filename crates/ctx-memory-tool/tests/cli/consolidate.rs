@@ -1,4 +1,4 @@
-//! `ctx-memory consolidate`.
+//! Tests of `ctx-memory consolidate`.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,7 +11,7 @@ use crate::field::Field;
 const OLD: &str = "- We decided to use SQLite for the cache. (user, a:1, 2026-11-01)\n";
 const NEW: &str = "- Let's use Redis instead of SQLite. (user, b:4, 2026-11-03)\n";
 
-/// Two decisions, a rule that is only in a log, and a fact that two sessions state.
+/// Two decisions, a rule that occurs only in a log, and a fact stated in two sessions.
 fn field() -> Field {
     let field = Field::new();
     field.put("FORMAT", "{\"format\":1}\n");
@@ -40,14 +40,14 @@ const PART: &str = "\n## Rules and preferences\n\n\
     ## No longer holds\n\n\
     - We decided to use SQLite for the cache. (user, a:1; 2026-11-01) → taken back in b:4: Let's use Redis instead of SQLite.\n\n";
 
-/// The part of the master between its two comments.
+/// The generated part of the master: the lines between the two comments.
 fn part(field: &Field) -> String {
     let master = read(field, "memory/summary/master.md");
     let from = master.find("-->\n").expect("the first one") + 4;
     master[from..master.rfind("<!-- ").expect("the last one")].to_owned()
 }
 
-/// Log entries are added to the memory files, and from there to the master. A second run does
+/// Log entries are added to the memory files, and from there to the master. A second run changes
 /// nothing.
 #[test]
 fn the_memory_is_brought_together_once() {
@@ -80,7 +80,7 @@ fn the_memory_is_brought_together_once() {
     field.call(&["inject", "--without", "runtime"]).stdout(format!("{}\n", PART.trim())).run();
 }
 
-/// -n shows what would change, and changes nothing.
+/// `-n` shows what would change without changing anything.
 #[test]
 fn a_dry_run_is_a_diff() {
     let field = field();
@@ -124,7 +124,7 @@ fn what_is_left_out_is_said() {
     assert_eq!(part(&field), "");
 }
 
-/// Without a memory there is nothing to do, and no store is created.
+/// Without memory files there is nothing to do, and no store is created.
 #[test]
 fn nothing_is_made_of_nothing() {
     let field = Field::new();
@@ -133,7 +133,7 @@ fn nothing_is_made_of_nothing() {
     assert!(!field.root().exists());
 }
 
-/// A path that is not a regular file of the store is neither read nor replaced.
+/// A path that is not a regular file in the store is neither read nor replaced.
 #[test]
 fn a_link_is_refused() {
     let field = field();
@@ -170,7 +170,7 @@ fn what_cannot_be_written_changes_nothing() {
     fs::write(summary.join("master.md"), "mine\n").expect("written");
     fs::set_permissions(&summary, Permissions::from_mode(0o500)).expect("closed");
     if fs::write(summary.join("probe"), "").is_ok() {
-        // A superuser may write even into this folder, so the test proves nothing.
+        // A superuser can write even to this folder, so the test would prove nothing.
         return;
     }
     let before = read(&field, "memory/extracted/decisions.md");

@@ -31,7 +31,7 @@ fn a_damaged_snapshot_is_told() {
     done.run();
 }
 
-/// A folder of memory files that is a link is reported and not followed.
+/// If a memory folder is a symbolic link, it is reported and not followed.
 #[test]
 fn a_folder_that_is_a_link_is_told() {
     let field = Field::new().with_memory();
@@ -76,7 +76,7 @@ fn a_locked_index_is_searched() {
         .run();
 }
 
-/// The text of a session cannot control a terminal.
+/// Text from a session cannot control a terminal.
 #[test]
 fn control_characters_are_escaped() {
     let field = Field::new();

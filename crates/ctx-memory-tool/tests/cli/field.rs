@@ -8,7 +8,7 @@ use ctx_store::{Actor, Form, OffloadName, Store};
 use ctx_testkit::Case;
 use tempfile::TempDir;
 
-/// The time of all snapshots.
+/// The time at which all snapshots were taken.
 pub(crate) const TAKEN: &str = "2026-11-20T10:00:00Z";
 
 /// A folder with a store in it.
@@ -39,14 +39,14 @@ impl Field {
         self.dir.path().join("store")
     }
 
-    /// Creates a file of the store.
+    /// Creates a file in the store.
     pub(crate) fn put(&self, name: &str, text: &str) {
         let path = self.root().join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, text).expect("written");
     }
 
-    /// Offloads a result of the session `demo`, and returns its ref.
+    /// Offloads a result from the session `demo`, and returns its ref.
     pub(crate) fn offload(&self, text: &str) -> String {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
         let name = format!("offloaded/demo/{name}");
@@ -71,7 +71,7 @@ impl Field {
         saved.expect("saved").snapshot().id.to_string()
     }
 
-    /// Calls the tool on the store.
+    /// Runs the tool on the store.
     pub(crate) fn call(&self, args: &[&str]) -> Case {
         Case::new(env!("CARGO_BIN_EXE_ctx-memory"))
             .within(self.dir.path())
@@ -79,7 +79,7 @@ impl Field {
             .args(args.iter().copied())
     }
 
-    /// The refs of the results; there must be at least one.
+    /// Returns the refs of the results. There must be at least one result.
     pub(crate) fn refs(&self, args: &[&str]) -> Vec<String> {
         let done = self.call(&[&["search"], args].concat()).stdout_any().run();
         let text = String::from_utf8(done.stdout).expect("UTF-8");

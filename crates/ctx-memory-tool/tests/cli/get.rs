@@ -1,11 +1,11 @@
-//! The content of a ref is printed unchanged.
+//! The content that a ref identifies is printed unchanged.
 
 use crate::field::Field;
 
-/// JSON with blanks and escapes that no library would write.
+/// JSON with spaces and escapes that no library would write.
 const LINE: &str = "{ \"role\": \"user\",\t\"content\": \"the port is 8443, \\u00e9\" }";
 
-/// `get` prints the bytes of a record, a paragraph, and a whole offloaded result.
+/// `get` prints the bytes of a record, of a paragraph, and of a whole offloaded result.
 #[test]
 fn it_prints_what_a_ref_names() {
     let field = Field::new().with_memory();
@@ -20,7 +20,7 @@ fn it_prints_what_a_ref_names() {
         .run();
 }
 
-/// A session that is one JSON document has several messages in one line.
+/// A session that is a single JSON document may have several messages on one line.
 #[test]
 fn a_message_of_a_document_has_a_ref_of_its_own() {
     let field = Field::new();
@@ -47,7 +47,7 @@ fn a_packed_snapshot_is_read() {
     field.call(&["get", &format!("{id}:1")]).stdout(format!("{LINE}\n")).run();
 }
 
-/// Only searchable content can be printed, whatever a ref says.
+/// Whatever the ref is, only searchable content can be printed.
 #[test]
 fn no_ref_leads_out_of_the_store() {
     let field = Field::new().with_memory();

@@ -1,4 +1,4 @@
-//! `ctx-memory inject`.
+//! Tests of `ctx-memory inject`.
 
 use std::fs;
 use std::path::Path;
@@ -38,8 +38,8 @@ const ALL: &str = "You are a tester.\n\nBe kind.\n\n# Preferences\n\n- Tabs. (us
                    # Decisions\n\n- SQLite. (user, a:2)\n\n# Runtime\n\n\
                    - Bash: make (assistant, a:3)\n- Bash: make test (assistant, a:5)\n\nso far: two files\n";
 
-/// The context has base, soul, memory, runtime and summary, in this order; an empty part leaves no
-/// gap.
+/// The context contains base, soul, memory, runtime and summary, in this order; an empty part
+/// leaves no gap.
 #[test]
 fn the_layers_stand_in_their_order() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -60,7 +60,7 @@ fn without_a_memory_there_is_nothing() {
     inject(dir.path(), &["-s", "demo"]).run();
 }
 
-/// With a budget, lines of runtime are removed first, and a warning says so.
+/// With a budget, lines are removed from runtime first, and a warning says so.
 #[test]
 fn a_budget_is_kept_and_what_gave_way_is_said() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -78,7 +78,7 @@ fn a_budget_is_kept_and_what_gave_way_is_said() {
 }
 
 /// The context is added to a transcript as one system message, and replaces an earlier one. All
-/// other bytes stay.
+/// other bytes are unchanged.
 #[test]
 fn a_transcript_gets_one_system_message() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -111,7 +111,7 @@ fn a_session_without_system_records_is_refused() {
         .run();
 }
 
-/// A link in the memory is not followed.
+/// A symbolic link among the memory files is not followed.
 #[test]
 fn what_is_no_file_of_the_store_is_not_read() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! A search finds the message that first had the words of a later call.
+//! A search for the arguments of a later call finds the message that first contained them.
 
 use std::fs;
 use std::path::Path;
@@ -52,8 +52,8 @@ fn queries(lines: &[&str]) -> Vec<(String, u64)> {
     queries
 }
 
-/// A search for the arguments of a later call returns the message that had them first as its first
-/// result.
+/// The first result of a search for a later call's arguments is the message that first contained
+/// them.
 #[test]
 fn arguments_of_later_calls_find_where_they_come_from() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session.jsonl");

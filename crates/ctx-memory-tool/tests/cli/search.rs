@@ -1,4 +1,4 @@
-//! The results of a search and their output.
+//! Tests of search results and how they are printed.
 
 use crate::field::{Field, TAKEN};
 
@@ -6,7 +6,7 @@ const ASKED: &str = r#"{"role":"user","content":"Repair src/berth/calendarSync.p
 const CALLED: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"zephyr\\nquartz\"}"}}]}"#;
 const ANSWERED: &str = r#"{"role":"tool","tool_call_id":"a","content":"found it at line 8443"}"#;
 
-/// Each kind is found; a result has path, line, session, score and snippet.
+/// Content of each kind is found; a result has a path, line, session, score and snippet.
 #[test]
 fn each_kind_is_found() {
     let field = Field::new().with_memory();
@@ -34,7 +34,7 @@ fn each_kind_is_found() {
     assert!(offloaded[0].starts_with("offloaded/demo/"), "{offloaded:?}");
 }
 
-/// The filters restrict the search.
+/// Filters restrict the search.
 #[test]
 fn filters_confine() {
     let field = Field::new().with_memory();
@@ -46,7 +46,7 @@ fn filters_confine() {
     let facts = "memory/extracted/facts.md:1".to_owned();
     let at = |id: &str, line: u64| format!("{id}:{line}");
     // The memory file is newer than the snapshots, which were all taken at [`TAKEN`]. Among
-    // messages with the same time, the first one of the first session comes first.
+    // messages with the same time, the first message in the first session comes first.
     let all = [at(&id, 3), facts.clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port"]), all);
     assert_eq!(field.refs(&["port", "-s", "other"]), [at(&other, 1)]);
@@ -78,7 +78,7 @@ fn the_index_follows_the_store() {
         .run();
 }
 
-/// A message that a session's snapshots share is found once.
+/// A message that occurs in several snapshots of a session is found once.
 #[test]
 fn snapshots_of_a_growing_session_give_one_result() {
     let field = Field::new();
@@ -97,7 +97,7 @@ fn nothing_is_made_where_nothing_is() {
     field.call(&["search"]).code(2).stderr_has("<QUERY>").run();
 }
 
-/// Filters find an entry of a memory file by the session, the role and the day that it names.
+/// Filters find a memory file entry by the session, the role and the day that it names.
 #[test]
 fn entries_are_of_what_they_name() {
     let field = Field::new().with_memory();

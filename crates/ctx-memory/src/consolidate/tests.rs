@@ -40,7 +40,7 @@ fn log(day: &str, text: &str) -> DailyLog {
     }
 }
 
-/// The files that the next run finds.
+/// The files as the next run finds them.
 fn next(before: &MemoryFiles, after: &NewMemory) -> MemoryFiles {
     MemoryFiles {
         files: after.files.clone(),
@@ -160,7 +160,7 @@ fn entries_deleted_before_the_first_run_stay_deleted() {
     // Entry b:4 has been reworded.
     let after = run(&before);
     assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{NEW}"));
-    // A missing memory file was lost and not emptied by a person, so its entries come back.
+    // A missing memory file was lost rather than emptied by a person, so its entries come back.
     before.files[1].clear();
     assert_eq!(run(&before).report.imported, 2);
 }

@@ -96,7 +96,7 @@ fn only_the_tool_that_asks_has_answers_of_the_user() {
     let items = read("AskUserQuestion");
     assert_eq!(items[0].text, "\"Which store?\"=\"SQLite\"");
     assert_eq!((items[0].role, items.len()), (Role::User, 1));
-    // Another tool that prints the same words does not quote the user.
+    // If another tool prints the same words, it does not quote the user.
     assert_eq!(read("WebFetch"), []);
 }
 
@@ -143,7 +143,7 @@ fn calls_and_errors_name_the_tool() {
     assert_eq!(text(extractor.read(&result, 3, None))[0].1, None);
 }
 
-/// A line break in the name of a tool must not start an entry of its own.
+/// A line break in a tool's name must not start a new entry.
 #[test]
 fn an_item_is_one_line_without_control_characters() {
     let mut extractor = Extractor::new("s", &[MemoryKind::Runtime]);

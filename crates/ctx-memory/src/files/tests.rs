@@ -1,4 +1,4 @@
-//! Tests that write the files of a store's memory and read them again.
+//! Tests that write a store's memory and read it back.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ fn what_people_write_into_a_log_stays() {
     );
 }
 
-/// An unfinished log that a killed run left for another day is removed, but people's text is not.
+/// An unfinished log left by a killed run on another day is removed, but people's text is not.
 #[test]
 fn what_killed_runs_left_of_logs_is_removed() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -78,7 +78,7 @@ fn what_killed_runs_left_of_logs_is_removed() {
     assert_eq!(left, [b"theirs".to_vec()]);
 }
 
-/// If a log cannot be written, the operation itself is still done.
+/// If a log cannot be written, the operation itself is still completed.
 #[test]
 fn a_log_that_cannot_be_written_is_an_uncertain_end() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -21,7 +21,7 @@ fn tokenizers() -> impl Iterator<Item = Encoding> {
     Encoding::ALL.iter().copied().filter(|encoding| *encoding != Encoding::Chars4)
 }
 
-/// A text of many pieces, some of which are long.
+/// Returns a text of many pieces, some of them long.
 fn long_ordinary_text() -> String {
     let mut text = String::new();
     for n in 0..6_000 {

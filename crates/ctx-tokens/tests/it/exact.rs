@@ -49,7 +49,7 @@ fn many_random_records_are_encoded_alike() {
     }
 }
 
-/// Encodes all pairs and triples of characters from a set that has every class of characters.
+/// Encodes all pairs and triples of characters from a set that covers every character class.
 #[test]
 fn short_texts_of_every_class_are_encoded_alike() {
     let chars = [
@@ -69,8 +69,9 @@ fn short_texts_of_every_class_are_encoded_alike() {
 
 #[test]
 fn every_character_has_its_class() {
-    // Each character is tried between letters in upper and lower case, numbers and spaces. Planes
-    // 4 to 16 have no letters, numbers or spaces so far, so only one character in 128 is tried.
+    // Each character is tried between upper- and lower-case letters, numbers and spaces. Planes 4
+    // to 16 have no letters, numbers or spaces so far, so only one in 128 of their characters is
+    // tried.
     let is_tried = |c: &char| u32::from(*c) < 0x4_0000 || u32::from(*c).is_multiple_of(128);
     let chars: Vec<char> = ('\0'..=char::MAX).filter(is_tried).collect();
     for chars in chars.chunks(512) {
@@ -93,7 +94,7 @@ fn runs_of_every_length_are_encoded_alike() {
     }
 }
 
-/// The files are the sources and READMEs of crates, which every Rust developer has.
+/// The files are crate sources and READMEs, which every Rust developer has.
 #[test]
 fn files_of_the_cargo_registry_are_encoded_alike() {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -115,7 +116,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
     });
 }
 
-/// Encodes the sessions in the folder that the variable `CTX_TRANSCRIPTS` names, if it is set.
+/// Encodes the sessions in the folder named by `CTX_TRANSCRIPTS`, if that variable is set.
 #[test]
 fn transcripts_are_encoded_alike() {
     let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else { return };

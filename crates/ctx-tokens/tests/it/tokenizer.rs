@@ -1,4 +1,4 @@
-//! Tests what the tokenizer promises apart from its tokens, which `exact.rs` tests.
+//! Tests everything that the tokenizer promises except the tokens themselves: see `exact.rs`.
 
 use ctx_tokens::{TokenCounter, Tokenizer, UnknownToken};
 
@@ -47,7 +47,7 @@ fn numbers_that_are_no_tokens_are_named() {
     assert!(cl100k.decode(&[100_255]).is_ok());
     let error = cl100k.decode(&[100_256]).expect_err("unknown");
     assert_eq!(error.to_string(), "no token has the number 100256");
-    // In p50k, a control token is between the tokens of r50k and the added runs of spaces.
+    // In p50k, there is a control token between the tokens of r50k and the added runs of spaces.
     let p50k = Tokenizer::p50k_base();
     assert_eq!(p50k.decode(&[50_257]), Ok(b"  ".to_vec()));
     assert_eq!(p50k.decode(&[50_280]), Ok(vec![b' '; 25]));
@@ -128,8 +128,8 @@ fn bytes_that_are_not_utf_8_count_as_the_replacement_character() {
 }
 
 /// For o200k and cl100k, the expected numbers are those of bpe-openai 0.3.2. For the other
-/// encodings, the numbers are extrapolated from what tiktoken-rs counts in 250,000 bytes, because
-/// tiktoken-rs panics at a megabyte of whitespace.
+/// encodings, the numbers are extrapolated from tiktoken-rs counts for 250,000 bytes, because
+/// tiktoken-rs panics on a megabyte of whitespace.
 #[test]
 fn a_megabyte_of_one_character_is_counted() {
     for (unit, expected) in [

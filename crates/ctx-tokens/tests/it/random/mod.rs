@@ -131,7 +131,7 @@ const PUNCTUATION: &[&str] = &[
     "\u{fe0f}",
 ];
 const NUMBERS: &[&str] = &["0", "1", "42", "123", "1234", "1234567", "½", "Ⅷ", "٣", "²", "१२३४"];
-/// Marks, and letters in upper, lower and title case, without case, and modifier letters.
+/// Marks, and letters: upper, lower and title case, caseless, and modifier letters.
 const LETTERS: &[&str] = &[
     "\u{301}",
     "\u{301}",
@@ -182,8 +182,8 @@ const BLOCKS: &[Range<u32>] = &[
     0x0..0x11_0000,
 ];
 
-/// Returns record `number`. Most records have up to a few hundred bytes; some have much longer
-/// runs.
+/// Returns record `number`. Most records are at most a few hundred bytes long; some contain much
+/// longer runs.
 pub(crate) fn record(number: u64) -> String {
     let random = &mut Random::new(number.wrapping_mul(0x1000_0000_01b3));
     let mut text = String::new();
