@@ -21,7 +21,7 @@ use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usag
 /// The settings of a client, which the caller takes from flags and the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The server's address, and the API there.
+    /// The URL to send questions to, and the API used there.
     pub endpoint: Endpoint,
     /// The name of the model. Many local servers work without a model name.
     pub model: Option<String>,
@@ -95,7 +95,7 @@ impl Client {
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
         let outcome = retry.run(clock, || self.ask_once(&body, clock, usage));
-        // If the clock is set back during the request, the difference is negative and counts as 0.
+        // If the clock is set back during the request, the negative duration counts as 0.
         usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
     }
@@ -205,8 +205,8 @@ impl Client {
         }
     }
 
-    /// Removes the key and other secrets from a server's message, which may quote them, and
-    /// shortens the message to one line.
+    /// Shortens a server's message to one line, after removing the key and other secrets that the
+    /// message may quote.
     fn shorten(&self, text: &str) -> String {
         let clean = self.clean(text);
         let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -47,7 +47,7 @@ pub struct Endpoint {
     pub(crate) is_encrypted: bool,
 }
 
-/// The reason why a URL cannot be used as the address of a model.
+/// The reason why a URL cannot be used as a model's address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The URL is not an absolute `http` or `https` URL.
@@ -132,7 +132,7 @@ impl Endpoint {
         self.sibling("/models")
     }
 
-    /// The address of a llama.cpp server's properties. Its path does not begin with a version.
+    /// The address of a llama.cpp server's properties, at a path without a version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
         let path = url.split('?').next().unwrap_or_default();
@@ -184,8 +184,8 @@ fn is_version(part: &str) -> bool {
 
 /// The environment variable that holds the user's own key, which may be sent to any server.
 const OWN_KEY: &str = "CTX_LLM_KEY";
-/// The environment variable that holds the path of the user's key file. The first line of that file
-/// is the key.
+/// The environment variable that holds the path of a file with the user's own key on the first
+/// line.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
 /// The key for a server. `Key` does not implement `Display`, and its `Debug` output hides the text.
@@ -251,7 +251,7 @@ pub struct KeyFileError {
 impl ChosenKey {
     /// Chooses the key for a server. The key comes from an environment variable, or from a file
     /// that an environment variable names; `variable` reads the environment. Unlike a key in a
-    /// flag, such a key does not show up in the process list or in the shell history.
+    /// flag, a key from these sources does not show up in the process list or the shell history.
     ///
     /// The user's own key may be sent to any server. A vendor's key was set for other programs, so
     /// it may be sent only to that vendor.

@@ -46,7 +46,7 @@ pub enum LlmError {
         message: String,
     },
     /// The server redirects to another address. The client does not follow redirects, because the
-    /// session and the key may only be sent to an address that the user named.
+    /// session and the key may be sent only to an address that the user named.
     #[error("the server sent a redirect (status {status}){}", colon(.location))]
     Redirect {
         /// The HTTP status.

@@ -100,8 +100,8 @@ mod tests {
         }
     }
 
-    /// Simulates a request that fails with each of `errors` in turn and then succeeds. Returns its
-    /// outcome, and the waits in seconds.
+    /// Simulates a request that fails with each of `errors` in turn and then succeeds. Returns the
+    /// request's outcome, and the waits in seconds.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         waits_of(policy(4, 1), errors)
     }

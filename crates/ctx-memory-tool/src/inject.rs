@@ -179,7 +179,8 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-/// Copies a session, and replaces the context message of an earlier run with the new one.
+/// Copies a session and inserts the context message, replacing the message from an earlier run, if
+/// any.
 struct Placing<'a> {
     /// The context message; `None` once the message has been written.
     message: Option<Vec<u8>>,

@@ -88,8 +88,8 @@ fn add(said: &str, text: &mut String) {
     text.push_str(said);
 }
 
-/// Returns each paragraph with the 1-based number of its first line. A paragraph is a list entry
-/// with the lines below it, a heading, or a run of lines without a blank line between them.
+/// Returns each paragraph with the 1-based number of its first line. A paragraph is a heading, a
+/// run of non-blank lines, or a list entry together with the lines directly below it.
 pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     let mut found: Vec<(u64, usize, usize)> = Vec::new();
     let mut is_open = false;
@@ -116,7 +116,7 @@ fn begins(line: &str) -> bool {
     is_numbered || marks.iter().any(|mark| line.starts_with(mark))
 }
 
-/// Parses a paragraph as an entry of a memory file; `None` if the paragraph was not written by our
+/// Parses a paragraph as an entry in a memory file; `None` if the paragraph was not written by our
 /// tools.
 pub(crate) fn entry_of(paragraph: &str) -> Option<Entry<'_>> {
     let entry = paragraph.strip_prefix("- ")?;
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(said.text, "Look\ngrep\nin\nx\nmax\n3\npattern\na\nb");
     }
 
-    /// Each entry of a memory file is a separate paragraph.
+    /// Each entry in a memory file is a separate paragraph.
     #[test]
     fn an_entry_is_a_paragraph() {
         let text = "# Facts\n- one\n  more\n- two\n\nplain\nlines\n1. first\n2) second\r\n\n\n* x";

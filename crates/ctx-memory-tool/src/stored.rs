@@ -43,7 +43,7 @@ pub(crate) struct Stored<'a> {
 pub(crate) struct StoredText {
     /// The bytes exactly as stored.
     pub(crate) bytes: Vec<u8>,
-    /// The text that searches see.
+    /// The searchable text.
     pub(crate) text: String,
 }
 
@@ -236,7 +236,7 @@ impl<'a> Stored<'a> {
         Ok(found)
     }
 
-    /// Calls `take` with each record of a snapshot and its position until `take` returns false. A
+    /// Calls `take` with each record in a snapshot and its position until `take` returns false. A
     /// snapshot in an unknown dialect has no records.
     fn each_record(
         &self,
@@ -299,7 +299,7 @@ fn start_of(day: NaiveDate) -> i64 {
     day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()
 }
 
-/// Reads a file of the store; a missing file reads as empty. Invalid UTF-8 is replaced, because
+/// Reads a file in the store; a missing file reads as empty. Invalid UTF-8 is replaced, because
 /// people may have written the file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path).map_err(failure)?.unwrap_or_default();

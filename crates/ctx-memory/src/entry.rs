@@ -77,7 +77,7 @@ pub struct Citation {
 pub struct Entry<'t> {
     /// The statement, on one line.
     pub text: &'t str,
-    /// The role of the author of the statement.
+    /// The role of the statement's author.
     pub role: &'t str,
     /// The session and the line of the statement.
     pub citation: Citation,

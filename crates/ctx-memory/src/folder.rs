@@ -1,4 +1,4 @@
-//! Adds items to the memory files of a folder, under a lock and with a record in the audit log.
+//! Adds items to the memory files in a folder, under a lock and with a record in the audit log.
 //! People's edits are never overwritten.
 
 use std::path::{Path, PathBuf};

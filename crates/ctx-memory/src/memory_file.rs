@@ -103,7 +103,7 @@ pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec
     appended.into_bytes()
 }
 
-/// The keys of all lines of a file, and of the entries in these lines.
+/// The keys of all lines in a file, and of the entries in these lines.
 pub(crate) fn keys(text: &str) -> HashSet<String> {
     let mut keys = HashSet::new();
     for line in text.lines() {

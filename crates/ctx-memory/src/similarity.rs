@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use ctx_text::{comparison_key, hash};
 
-/// The minimum length of the shorter statement, as a percentage of the number of words in the
-/// longer one.
+/// The minimum number of words in the shorter statement, as a percentage of the number in the
+/// longer statement.
 const LEAST_PERCENT: usize = 75;
 
 /// Words that negate or restrict a statement.

@@ -10,10 +10,10 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
-/// The maximum distance between the name of a program and its flag, in bytes.
+/// The maximum distance between a program's name and its flag, in bytes.
 const COMMAND_MAX: usize = 240;
 
-/// Finds the password after a short flag of a program; the cursor is at the dash.
+/// Finds the password after a program's short flag; the cursor is at the dash.
 pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let may_be_flag = before.last().is_some_and(|b| b" \t\"'".contains(b))

@@ -8,7 +8,7 @@ use crate::value::{begins_private_key, is_long_number, line_end};
 use crate::{Cursor, is_word, run, run_back};
 
 /// The minimum length of the longest run without a dash in a key. A random string of 20 characters
-/// from an alphabet of 64 nearly always contains such a run.
+/// from an alphabet of 64 nearly always contains a run of this length.
 const UNBROKEN: usize = 12;
 
 /// The minimum length of a key or a random string, in bytes.
@@ -231,7 +231,7 @@ fn label_end(label: &[u8]) -> Option<usize> {
 }
 
 /// Returns true if a frame contains a line of base64. Prose and code that only mention the frame
-/// contain no such line.
+/// contain no base64.
 fn holds_key(body: &[u8]) -> bool {
     let is_letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/=".contains(b);
     body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)

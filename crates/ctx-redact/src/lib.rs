@@ -14,10 +14,10 @@
 //! scanner, gitleaks (MIT), has about 220 regular expressions. Compiling these expressions takes
 //! 1.8 s of processor time, a thousand times as long as starting a tool. Searching for the
 //! expressions' keywords first hardly helps, because every session contains "key", "token" and
-//! "secret". Such rules recognize vendors' keys, but not the secrets that sessions leak most often:
-//! secrets in text written by people, in command-line flags, in Chinese text and in YAML blocks.
-//! The Rust crates with such rules (keyspoor, keyhog, nosecrets) are young, and detect-secrets
-//! (Apache-2.0) is written in Python.
+//! "secret". Scanner rules recognize vendors' keys, but not the secrets that sessions leak most
+//! often: secrets in text written by people, in command-line flags, in Chinese text and in YAML
+//! blocks. Rust crates with similar rules (keyspoor, keyhog, nosecrets) are young, and
+//! detect-secrets (Apache-2.0) is written in Python.
 
 use std::borrow::Cow;
 use std::ops::Range;

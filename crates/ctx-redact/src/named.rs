@@ -176,8 +176,8 @@ fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     }
 }
 
-/// Returns the length of the margin before a line: the sign of a diff, or a line number with an
-/// arrow or a tab.
+/// Returns the length of the margin before a line: a diff sign, or a line number with an arrow or a
+/// tab.
 fn margin(line: &[u8]) -> usize {
     let blanks = run(line, |b| b == b' ');
     let digits = run(&line[blanks..], |b| b.is_ascii_digit());

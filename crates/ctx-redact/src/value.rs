@@ -1,6 +1,6 @@
 //! Values: where a value begins and ends, and whether it looks like a secret.
 //!
-//! Whether a string is random is judged by its character classes and its entropy. In words, paths
+//! A string's character classes and entropy determine whether it counts as random. In words, paths
 //! and names, characters of the same class come in runs; a random string switches between capitals,
 //! small letters and digits at nearly every second character. The thresholds are:
 //!
@@ -240,8 +240,8 @@ fn without_type(value: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns true if the text before a string shows that the string is public: `SHA256:` of a
-/// fingerprint, `h1:` of a Go module, or the word `public`.
+/// Returns true if the text before a string marks the string as public: `SHA256:` of a fingerprint,
+/// `h1:` of a Go module, or the word `public`.
 fn is_public(before: &[u8]) -> bool {
     let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
     let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));

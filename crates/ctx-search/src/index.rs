@@ -22,7 +22,7 @@ pub struct SearchIndex {
     pub(crate) folder: PathBuf,
     /// The writer's lock; `None` if another run holds it.
     lock: Option<File>,
-    /// Whether the index was emptied because it was damaged or its format version differs.
+    /// Whether the index was emptied because it was damaged or its format version differed.
     pub was_damaged: bool,
 }
 
@@ -59,8 +59,8 @@ impl SearchIndex {
         self.lock.is_none()
     }
 
-    /// Makes all files of the index private. The engine creates its files with a mode that depends
-    /// on the process's umask.
+    /// Makes all index files private. The engine creates its files with a mode that depends on the
+    /// process's umask.
     pub(crate) fn make_private(&self) -> Result<(), SearchError> {
         let private = |file: &Path| fs::set_permissions(file, Permissions::from_mode(0o600));
         each_file(&self.folder, "change the mode of", private)
@@ -127,7 +127,7 @@ fn each_file(
 /// be indexed with different words or fields.
 const VERSION: u32 = 2;
 
-/// The list of the sources in the index, which is stored with each commit.
+/// The sources in the index, as stored with each commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IndexedSources {
     version: u32,

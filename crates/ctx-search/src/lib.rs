@@ -3,10 +3,10 @@
 //! [`SearchIndex::open`] opens the index in a folder and rebuilds a damaged one.
 //! [`SearchIndex::update`] adds new sources and removes deleted ones. [`SearchIndex::search`] ranks
 //! documents by BM25 and places literal matches first. The index stores words and numbers but no
-//! text: a hit refers to a line of a source, and [`snippet`] makes an excerpt from the text there.
+//! text: a hit refers to a line in a source, and [`snippet`] makes an excerpt from the text there.
 //! [`each_word`] splits documents and queries into words.
 //!
-//! This is the only crate of the project that uses the search engine, tantivy, directly.
+//! No other crate in the project uses the search engine, tantivy, directly.
 
 mod index;
 mod query;

@@ -26,7 +26,7 @@ const OF_A_PART: f32 = 0.5;
 /// restriction.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Finds only documents of this session.
+    /// Finds only documents from this session.
     pub session: Option<String>,
     /// Finds only documents in sources of these kinds.
     pub kinds: Vec<SourceKind>,

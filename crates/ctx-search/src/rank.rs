@@ -2,7 +2,7 @@
 //!
 //! A user who searches for a name, a path or a line of code wants messages that contain it
 //! literally before messages that contain only its words, and the earliest such message first. The
-//! index records only which words a document contains, so the texts of the few candidates are read
+//! index records only which words a document contains, so the texts of the candidates are read
 //! again.
 
 use std::collections::HashSet;

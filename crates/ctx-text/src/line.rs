@@ -98,7 +98,7 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
 }
 
 /// The maximum length of a text that is read whole, in bytes. Longer texts are pasted files that do
-/// not fit into any context window. Items for all lines of such a file would take up a hundred
+/// not fit into any context window. Items for every line in a pasted file would take up a hundred
 /// times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;
 

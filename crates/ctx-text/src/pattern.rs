@@ -73,7 +73,7 @@ impl Lists {
         LazyRegex::hinted(self.pattern(name), self.phrases(&format!("{name}, hints")))
     }
 
-    /// Returns the words in a list. They are separated by spaces.
+    /// Returns the space-separated words in a list.
     pub fn words(&self, name: &str) -> WordSet {
         let entries = self.entries(name);
         entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
@@ -243,9 +243,9 @@ impl Automaton {
     }
 }
 
-/// A constant pattern that reports where it matches. Such a pattern is meant for single short
-/// texts. It is compiled on first use, separately for ASCII texts and for other texts, and without
-/// some of the automata that make a [`Regex`] fast but slow to build.
+/// A constant pattern that reports where it matches, for use on single short texts. The pattern is
+/// compiled on first use, separately for ASCII texts and for other texts, and without some of the
+/// automata that make a [`Regex`] fast but slow to build.
 #[derive(Default)]
 pub struct LazyRegex {
     pattern: String,
@@ -373,7 +373,7 @@ impl Phrases {
     }
 
     /// Calls `found` with the number and the range of each phrase in a text until `found` returns
-    /// true. Returns whether it did.
+    /// true. Returns whether `found` returned true.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         let mut is_at = |at: usize, pair: usize, third: u8| {

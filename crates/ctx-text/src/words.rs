@@ -80,9 +80,9 @@ pub fn is_unspaced(c: char) -> bool {
         || is_han(c)
 }
 
-/// All threads share one state, so a text has the same hash in each of them. The state differs in
-/// every run, so that nobody can craft a session whose hashes collide. Therefore the order of
-/// results must never depend on these hashes.
+/// All threads share one hasher state, so a text has the same hash in every thread. The state
+/// differs in every run, so that nobody can craft a session whose hashes collide. Therefore the
+/// order of results must never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// Returns a 64-bit hash that is the same in all threads but differs in every run.
@@ -102,7 +102,7 @@ pub fn hash_lowercase(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Combines two hashes into one. The order of the two matters.
+/// Combines two hashes into one that depends on their order.
 pub fn hash_pair(first: u64, second: u64) -> u64 {
     STATE.hash_one((first, second))
 }

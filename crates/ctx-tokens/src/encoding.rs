@@ -14,8 +14,8 @@ pub enum Encoding {
     /// The encoding of GPT-4o, GPT-4.1, GPT-5 and the o series.
     #[default]
     O200kBase,
-    /// The encoding of gpt-oss. It has the same tokens as `o200k_base`, but different control
-    /// tokens. Plain text has the same number of tokens in both encodings.
+    /// The encoding of gpt-oss, with the tokens of `o200k_base` but different control tokens. Plain
+    /// text has the same number of tokens in both encodings.
     O200kHarmony,
     /// The encoding of GPT-4 and GPT-3.5.
     Cl100kBase,

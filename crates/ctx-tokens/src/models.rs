@@ -24,7 +24,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// All entries of the table, sorted by vendor. If a name begins with several of the prefixes,
+    /// All entries in the table, sorted by vendor. If a name begins with several of the prefixes,
     /// the longest prefix counts. The sources of the numbers are listed in `models.txt` in this
     /// crate's source.
     pub fn all() -> &'static [Self] {
@@ -103,8 +103,7 @@ pub fn model(name: &str) -> Option<&'static Model> {
     }
 }
 
-/// Returns the full name for a short name, which is the name of the newest model of that family in
-/// the table.
+/// Returns the full name for a short name. It is the name of the newest model in a family.
 ///
 /// Use this function only for names typed by a person. Servers and files use full names: there,
 /// `mistral` is the name of a particular old model.

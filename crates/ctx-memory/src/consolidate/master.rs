@@ -2,8 +2,8 @@
 //!
 //! Two comments enclose the generated part, and the second comment contains a hash of it. All other
 //! text in the file belongs to people. If the hash does not match, people have edited the generated
-//! part. Lines that people added or changed are moved above the generated part and are theirs from
-//! then on. Lines that people deleted are not written again.
+//! part. Lines that people added to the generated part, or changed there, are moved above it and
+//! become people's text. Lines that people deleted are not written again.
 
 use std::sync::LazyLock;
 
@@ -206,7 +206,7 @@ fn normal(line: &[u8]) -> String {
     String::from_utf8_lossy(line).trim_end().to_owned()
 }
 
-/// Returns an entry of the master without its citations and without the note on what superseded it.
+/// Returns a master entry without its citations and without the note on what superseded it.
 pub(super) fn without_citations(entry: &str) -> &str {
     static CITATIONS: LazyLock<Regex> = LazyLock::new(|| {
         regex(r" \((?:user|assistant|by hand|system|tool)(?:, [^()]*)?\)(?: → taken back.*)?$")

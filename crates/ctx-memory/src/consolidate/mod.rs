@@ -1,5 +1,5 @@
-//! Consolidates the memory of all sessions: adds entries of the daily logs (L0) to the memory files
-//! (L1), and lists their statements in the master file (L2).
+//! Consolidates the memory of all sessions: adds entries from the daily logs (L0) to the memory
+//! files (L1), and lists their statements in the master file (L2).
 //!
 //! The result of `consolidate` depends only on the files: identical files produce identical bytes,
 //! and a second run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the
@@ -108,7 +108,7 @@ impl State {
 pub(crate) struct Rules<'a> {
     /// The maximum number of tokens in the master, unless people's own text is longer.
     pub(crate) max_tokens: u64,
-    /// Counts the tokens of a text.
+    /// Counts the tokens in a text.
     pub(crate) count: &'a dyn Fn(&str) -> u64,
 }
 

@@ -1,5 +1,5 @@
-//! Consolidates the memory of a store, under a lock and with a record in the audit log. People's
-//! edits are never overwritten.
+//! Consolidates a store's memory, under a lock and with a record in the audit log. People's edits
+//! are never overwritten.
 //!
 //! Writes the memory files first, then the master, the daily log, and the state for the next run.
 //! Nothing is lost if a run is killed: each file is saved before it is replaced
@@ -140,8 +140,8 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
-    /// The first error that did not stop the run. It means that a completed step may not be durable
-    /// or is missing from a log.
+    /// The first error that did not stop the run: a completed step may not be durable, or a log may
+    /// lack a record of it.
     uncertain: Option<StoreError>,
 }
 

@@ -111,7 +111,7 @@ impl Statement {
 }
 
 /// Returns true if a citation remains valid. Citations of lines in a memory file or in the master
-/// do not, because people edit these files.
+/// do not remain valid, because people edit these files.
 pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }

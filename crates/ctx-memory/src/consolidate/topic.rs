@@ -163,8 +163,8 @@ impl fmt::Display for Topic {
 }
 
 /// Describes how a statement was superseded. If several statements have the citation `by`, quotes
-/// the one that supersedes `statement`, or the first if none does. Does not cite lines of the
-/// master, because their numbers change when people edit it.
+/// the one that supersedes `statement`, or the first if none does. Lines in the master are not
+/// cited, because line numbers change when people edit the file.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
     let cited = || all.iter().filter(|it| it.citation == *by);
     let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
@@ -179,7 +179,7 @@ fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> Str
     retraction
 }
 
-/// The maximum number of citations in an entry of the master.
+/// The maximum number of citations in a master entry.
 const MOST_CITED: usize = 2;
 /// The maximum length, in characters, of a quote from the statement that superseded a topic.
 const LONGEST_RETRACTION: usize = 90;
@@ -217,7 +217,7 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
 }
 
 /// Returns the indexes of the lines in the order in which they are added until the limit is
-/// reached: first the lines that fit into the share of their section, then all others.
+/// reached: first the lines that fit into their section's share, then all others.
 pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
     let (mut within, mut rest) = (Vec::new(), Vec::new());
     for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
@@ -238,7 +238,7 @@ pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -
     within
 }
 
-/// Returns the text of the generated part. It contains the lines whose indexes are in `shown`.
+/// Returns the text of the generated part with the lines whose indexes are in `shown`.
 pub(super) fn part(lines: &[Line], shown: &[usize]) -> String {
     let shown: BTreeSet<usize> = shown.iter().copied().collect();
     let mut part = String::new();

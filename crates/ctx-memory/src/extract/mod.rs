@@ -54,7 +54,7 @@ impl Extractor {
         self.redacted
     }
 
-    /// Starts another session. Its results and answers never belong to the previous session.
+    /// Starts another session, and forgets the open calls and the options from the previous one.
     pub fn next_session(&mut self) {
         self.calls = OpenCalls::default();
         self.offers = Offers::default();

@@ -8,10 +8,9 @@ use ctx_text::{LazyRegex, plain_line, shorten};
 use super::LISTS;
 use super::reconcile::bare;
 
-/// The maximum length of the quote of an option, in characters.
+/// The maximum length of a quoted option, in characters.
 const LONGEST: usize = 160;
-/// An option with fewer characters than this is only a title, so the lines below it are added to
-/// it.
+/// An option with fewer characters than this is only a title, so the lines below it are appended.
 const TITLE: usize = 40;
 /// The maximum number of options in an offer. A longer numbered list contains steps or findings.
 const MOST: usize = 9;

@@ -11,8 +11,8 @@ use ctx_text::LazyRegex;
 use super::LISTS;
 use crate::entry::MemoryItem;
 
-/// How many of the following decisions each decision is compared with. After that many, a session
-/// has moved on to another matter.
+/// How many of the following decisions each decision is compared with. After that many decisions, a
+/// session has moved on to another matter.
 const DECISIONS_COMPARED: usize = 200;
 
 /// The minimum length in bytes of a decision to search for in the model's reports. Shorter texts

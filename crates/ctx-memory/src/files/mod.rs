@@ -1,6 +1,6 @@
 //! The files in a store's memory other than the memory files: the summaries of each session, and
 //! the daily logs, which people may edit. A daily log has an entry for each compaction, extraction,
-//! consolidation and rollback of one day:
+//! consolidation and rollback on that day:
 //!
 //! ```text
 //! # 2026-11-24 (UTC)
@@ -70,9 +70,9 @@ pub fn summary_path(store: &Store, session: &SessionId) -> PathBuf {
     folder(store).join(format!("{session}.md"))
 }
 
-/// Appends the summary of `messages` messages. Returns `false` and appends nothing if the text
-/// equals the newest summary, for example because a pipeline ran again. `figures` are recorded in
-/// the audit log.
+/// Appends a summary of `messages` messages. Returns `false` and appends nothing if the text equals
+/// the newest summary, for example because a pipeline ran again. `figures` are recorded in the
+/// audit log.
 pub fn append_summary(
     store: &Store,
     session: &SessionId,

@@ -26,8 +26,8 @@ const ENDS_TOKEN: u32 = 1 << 9;
 const IS_LEAF: u32 = 1 << 10;
 const VALUE_SHIFT: u32 = 11;
 
-/// If other tokens begin with a token, its rank is stored in a separate entry, at this offset from
-/// the base of its node.
+/// If a token is a prefix of other tokens, its rank is stored in a separate entry, at this offset
+/// from the base of its node.
 pub(crate) const RANK: usize = 256;
 
 impl Node {
@@ -72,7 +72,7 @@ pub(crate) struct Parts(pub(crate) u64);
 
 impl Parts {
     /// `left` and `right` are the two tokens that are merged into the token. `shorter` is the
-    /// longest other token with which the token begins. For a single byte, `left` is the byte and
+    /// longest other token that the token begins with. For a single byte, `left` is the byte and
     /// `right` is [`NO_TOKEN`].
     pub(crate) const fn new(left: u32, right: u32, shorter: u32, length: usize) -> Self {
         Self(
@@ -129,8 +129,8 @@ pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
 /// The hash is perfect: each pair that is merged has its own place in the table. Each pair belongs
 /// to a bucket, and the build script chooses a seed for each bucket so that no two pairs get the
 /// same place. Two tokens that are not merged are also assigned the place of some pair. In most
-/// cases, the tag in the entry there reveals that the entry belongs to another pair. To be certain,
-/// compare the [`Parts`] of the merged token.
+/// cases, the tag in the entry at that place reveals that the entry belongs to another pair. To be
+/// certain, compare the [`Parts`] of the merged token.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair(u64);
 

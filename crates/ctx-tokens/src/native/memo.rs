@@ -10,11 +10,10 @@ use std::cell::RefCell;
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets. They take up only 16 KiB, because a text may be short.
+/// The initial number of sets: only 16 KiB, because a text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// The maximum number of sets. They take up 2 MiB. With half as many sets, counting prose was 10 %
-/// slower.
+/// The maximum number of sets: 2 MiB. With half as many sets, counting prose was 10 % slower.
 const MOST_SETS: usize = 1 << 16;
 
 /// The factor by which the number of sets grows: two steps lead from the initial number to the
@@ -37,7 +36,7 @@ const TOKENS: u32 = 60;
 /// place holds the piece that was used most recently.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// The sets in the cache. Their number is a power of two.
+    /// The sets in the cache. The number of sets is a power of two.
     sets: Vec<[Entry; 2]>,
     /// The number of misses since the sets were allocated.
     missed: usize,

@@ -104,7 +104,7 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
             if right < SINGLE_BYTES {
                 return true;
             }
-            // Of two merges with the same rank, the left one comes first. Here, that is the merge
+            // Of two merges with the same rank, the left one comes first; here, it is the merge
             // across the border.
             limit = right + 1;
             right = vocabulary.parts(right).left();

@@ -1,6 +1,5 @@
-//! The vocabulary tables. They are written by the build script, and are read-only data in the
-//! program. No table is built when the program starts, and the operating system loads only the
-//! pages that are needed for a text.
+//! The vocabulary tables: read-only data written by the build script. No table is built when the
+//! program starts, and the operating system loads only the pages that are needed for a text.
 
 use std::hint::select_unpredictable;
 

@@ -1,8 +1,8 @@
 //! Splits a text into pieces, each of which is encoded separately.
 //!
-//! OpenAI defines the pieces with a regular expression. Its matches follow each other without gaps.
-//! Here, each expression is a function that returns the end of the piece that begins at a given
-//! position. As in the expression, the alternatives are tried in order, and each alternative
+//! OpenAI defines the pieces with a regular expression whose matches follow each other without
+//! gaps. Here, each expression is a function that returns the end of the piece that begins at a
+//! given position. As in the expression, the alternatives are tried in order, and each alternative
 //! matches as much as it can. This module contains what several of these expressions have in
 //! common.
 //!

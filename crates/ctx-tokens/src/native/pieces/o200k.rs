@@ -56,7 +56,7 @@ fn marked(text: &[u8], start: usize, word: Word) -> usize {
     }
 }
 
-/// The letters and marks of a word: where they end, and which alternative they match.
+/// The letters and marks in a word: where they end, and which alternative they match.
 #[derive(Clone, Copy)]
 struct Word {
     end: usize,
