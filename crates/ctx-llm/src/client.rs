@@ -1,4 +1,4 @@
-//! Sends a question to a model over HTTP, retries failures that may be temporary, and reports why
+//! Sends a question to a model over HTTP, retries if the failure may be temporary, and reports why
 //! there was no answer.
 
 use std::io::Read;
@@ -18,7 +18,7 @@ use crate::retry::{Clock, RetryPolicy, retry_after};
 use crate::wire::{self, ListedWindow};
 use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usage};
 
-/// The settings of a client, which the caller takes from flags and the environment.
+/// Client settings, which the caller takes from flags and the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The URL to send questions to, and the API used there.
@@ -78,7 +78,7 @@ impl Client {
         Ok(Self { agent: Agent::with_parts(config, DefaultConnector::new(), resolver), settings })
     }
 
-    /// The address to which the questions are sent.
+    /// The address that questions are sent to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.settings.endpoint
     }
@@ -237,7 +237,7 @@ fn redirect_host(headers: &HeaderMap) -> String {
 }
 
 /// Resolves host names in a separate thread, so that the time limit can be enforced. If the system
-/// cannot create a thread, ureq's own resolver panics. This resolver falls back to the calling
+/// cannot create a thread, ureq's own resolver panics. `ThreadResolver` falls back to the calling
 /// thread, without a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);

@@ -1,5 +1,5 @@
-//! Derives the address of a model from the URL that the user gave, and chooses the key to send. The
-//! key never appears in a message.
+//! Derives a model's address from the user's URL, and chooses the key to send. The key never
+//! appears in a message.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Api {
     }
 }
 
-/// The full URL to which questions are sent, and the API that the server offers there.
+/// The full URL to send questions to, and the API that the server offers there.
 ///
 /// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
 /// address, and the path determines the API. Any other URL is a base URL, and the API's path is
@@ -41,7 +41,7 @@ impl Api {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
-    /// The address to which questions are sent.
+    /// The URL to send questions to.
     pub(crate) url: String,
     host: String,
     pub(crate) is_encrypted: bool,
@@ -270,7 +270,7 @@ impl ChosenKey {
             return Ok(key(variable_of(vendor)).map_or(Self::Missing, Self::Sent));
         }
         let usual = variable_of(endpoint.api());
-        // A server on this machine rarely requires a key, so nothing is reported.
+        // A server on this machine rarely requires a key, so a missing key is not reported.
         if !endpoint.is_loopback() && key(usual).is_some() {
             return Ok(Self::Withheld(usual));
         }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// The result of asking a question.
+/// The result of a question to a model.
 pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 
-/// The reason why a question got no answer. No error contains a key. Text from a server is redacted
-/// and shortened.
+/// The reason why a question was not answered. No error contains a key. Text from a server is
+/// redacted and shortened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
     /// The key contains characters that are not allowed in a header.

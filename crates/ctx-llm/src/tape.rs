@@ -55,8 +55,8 @@ impl Tape {
         &self.dir
     }
 
-    /// Calls `ask` and records the answer. A question that was already asked in this run gets the
-    /// recorded answer.
+    /// Calls `ask` and records the answer. If the same question was already asked in this run,
+    /// returns the recorded answer.
     pub fn record(
         &self,
         question: &Question<'_>,
@@ -96,7 +96,7 @@ impl Tape {
         file["window"].as_u64()
     }
 
-    /// The recorded answer to a question. No request is sent to a server.
+    /// Returns the recorded answer to a question, without sending a request.
     pub fn replay(&self, question: &Question<'_>) -> Result<Completion> {
         let request = self.request(question);
         let name = file_name(&request);

@@ -1,4 +1,4 @@
-//! The JSON of both APIs: questions, answers, usage, and the context window of the model.
+//! The JSON of both APIs: questions, answers, usage, and the model's context window.
 
 use std::ops::AddAssign;
 
@@ -58,8 +58,7 @@ impl Usage {
         };
         let (tokens_in, tokens_out) = match api {
             Api::OpenAi => ("prompt_tokens", "completion_tokens"),
-            // `input_tokens` does not include the tokens that were read from or written to the
-            // cache.
+            // `input_tokens` does not include tokens that were read from or written to the cache.
             Api::Anthropic => (
                 "input_tokens cache_read_input_tokens cache_creation_input_tokens",
                 "output_tokens",
@@ -182,7 +181,7 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
     Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
 }
 
-/// Returns true if a text is short and begins with an apology. Such a text must not become a
+/// Returns true if a text is short and begins with an apology. An apology must not become a
 /// summary, because the model would take it for its own words when it continues the session.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
@@ -206,8 +205,7 @@ pub(crate) fn error_message(body: &[u8]) -> String {
     message.unwrap_or_default().to_owned()
 }
 
-/// Returns true if a message from the server means that the input does not fit into the context
-/// window.
+/// Returns true if a server's message means that the input does not fit into the context window.
 pub(crate) fn says_too_long(message: &str) -> bool {
     const SIGNS: &str = "context length|context size|context window|context_length|too long|\
         too many tokens|maximum number of tokens";

@@ -225,11 +225,11 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// The memory files to read if there is no master file. Unlike in the master, the first lines of a
-/// memory file are no more important than the last ones.
+/// The memory files to read if there is no master file. In the master, the most important lines
+/// come first; in a memory file, the order does not depend on importance.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// Reads a file that the user named. Returns an error if the file does not exist.
+/// Reads a file named by the user. Returns an error if the file does not exist.
 fn named(path: &Path) -> Result<String> {
     let Input { name, reader } = Input::open(path)?;
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))

@@ -52,7 +52,7 @@ fn add_parts(parts: &[Part<'_>], text: &mut String) {
                 add_arguments(&call.arguments, text);
             }
             Part::Result(result) => add_parts(&result.parts, text),
-            // Images, and parts that only an API can read, have no searchable text.
+            // Images and API-specific parts have no searchable text.
             Part::Media(_) | Part::Opaque(_) => {}
         }
     }

@@ -306,7 +306,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the bytes of a line, including the line end; empty if the source has no such line.
+/// Returns the bytes of a line, including the line end, or an empty slice if there is no such line.
 fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::with_capacity(256 << 10, bytes);
     for _ in 1..line {

@@ -16,7 +16,7 @@ use serde::Serialize;
 /// An extracted item. The fields are in the order of the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
-    /// The kind, which determines the memory file that the item is added to.
+    /// The kind. It determines which memory file the item is added to.
     pub kind: MemoryKind,
     /// The sentence, verbatim but on one line, or a digest of a call or an error.
     pub text: String,
@@ -62,7 +62,7 @@ impl MemoryItem {
     }
 }
 
-/// A reference to the line that contains a statement: a line of a session, or of a memory file if a
+/// A reference to the line that contains a statement: a line in a session, or in a memory file if a
 /// person wrote the statement there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Citation {
@@ -87,7 +87,7 @@ pub struct Entry<'t> {
     pub taken_back: Option<Citation>,
 }
 
-/// The words that precede the citation of the decision that supersedes an entry.
+/// The words before the citation of a superseding decision in an entry.
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {

@@ -27,8 +27,7 @@ pub struct MergeCounts {
     pub files: usize,
     /// The number of new items.
     pub added: usize,
-    /// The number of items that were not added, because a file already contained them or because
-    /// they were repeated.
+    /// The number of items that were not added, because they were repeated or already in a file.
     pub known: usize,
     /// Files with people's edits that killed runs had set aside; see
     /// [`ctx_store::SharedFile::edits`].
@@ -155,7 +154,7 @@ struct Staged {
     added_bytes: usize,
 }
 
-/// Writes a new version of each memory file that lacks some of the items.
+/// Writes a new version of each memory file that lacks any of the items.
 fn stage(
     folder: &SharedFolder,
     items: &[MemoryItem],

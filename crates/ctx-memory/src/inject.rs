@@ -16,7 +16,7 @@ pub enum Layer {
     Soul,
     /// Rules, decisions and facts from all sessions.
     Memory,
-    /// Commands that earlier sessions ran.
+    /// Commands run in earlier sessions.
     Runtime,
     /// The newest summary of the session.
     Summary,
@@ -112,8 +112,8 @@ impl<'a> Part<'a> {
             count => format!("⟦{count} lines left out⟧"),
         };
         let mut lines = self.lines.clone();
-        // In the runtime layer, the first lines are the oldest, so remove the first lines. The
-        // other layers start with the most important lines.
+        // The runtime layer starts with the oldest lines, so remove its first lines. All other
+        // layers start with the most important lines.
         let start = if self.layer == Layer::Runtime { 0 } else { lines.len() - self.left_out };
         lines.splice(start..start + self.left_out, [note.as_str()]);
         lines.join("\n")

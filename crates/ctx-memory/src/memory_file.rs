@@ -7,9 +7,9 @@
 //! ```
 //!
 //! An entry that the file already contains is not added again, even if case, white space or
-//! emphasis differ. Therefore an entry that a person struck out (`~~…~~`) stays struck out. A
-//! deleted entry comes back when its session is extracted again. If a second session superseded an
-//! entry, and a third session makes the same decision again, the entry is added again.
+//! emphasis differ. For this reason, an entry that a person struck out (`~~…~~`) stays struck out.
+//! A deleted entry comes back when its session is extracted again. If a second session superseded
+//! an entry, and a third session makes the same decision again, the entry is added again.
 
 use std::collections::{HashMap, HashSet};
 

@@ -89,7 +89,7 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
                 word(cursor, end)
             }
             Step::Blank => {
-                // The dashes may be after `start`, because the scan goes back to the end of each
+                // The dashes may be after `start`, because the scan returns to the end of each
                 // secret it finds.
                 let length = dashes.and_then(|dashes| start.checked_sub(dashes));
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
@@ -152,7 +152,7 @@ enum Step {
     Sign,
 }
 
-/// The step for each byte value. The scan looks up a step at nearly every byte of a session.
+/// The step for each byte value. The scan looks up a step for nearly every byte in a session.
 static STEPS: [Step; 256] = {
     let mut steps = [Step::Pass; 256];
     let mut byte = 0;
@@ -279,7 +279,7 @@ fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     secret
 }
 
-/// Finds a value that `word` joins to the name of a secret, as in `the password is …`.
+/// Finds a value that `word` links to the name of a secret, as in `the password is …`.
 fn joined_by(cursor: Cursor<'_>, word: &str) -> Option<Range<usize>> {
     if !cursor.starts_with(word) {
         return None;

@@ -79,7 +79,7 @@ fn is_last_word(name: &str, word: &str) -> bool {
     let (before, end) = name.as_bytes().split_at(start);
     let is_start = match before.last() {
         None | Some(b'_' | b'-') => true,
-        // A short name of two letters does not count in camel case, because base64 may contain it
+        // A short name of two letters does not count in camel case, because it may occur in base64
         // by chance.
         Some(last) => end.len() > 2 && last.is_ascii_lowercase() && end[0].is_ascii_uppercase(),
     };
@@ -92,7 +92,7 @@ pub(super) fn may_be_constant(name: &str) -> bool {
     RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
 }
 
-/// Returns true if the name of a secret may end before the bracket at `at`. This quick check
+/// Returns true if the name of a secret may end before the bracket at `at`. The check is quick and
 /// rejects most other words.
 pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {

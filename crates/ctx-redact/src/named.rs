@@ -160,8 +160,8 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
 }
 
-/// Returns the end of the block that begins at `start` and whose lines are indented like its first
-/// line.
+/// Returns the end of the block that begins at `start`. All lines in the block are indented like
+/// the first.
 fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     let mut end = start;
     loop {

@@ -36,7 +36,7 @@ const fn pair(end: [u8; 4]) -> usize {
 }
 
 /// Returns true if a name that introduces a value may end at the space at the cursor. The scan
-/// calls this function at every space, so it reads only four letters.
+/// calls this function at every space, so the function reads only four letters.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };
@@ -142,7 +142,7 @@ pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
 }
 
 /// Returns true if the value after `my password is` is the password: a single word that ends the
-/// sentence and does not describe the state of the password.
+/// sentence and does not describe a password's state.
 pub(super) fn may_be_own(text: &str, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
     if bytes.len() < 4 || is_term(bytes) {
@@ -275,8 +275,8 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (is_one && is_secret).then_some(range)
 }
 
-/// Returns the words of the sentence before the cursor in lower case, and whether they include the
-/// beginning of the sentence.
+/// Returns the words before the cursor in the current sentence, in lower case, and whether they
+/// include the beginning of the sentence.
 fn sentence_words(cursor: Cursor<'_>) -> (impl Iterator<Item = Vec<u8>>, bool) {
     let (sentence, is_whole) = sentence(cursor, 80, b".!?;,:\n");
     let words = sentence.split(|b| !is_word(*b) && *b < 0x80).filter(|word| !word.is_empty());

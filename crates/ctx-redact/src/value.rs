@@ -62,7 +62,7 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// Returns the range of the value, including the part after the first `VALUE_MAX` bytes.
+    /// Returns the range of the whole value, including what follows the first `VALUE_MAX` bytes.
     pub(super) fn whole(self, text: &str) -> Range<usize> {
         let mut range = self.range;
         if !self.is_quoted && range.len() >= VALUE_MAX {
@@ -164,7 +164,7 @@ const ALONE: Range<usize> = 32..129;
 /// these characters have shorter parts, even if digits replace letters (`y0uR_H0p3_15_…`).
 const UNBROKEN: usize = 16;
 
-/// Returns true if a value after the name of a key is random.
+/// Returns true if a value after a key's name is random.
 pub(super) fn is_random(value: &[u8]) -> bool {
     if value.len() < ANNOUNCED_MIN || is_plain(value) {
         return false;

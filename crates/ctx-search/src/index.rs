@@ -165,7 +165,7 @@ pub enum SearchError {
     Io {
         /// The verb in the message, such as "read" or "create".
         action: &'static str,
-        /// The file or folder on which the operation failed.
+        /// The file or folder that the operation failed on.
         path: PathBuf,
         /// The error from the operating system.
         source: io::Error,
@@ -179,7 +179,7 @@ pub enum SearchError {
 }
 
 impl SearchError {
-    /// Returns a function that turns an I/O error into this error, for use with `map_err`.
+    /// Returns a function that wraps an I/O error in this error, for use with `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

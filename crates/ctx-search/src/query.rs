@@ -65,15 +65,15 @@ pub enum Holds {
     Words,
     /// The whole query, literally.
     Whole,
-    /// The whole query, in the earliest message that contains it. This message counts as the origin
-    /// of the query.
+    /// The whole query, in the earliest message that contains it. The earliest such message counts
+    /// as the origin of the query.
     First,
 }
 
 /// A query that is ready to run.
 pub(crate) struct Lookup {
     fields: Fields,
-    /// The restrictions of the filter, which do not affect the score.
+    /// The filter's restrictions, which do not affect the score.
     confined: Vec<(Occur, Box<dyn Query>)>,
 }
 
@@ -207,7 +207,7 @@ fn certain_words(query: &str) -> Vec<String> {
     found
 }
 
-/// Converts a text to the form used for comparison.
+/// Normalizes a text for comparison.
 fn compared(text: &str, keeps_case: bool) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut was_blank = false;

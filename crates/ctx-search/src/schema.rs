@@ -149,7 +149,7 @@ pub struct Source {
     /// The session that the source belongs to, if it belongs to a single session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// A value that changes whenever the content of the source changes.
+    /// A value that changes whenever the source's content changes.
     pub mark: String,
 }
 

@@ -26,7 +26,7 @@ const MOST_SEGMENTS: usize = 12;
 pub struct Changes<E> {
     /// The number of sources that were read.
     pub read: usize,
-    /// The number of sources that were removed, including those that were read again.
+    /// The number of removed sources, including sources that were then read again.
     pub forgotten: usize,
     /// Sources that could not be read, each with the error. Unread sources are not searched, and
     /// the next update tries to read them again.

@@ -158,8 +158,7 @@ impl Class {
     }
 }
 
-/// Appends a character in the form used for comparison: in the form that [`plain`] returns, and in
-/// lower case.
+/// Appends a character as normalized for comparison: by [`plain`] and in lower case.
 pub(crate) fn fold(c: char, text: &mut String) {
     if c.is_ascii() {
         text.push(c.to_ascii_lowercase());
@@ -168,7 +167,7 @@ pub(crate) fn fold(c: char, text: &mut String) {
     }
 }
 
-/// Converts a character to ordinary width and to simplified script.
+/// Converts a character to ordinary width and simplified script.
 pub(crate) fn plain(c: char) -> char {
     match c {
         '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
@@ -217,8 +216,8 @@ fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `take` with a word without joints, with the parts of its camel case, and with its
-/// abbreviations if it is a hash.
+/// Calls `take` with a word without joints, with its camel-case parts, and, if it is a hash, with
+/// its abbreviations.
 fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let word = &text[atom.clone()];
     take(atom.clone());

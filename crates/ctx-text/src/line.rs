@@ -30,7 +30,7 @@ pub fn plain_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// Returns true if a trimmed text is already a line of printable ASCII with single spaces, as most
+/// Returns true if a trimmed text is already a line of printable ASCII with single spaces. Most
 /// texts are. The check does not branch on each byte, so the compiler can compare several bytes at
 /// once.
 fn is_plain_line(text: &str) -> bool {
@@ -97,7 +97,7 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The maximum length of a text that is read whole, in bytes. Longer texts are pasted files that do
+/// The maximum length in bytes of a text that is read whole. Longer texts are pasted files that do
 /// not fit into any context window. Items for every line in a pasted file would take up a hundred
 /// times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;

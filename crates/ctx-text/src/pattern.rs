@@ -46,7 +46,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Creates the lists from the text of a file, which is parsed on first use.
+    /// Creates the lists from a file's text, which is parsed on first use.
     pub const fn new(file: &'static str) -> Self {
         Self { file, lists: OnceLock::new() }
     }
@@ -96,8 +96,8 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
 /// for the byte pattern takes a fraction of the time that a Unicode automaton takes. Characters
 /// outside ASCII become `0xFF`, a byte that no text contains.
 ///
-/// A pattern that ignores case becomes a pattern for texts in lower case, because a single letter
-/// is compiled faster than a class of two letters.
+/// A pattern that ignores case becomes a pattern for lower-case texts, because a single letter is
+/// faster to compile than a class of two letters.
 fn for_ascii_texts(pattern: &str) -> String {
     assert!(!pattern.contains("(?-i"), "a pattern must ignore case either everywhere or nowhere");
     let in_lower_case = pattern.strip_prefix(IGNORES_CASE);
@@ -114,7 +114,7 @@ fn for_ascii_texts(pattern: &str) -> String {
     ascii
 }
 
-/// The beginning of a pattern that ignores case.
+/// The prefix of a pattern that ignores case.
 const IGNORES_CASE: &str = "(?i)";
 
 /// Returns an ASCII text as expected by a pattern from [`for_ascii_texts`]: in lower case if the
@@ -347,8 +347,8 @@ struct Phrase {
 }
 
 impl Phrases {
-    /// Creates the phrases from the entries of a list, in which `|` separates phrases. The phrases
-    /// are numbered in order, and none may be empty.
+    /// Creates the phrases from the entries in a list. Within each entry, `|` separates phrases.
+    /// The phrases are numbered in order, and none may be empty.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
         let texts = entries.into_iter().flat_map(|entry| entry.split('|'));
         let mut phrases = Vec::new();
@@ -387,7 +387,7 @@ impl Phrases {
         };
         for (at, three) in bytes.windows(3).enumerate() {
             let (pair, third) = (pair(three[0], three[1]), three[2] & 31);
-            // A phrase begins at only a few bytes of a text.
+            // Phrases begin at only a few bytes in a text.
             if self.thirds[pair] >> third & 1 == 1 && is_at(at, pair, third) {
                 return true;
             }

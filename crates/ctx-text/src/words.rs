@@ -81,8 +81,8 @@ pub fn is_unspaced(c: char) -> bool {
 }
 
 /// All threads share one hasher state, so a text has the same hash in every thread. The state
-/// differs in every run, so that nobody can craft a session whose hashes collide. Therefore the
-/// order of results must never depend on these hashes.
+/// differs in every run, so that an attacker cannot craft a session with colliding hashes. The
+/// order of results must therefore never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// Returns a 64-bit hash that is the same in all threads but differs in every run.

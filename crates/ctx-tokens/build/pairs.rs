@@ -1,4 +1,4 @@
-//! The table that the engine uses to look up which token two adjacent tokens are merged into.
+//! The table that maps two adjacent tokens to the token that they are merged into.
 
 use std::cmp::Reverse;
 

@@ -9,7 +9,7 @@ use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 pub(crate) struct Vocabulary {
     /// The bytes of each token, by rank. The entry for a control token is empty.
     pub(crate) tokens: Vec<Vec<u8>>,
-    /// The last merge of each token that has several bytes.
+    /// The last merge for each token of several bytes.
     pub(crate) merges: Vec<Merge>,
 }
 
@@ -25,8 +25,7 @@ impl Vocabulary {
     pub(crate) fn of(engine: &CoreBPE) -> Self {
         let controls = engine.special_tokens();
         let is_control = |token: &[u8]| controls.iter().any(|name| name.as_bytes() == token);
-        // The tokens end at the first rank that is missing. p50k has a control token before that
-        // rank.
+        // The tokens end at the first missing rank. p50k has a control token before that rank.
         let tokens: Vec<Vec<u8>> = (0..)
             .map_while(|rank| engine.decode_bytes(&[rank]).ok())
             .map(|token| if is_control(&token) { Vec::new() } else { token })

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::Encoding;
 
-/// What is known about the models whose names begin with the same prefix.
+/// What is known about models whose names begin with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
@@ -103,7 +103,7 @@ pub fn model(name: &str) -> Option<&'static Model> {
     }
 }
 
-/// Returns the full name for a short name. It is the name of the newest model in a family.
+/// Returns the full name for a short name: the name of the newest model in a family.
 ///
 /// Use this function only for names typed by a person. Servers and files use full names: there,
 /// `mistral` is the name of a particular old model.

@@ -1,4 +1,4 @@
-//! Finds out what a statement chooses and what it abandons, and whether it supersedes an earlier
+//! Determines what a statement chooses, what it abandons, and whether it supersedes an earlier
 //! statement from another session.
 //!
 //! Within one session, two decisions on the same matter are close together, so one shared word is

@@ -1,9 +1,9 @@
 //! The master file (L2), which consists of a generated part and text written by people.
 //!
 //! Two comments enclose the generated part, and the second comment contains a hash of it. All other
-//! text in the file belongs to people. If the hash does not match, people have edited the generated
-//! part. Lines that people added to the generated part, or changed there, are moved above it and
-//! become people's text. Lines that people deleted are not written again.
+//! text in the file was written by people. If the hash does not match the generated part, people
+//! have edited it. Lines that people added to the generated part, or changed there, are moved above
+//! it and become people's text. Lines that people deleted are not written again.
 
 use std::sync::LazyLock;
 
@@ -181,7 +181,7 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
         if text.starts_with(BEGIN) {
             pieces.extend(part.replace(Vec::new()).map(|lines| Piece::Part(lines, None)));
         } else if let Some(end) = text.strip_prefix(END) {
-            // Drop an end comment without a begin comment, because nobody writes one by hand.
+            // Drop an end comment without a begin comment: people do not write such comments.
             if let Some(lines) = part.take() {
                 let hash = end.trim_end_matches("-->").trim();
                 pieces.push(Piece::Part(lines, Some(hash.to_owned())));

@@ -133,18 +133,18 @@ pub struct Report {
     pub topics: usize,
     /// The number of topics that a later statement superseded.
     pub history: usize,
-    /// The number of topics that people wrote into the master themselves or deleted from it.
+    /// The number of topics that people added to the master or deleted from it.
     pub own: usize,
     /// The number of topics in the generated part of the master.
     pub shown: usize,
     /// The number of topics that did not fit into the master.
     pub left_out: usize,
-    /// The number of tokens in the whole master.
+    /// The total number of tokens in the master.
     pub tokens: u64,
-    /// True if people's text in the master exceeds the token limit by itself.
+    /// True if people's text in the master alone exceeds the token limit.
     #[serde(skip)]
     pub is_full: bool,
-    /// True if people had edited the generated part before this run.
+    /// True if people edited the generated part before this run.
     #[serde(rename = "edited")]
     pub was_edited: bool,
 }
@@ -244,7 +244,7 @@ fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new:
     state.part = Some(part);
 }
 
-/// Removes topics that people wrote into the master themselves or deleted from it.
+/// Removes topics that people added to the master or deleted from it.
 fn remove_own(topics: &mut Vec<Topic>, own_text: &str, refused: &BTreeSet<Refused>) {
     let mut own = Vec::new();
     for line in own_text.lines() {

@@ -55,7 +55,7 @@ impl<'a> Consolidation<'a> {
         Self { store, rules: Rules { max_tokens, count } }
     }
 
-    /// Returns what a run would do, without writing anything.
+    /// Returns the result that a run would have, without writing anything.
     pub fn plan(&self) -> Result<Consolidated, StoreError> {
         let (old, new) = self.preview()?;
         Ok(Consolidated { changes: changes(&old, &new), report: new.report, edits: Vec::new() })
@@ -234,8 +234,8 @@ impl Run<'_, '_> {
         Ok(new)
     }
 
-    /// Adds an attempt to the report without dropping the figures of an earlier attempt, which may
-    /// have written some of the files.
+    /// Adds an attempt to the report. Keeps the figures from earlier attempts, because those
+    /// attempts may have written some of the files.
     fn add_to_report(&mut self, changes: Vec<Change>, report: &Report) {
         let earlier = std::mem::replace(&mut self.done.report, report.clone());
         self.done.report.imported += earlier.imported;

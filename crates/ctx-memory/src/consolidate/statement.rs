@@ -19,7 +19,8 @@ pub(super) enum Author {
     Agent,
     /// The user of a session.
     User,
-    /// A person who wrote the statement into the file, or edited it so that it lost its citation.
+    /// A person who wrote the statement into the file, or edited it and thereby removed the
+    /// citation.
     Editor,
 }
 
@@ -98,13 +99,12 @@ impl Statement {
         self.citation.session == master::PATH
     }
 
-    /// Returns true if a mark can be added to the line of this statement in the memory file.
+    /// Returns true if this statement's line in the memory file can be marked.
     pub(super) fn can_be_marked(&self) -> bool {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// Returns the string that is saved in the state to record that this statement was marked as
-    /// superseded by `by`.
+    /// Formats this statement's mark for the state. `by` is what supersedes the statement.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }
@@ -116,8 +116,8 @@ pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }
 
-/// Reads each list entry in a memory file as a statement. Headings, prose and code belong to people
-/// and are ignored.
+/// Reads each list entry in a memory file as a statement. Headings, prose and code are people's own
+/// text and are ignored.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
     // A statement without a date was added after the statement above it, so it gets the date of

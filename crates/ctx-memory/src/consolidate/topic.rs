@@ -33,7 +33,7 @@ pub(super) struct Topic {
     citations: Vec<Citation>,
     /// The date of the newest statement.
     date: Option<NaiveDate>,
-    /// The position in time of the newest statement.
+    /// The sort key of the newest statement.
     newest: Order,
     /// The reason why the topic no longer holds, such as `taken back in b:4: TEXT`; `None` if the
     /// topic holds.
@@ -96,8 +96,8 @@ fn fragments(topics: &[Topic]) -> Vec<bool> {
 
 impl Topic {
     fn of(group: &[&Statement], all: &[Statement]) -> Self {
-        // The topic holds if any of its statements is not superseded, because that statement is a
-        // new decision for the topic.
+        // The topic holds if any of its statements is not superseded, because such a statement is a
+        // new decision on the topic.
         let mut valid = group.to_vec();
         valid.retain(|it| it.taken_back.is_none());
         let holds = !valid.is_empty();
@@ -216,8 +216,8 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
 }
 
-/// Returns the indexes of the lines in the order in which they are added until the limit is
-/// reached: first the lines that fit into their section's share, then all others.
+/// Returns the indexes of the lines in the order in which to add them until the limit is reached:
+/// first the lines that fit into their section's share, then all others.
 pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
     let (mut within, mut rest) = (Vec::new(), Vec::new());
     for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {

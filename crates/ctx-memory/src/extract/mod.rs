@@ -89,7 +89,7 @@ impl Extractor {
                         self.runtime(&text, Role::Tool, tool, &mut items);
                     }
                 }
-                // Reasoning only weighs possibilities. The model states the outcome in its text.
+                // Reasoning only weighs possibilities; the model states the outcome in its text.
                 Part::Reasoning(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => {}
             }
         }
@@ -148,8 +148,8 @@ impl Extractor {
     fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
-            // Most results contain nothing that the user wrote, so check for that before redacting,
-            // which is slow.
+            // Redaction is slow, and most results contain nothing written by the user, so check for
+            // that first.
             if users_words(result, tool, text).is_none() {
                 continue;
             }
@@ -198,8 +198,8 @@ fn cleaned(text: &str) -> Cow<'_, str> {
     head_and_tail(redact(text).0)
 }
 
-/// Creates an item without session, line and date. The text may contain line breaks, for example in
-/// a tool's name, but an entry must be a single line.
+/// Creates an item without a session, line or date. The text may contain line breaks, for example
+/// in a tool's name, but an entry must be a single line.
 fn item(kind: MemoryKind, text: &str, role: Role) -> MemoryItem {
     let text = plain_line(&redact(text).0);
     let (why, scope) = match kind {

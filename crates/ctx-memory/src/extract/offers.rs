@@ -97,8 +97,8 @@ impl Offers {
     }
 }
 
-/// Returns true if a line's first character suggests an option. This check is faster than the
-/// pattern and rejects most lines.
+/// Returns true if a line's first character suggests an option. Checking one character is faster
+/// than the pattern, and rejects most lines.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))

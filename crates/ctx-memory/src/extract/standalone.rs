@@ -1,4 +1,4 @@
-//! Makes a quoted sentence understandable without the session around it.
+//! Makes a quoted sentence understandable outside its session.
 
 use std::iter::Peekable;
 use std::str::Lines as TextLines;
@@ -136,7 +136,7 @@ pub(super) fn is_vague_consent(text: &str) -> bool {
     words.all(|word| word.is_empty() || VAGUE.contains(&word.to_lowercase()))
 }
 
-/// The reason that a sentence gives, which is the text after `because`.
+/// The reason that a sentence gives: the text after `because`.
 pub(super) fn reason(text: &str) -> Option<String> {
     static REASON: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reason"));
     let reason = REASON.groups(text)?[1]?;

@@ -1,6 +1,6 @@
-//! The files in a store's memory other than the memory files: the summaries of each session, and
-//! the daily logs, which people may edit. A daily log has an entry for each compaction, extraction,
-//! consolidation and rollback on that day:
+//! The files in a store's memory other than the memory files: each session's summaries and the
+//! daily logs. People may edit these files. A daily log has an entry for each compaction,
+//! extraction, consolidation and rollback on that day:
 //!
 //! ```text
 //! # 2026-11-24 (UTC)
@@ -47,7 +47,7 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Repeats an attempt, at most a few times, if another program saved the file between our read and
+/// Retries an attempt, at most a few times, if another program saved the file between our read and
 /// our write.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,

@@ -44,9 +44,9 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
 
 /// The end of a piece that begins with a mark followed by `word`.
 ///
-/// A mark may precede a word, but it may also be a part of the word, because marks are in U and in
-/// L. The first alternative is tried first with the mark before the word, and then with the mark as
-/// a part of the word. The second alternative is never needed, because the mark alone matches L+.
+/// The mark may precede the word or be part of it, because marks are in both U and L. The first
+/// alternative is tried first with the mark before the word, and then with the mark as a part of
+/// the word. The second alternative is never needed, because the mark alone matches L+.
 #[cold]
 fn marked(text: &[u8], start: usize, word: Word) -> usize {
     if word.kind == WordKind::EndsLow {
