@@ -181,7 +181,7 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
     Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
 }
 
-/// Returns true if a text is short and begins with an apology. An apology must not become a
+/// Returns true if the text is short and begins with an apology. An apology must not become a
 /// summary, because the model would take it for its own words when it continues the session.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\

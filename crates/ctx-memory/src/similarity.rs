@@ -70,12 +70,12 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns true if a letter belongs to a script that is written without spaces.
+/// Returns true if the letter belongs to a script that is written without spaces.
 pub(crate) fn is_wide(c: char) -> bool {
     c.is_alphabetic() && u32::from(c) >= 0x2e80
 }
 
-/// Returns true if a word is a name or a number, judged by its characters.
+/// Returns true if the word is a name or a number, judged by its characters.
 pub(crate) fn is_name(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit() || "_/\\.@:=".contains(c))
         || word.chars().skip(1).any(char::is_uppercase)

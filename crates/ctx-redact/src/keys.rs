@@ -222,7 +222,7 @@ pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     Some(cursor.at..end)
 }
 
-/// Returns the length of `RSA PRIVATE KEY-----` or a similar label at the beginning of a text.
+/// Returns the length of `RSA PRIVATE KEY-----` or a similar label at the beginning of the text.
 fn label_end(label: &[u8]) -> Option<usize> {
     const KEY: &[u8] = b"PRIVATE KEY-----";
     const PGP: &[u8] = b"PGP PRIVATE KEY BLOCK-----";
@@ -230,7 +230,7 @@ fn label_end(label: &[u8]) -> Option<usize> {
     key.map(|start| start + KEY.len()).or_else(|| label.starts_with(PGP).then_some(PGP.len()))
 }
 
-/// Returns true if a frame contains a line of base64. Prose and code that only mention the frame
+/// Returns true if the frame contains a line of base64. Prose and code that only mention the frame
 /// contain no base64.
 fn holds_key(body: &[u8]) -> bool {
     let is_letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/=".contains(b);

@@ -42,7 +42,7 @@ pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>>
     is_secret.then(|| value.whole(text))
 }
 
-/// Returns true if a value in quotes looks like a secret.
+/// Returns true if the quoted value looks like a secret.
 fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
     if is_no_value(value) {
         return false;

@@ -90,7 +90,7 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Returns true if a word is not a path, an identifier or a call, as in `password utils/hash2.ts`
+/// Returns true if the word is not a path, an identifier or a call, as in `password utils/hash2.ts`
 /// or `password field_2`.
 fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
@@ -300,7 +300,7 @@ fn may_be_word(word: &[u8]) -> bool {
     (SHORTEST..=24).contains(&word.len()) && is_word && !is_about_passwords()
 }
 
-/// Returns true if a word may be part of a passphrase. A word such as `correct` is not a password
+/// Returns true if the word may be part of a passphrase. A word such as `correct` is not a password
 /// by itself, but it may be part of a passphrase.
 fn may_be_part(word: &[u8]) -> bool {
     let is_inflected = word.ends_with(b"ed") || word.ends_with(b"ing") || word.ends_with(b"ly");

@@ -108,7 +108,7 @@ pub(super) fn words(list: &str) -> &'static [&'static str] {
     words.map(|(_, words)| words.as_slice()).expect("a list of rules.txt")
 }
 
-/// Returns true if a list contains a word.
+/// Returns true if the list contains the word.
 pub(super) fn is_in(list: &str, word: &[u8]) -> bool {
     words(list).iter().any(|other| other.as_bytes() == word)
 }

@@ -82,8 +82,8 @@ pub(super) fn is_value(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"'`,;)(}{[]&<>|\\".contains(&byte)
 }
 
-/// Returns the length of the line end at the beginning of a text. In quoted text, the line end may
-/// be an escape.
+/// Returns the length of the line end at the beginning of the text. In quoted text, the line end
+/// may be an escape.
 pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     let ends: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
     ends.iter().find(|end| bytes.starts_with(end)).map(|end| end.len())
@@ -95,7 +95,7 @@ pub(super) fn is_no_value(value: &[u8]) -> bool {
     words("no-values").iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Returns true if a value has both digits and letters and is not a public id.
+/// Returns true if the value has both digits and letters and is not a public id.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
@@ -164,7 +164,7 @@ const ALONE: Range<usize> = 32..129;
 /// these characters have shorter parts, even if digits replace letters (`y0uR_H0p3_15_…`).
 const UNBROKEN: usize = 16;
 
-/// Returns true if a value after a key's name is random.
+/// Returns true if the value after a key's name is random.
 pub(super) fn is_random(value: &[u8]) -> bool {
     if value.len() < ANNOUNCED_MIN || is_plain(value) {
         return false;
@@ -302,7 +302,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// The maximum length in bytes of a login that is decoded.
 const LOGIN_MAX: usize = 256;
 
-/// Returns true if a value is `user:password` in base64, as in Docker's `"auth"` and npm's `_auth`.
+/// Returns true if the value is `user:password` in base64, as in Docker's `"auth"` and npm's
+/// `_auth`.
 pub(super) fn is_login(value: &[u8]) -> bool {
     if !(8..=LOGIN_MAX).contains(&value.len()) {
         return false;
@@ -313,13 +314,13 @@ pub(super) fn is_login(value: &[u8]) -> bool {
         && text.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
 }
 
-/// Returns true if a value is the beginning of a framed private key in base64.
+/// Returns true if the value is the beginning of a framed private key in base64.
 pub(super) fn begins_private_key(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
-/// Returns true if a value is a long number in base64. A Discord token begins with its user's
+/// Returns true if the value is a long number in base64. A Discord token begins with its user's
 /// number in base64.
 pub(super) fn is_long_number(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();

@@ -207,7 +207,7 @@ fn certain_words(query: &str) -> Vec<String> {
     found
 }
 
-/// Normalizes a text for comparison.
+/// Normalizes the text for comparison.
 fn compared(text: &str, keeps_case: bool) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut was_blank = false;

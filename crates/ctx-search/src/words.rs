@@ -72,7 +72,7 @@ fn name_end(text: &str, start: usize) -> (usize, bool) {
     (end, is_joined)
 }
 
-/// Returns the words in a text with their positions, each name before its parts.
+/// Returns the words in the text with their positions, each name before its parts.
 pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     let mut all = Vec::new();
     each_word(text, |range, word| all.push((range, word.to_owned())));
@@ -167,7 +167,7 @@ pub(crate) fn fold(c: char, text: &mut String) {
     }
 }
 
-/// Converts a character to ordinary width and simplified script.
+/// Converts the character to ordinary width and simplified script.
 pub(crate) fn plain(c: char) -> char {
     match c {
         '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
@@ -248,7 +248,7 @@ fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `take` with each part of a text between bytes that satisfy `is_joint`.
+/// Calls `take` with each part of the text between bytes that satisfy `is_joint`.
 fn each_part(
     text: &str,
     range: Range<usize>,
@@ -273,8 +273,8 @@ fn each_part(
 /// script.
 const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 
-/// Converts a character to simplified script. Words that differ in more than their script (滑鼠, 鼠标)
-/// remain different.
+/// Converts the character to simplified script. Words that differ in more than their script (滑鼠,
+/// 鼠标) remain different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
         // The library converts adjacent characters as a unit, so separate them with spaces.

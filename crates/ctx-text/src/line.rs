@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// Returns a text without leading and trailing white space. Does the same as [`str::trim`], but
+/// Returns the text without leading and trailing white space. Does the same as [`str::trim`], but
 /// avoids decoding characters if the text begins and ends with ASCII.
 pub fn trim(text: &str) -> &str {
     let bare = text.trim_ascii();
@@ -30,7 +30,7 @@ pub fn plain_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// Returns true if a trimmed text is already a line of printable ASCII with single spaces. Most
+/// Returns true if the trimmed text is already a line of printable ASCII with single spaces. Most
 /// texts are. The check does not branch on each byte, so the compiler can compare several bytes at
 /// once.
 fn is_plain_line(text: &str) -> bool {
@@ -40,7 +40,7 @@ fn is_plain_line(text: &str) -> bool {
     is_shown && pairs.fold(0, |any, pair| any | u8::from(pair == (&b' ', &b' '))) == 0
 }
 
-/// Applies `edit` to a text. If `edit` leaves a borrowed text unchanged, the text is not copied.
+/// Applies `edit` to the text. If `edit` leaves a borrowed text unchanged, the text is not copied.
 pub fn edited<'t>(
     text: Cow<'t, str>,
     edit: impl for<'e> FnOnce(&'e str) -> Cow<'e, str>,
@@ -72,7 +72,7 @@ pub fn last_chars(text: &str, count: usize) -> &str {
     start.map_or(text, |(start, _)| &text[start..])
 }
 
-/// Cuts a text to `most` characters, the last of which is `…` if the text was longer.
+/// Cuts the text to `most` characters, the last of which is `…` if the text was longer.
 pub fn shorten(mut text: String, most: usize) -> String {
     if first_chars(&text, most).len() < text.len() {
         text.truncate(first_chars(&text, most.saturating_sub(1)).len());
@@ -102,7 +102,7 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
 /// times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;
 
-/// Returns a text, or its first and last lines if it is too long to be read whole.
+/// Returns the text, or its first and last lines if it is too long to be read whole.
 pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= READ_WHOLE {
         return text;

@@ -51,19 +51,19 @@ impl Lists {
         Self { file, lists: OnceLock::new() }
     }
 
-    /// Returns the entries in a list. The list must be in the file.
+    /// Returns the entries in the list. The list must be in the file.
     pub fn entries(&self, name: &str) -> Vec<String> {
         let lists = self.lists.get_or_init(|| read_lists(self.file));
         let entries = lists.get(name).unwrap_or_else(|| panic!("no list {name}"));
         entries.iter().map(|line| line.replace('␣', " ").replace("\\#", "#")).collect()
     }
 
-    /// Returns a pattern with the entries in a list as alternatives.
+    /// Returns a pattern with the entries in the list as alternatives.
     pub fn pattern(&self, name: &str) -> String {
         self.entries(name).join("|")
     }
 
-    /// Returns the phrases in a list.
+    /// Returns the phrases in the list.
     pub fn phrases(&self, name: &str) -> Phrases {
         Phrases::new(self.entries(name).iter().map(String::as_str))
     }
@@ -73,7 +73,7 @@ impl Lists {
         LazyRegex::hinted(self.pattern(name), self.phrases(&format!("{name}, hints")))
     }
 
-    /// Returns the space-separated words in a list.
+    /// Returns the space-separated words in the list.
     pub fn words(&self, name: &str) -> WordSet {
         let entries = self.entries(name);
         entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
@@ -126,7 +126,7 @@ fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
 /// Regexes that ignore case accept these characters in place of `s` and `k`.
 const FOLDED_TO_S_AND_K: [char; 2] = ['\u{17f}', '\u{212a}'];
 
-/// Returns a text as bytes, with a single byte for each character outside ASCII. A pattern that
+/// Returns the text as bytes, with a single byte for each character outside ASCII. A pattern that
 /// contains only ASCII cannot tell characters outside ASCII apart.
 fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
     let byte = |c| match FOLDED_TO_S_AND_K.iter().position(|letter| *letter == c) {
@@ -172,12 +172,12 @@ impl Matcher {
         self.pattern.push_str(pattern);
     }
 
-    /// Returns true if the pattern matches somewhere in a text.
+    /// Returns true if the pattern matches somewhere in the text.
     pub fn is_match(&self, text: &str) -> bool {
         self.is_match_if(text, |text| self.has_hint(text))
     }
 
-    /// Returns true if the pattern matches somewhere in a text. `has_hint` must return true for
+    /// Returns true if the pattern matches somewhere in the text. `has_hint` must return true for
     /// each text that matches. `has_hint` is called only until the pattern is compiled, because
     /// from then on, matching is as fast as looking for hints.
     pub fn is_match_if(&self, text: &str, has_hint: impl FnOnce(&str) -> bool) -> bool {
@@ -200,7 +200,7 @@ impl Matcher {
         automaton.is_match(&as_ascii(&searched, self.pattern.starts_with(IGNORES_CASE)))
     }
 
-    /// Returns true if a text contains one of the hints, or if the matcher has no hints.
+    /// Returns true if the text contains one of the hints, or if the matcher has no hints.
     pub fn has_hint(&self, text: &str) -> bool {
         self.hints.as_ref().is_none_or(|hints| hints.occur_in(text))
     }
@@ -271,7 +271,7 @@ impl LazyRegex {
         Self { hints: Some(hints), ..Self::new(pattern) }
     }
 
-    /// Returns true if the pattern matches somewhere in a text.
+    /// Returns true if the pattern matches somewhere in the text.
     pub fn is_match(&self, text: &str) -> bool {
         self.search(text).is_some_and(|(regex, text)| regex.is_match(text.as_ref()))
     }
@@ -296,7 +296,7 @@ impl LazyRegex {
         found.is_match().then(|| found.iter().map(|group| Some(&text[group?.range()])).collect())
     }
 
-    /// Replaces each match in a text.
+    /// Replaces each match in the text.
     pub fn replace_all(&self, text: &str, with: &str) -> String {
         let mut replaced = text.to_owned();
         for found in self.find_all(text).into_iter().rev() {
@@ -372,7 +372,7 @@ impl Phrases {
         Self { entries: phrases, firsts, thirds }
     }
 
-    /// Calls `found` with the number and the range of each phrase in a text until `found` returns
+    /// Calls `found` with the number and the range of each phrase in the text until `found` returns
     /// true. Returns whether `found` returned true.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
@@ -397,14 +397,14 @@ impl Phrases {
         ends.any(|at| is_at(at, pair(bytes[at], second(at)), 0))
     }
 
-    /// Returns true if a text contains one of the phrases, even as part of a word. Also returns
+    /// Returns true if the text contains one of the phrases, even as part of a word. Also returns
     /// true if the text contains a character that a case-insensitive regex accepts in place of `s`
     /// or `k`.
     pub fn occur_in(&self, text: &str) -> bool {
         self.any(text, |_, _| true) || !text.is_ascii() && text.contains(FOLDED_TO_S_AND_K)
     }
 
-    /// Returns true if a text contains one of the phrases as whole words. Phrases in scripts
+    /// Returns true if the text contains one of the phrases as whole words. Phrases in scripts
     /// without spaces may occur anywhere.
     pub fn are_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -424,7 +424,7 @@ impl Phrases {
 /// The number of values of [`pair`].
 const PAIRS: usize = 0x60 << 5;
 
-/// Returns a number for the first two bytes of a text. A letter has the same number in upper and
+/// Returns a number for the first two bytes of the text. A letter has the same number in upper and
 /// lower case. Punctuation and letters have different numbers, because `.` is frequent in lists of
 /// phrases: if `.` and `n` shared a number, most places in a text would need a closer look.
 #[inline]

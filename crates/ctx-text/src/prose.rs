@@ -14,7 +14,7 @@ static JOINING: [u64; SLOTS] = word_list([
     "which", "who", "why", "will", "with", "would", "you", "your",
 ]);
 
-/// Returns true if a word only joins other words. Ignores case.
+/// Returns true if the word only joins other words. Ignores case.
 pub fn is_joining(word: &str) -> bool {
     has_word(&JOINING, word.as_bytes())
 }
@@ -39,7 +39,7 @@ pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; SLOTS] {
     list
 }
 
-/// Returns true if a list contains a word, which must consist of letters. Ignores case.
+/// Returns true if the list contains the word. The word must consist of letters. Ignores case.
 pub fn has_word(list: &[u64; SLOTS], word: &[u8]) -> bool {
     let number = if word.len() <= LONGEST { number(word) } else { 0 };
     number != 0 && list[slot(list, number)] == number
@@ -65,8 +65,8 @@ const fn number(word: &[u8]) -> u64 {
     number
 }
 
-/// Returns true if a text is prose, that is, if at least a quarter of its words of two or more
-/// bytes only join other words.
+/// Returns true if the text is prose: at least a quarter of its words of two or more bytes only
+/// join other words.
 pub fn is_prose(text: &str) -> bool {
     let (mut words, mut joining) = (0, 0);
     let mut at = 0;

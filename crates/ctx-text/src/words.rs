@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 
 use foldhash::quality::RandomState;
 
-/// Returns the words in a text, in order. Each character for which `is_alone` returns true is a
+/// Returns the words in the text, in order. Each character for which `is_alone` returns true is a
 /// word of its own.
 pub fn words(text: &str, is_alone: impl Fn(char) -> bool) -> impl Iterator<Item = Range<usize>> {
     pieces(text, is_alone).map(|(word, _)| word)
 }
 
-/// Returns the words in a text, in order. Adjacent characters for which `is_alone` returns true
+/// Returns the words in the text, in order. Adjacent characters for which `is_alone` returns true
 /// form words in pairs; a single such character is not a word.
 pub fn words_and_pairs(
     text: &str,
@@ -33,7 +33,7 @@ pub fn words_and_pairs(
     })
 }
 
-/// Returns the words in a text, and for each word, whether it is a character for which `is_alone`
+/// Returns the words in the text, and for each word, whether it is a character for which `is_alone`
 /// returns true.
 fn pieces(
     text: &str,
@@ -68,12 +68,12 @@ fn char_at(text: &str, at: usize) -> Option<char> {
     }
 }
 
-/// Returns true if a character is Chinese, even if it is also used in Japanese.
+/// Returns true if the character is Chinese, even if it is also used in Japanese.
 pub fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Returns true if a character is Chinese or Japanese. Both languages are written without spaces
+/// Returns true if the character is Chinese or Japanese. Both languages are written without spaces
 /// between words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')

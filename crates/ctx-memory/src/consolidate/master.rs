@@ -196,7 +196,7 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns true if a line is one of the two comments around the generated part.
+/// Returns true if the line is one of the two comments around the generated part.
 pub fn is_mark(line: &str) -> bool {
     line.starts_with(BEGIN) || line.starts_with(END)
 }

@@ -97,7 +97,7 @@ impl Offers {
     }
 }
 
-/// Returns true if a line's first character suggests an option. Checking one character is faster
+/// Returns true if the line's first character suggests an option. Checking one character is faster
 /// than the pattern, and rejects most lines.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));

@@ -107,7 +107,7 @@ fn without_interjection(text: &str) -> &str {
     &text[INTERJECTION.find(text).map_or(0, |found| found.end)..]
 }
 
-/// Returns true if a sentence says how the problem in the list entry above it was solved.
+/// Returns true if the sentence says how the problem in the list entry above it was solved.
 fn is_remedy(text: &str) -> bool {
     static REMEDY: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("remedy"));
     REMEDY.is_match(text)
@@ -125,7 +125,7 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
     Some(format!("{}{stop} {remedy}", shorten(problem.to_owned(), room)))
 }
 
-/// Returns true if a sentence expresses consent without saying to what: "Yes, please proceed with
+/// Returns true if the sentence expresses consent without saying to what: "Yes, please proceed with
 /// the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
     static VAGUE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("vague"));
