@@ -200,7 +200,7 @@ impl Key {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// The key as the value of a header, marked as sensitive so that no library logs it.
+    /// The key as a header value, marked as sensitive so that no library logs it.
     pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue> {
         let text = format!("{prefix}{}", self.0);
         let mut value = HeaderValue::from_str(&text).map_err(|_| LlmError::BadKey)?;

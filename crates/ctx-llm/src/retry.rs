@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::LlmError;
 use crate::error::Result;
 
-/// The maximum wait before another attempt, even if the server asks for a longer one.
+/// The maximum wait before another attempt, even if the server asks for a longer wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// How many times to try a request, and how long to wait between the attempts.

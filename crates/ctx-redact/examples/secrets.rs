@@ -1,4 +1,4 @@
-//! Lists the secrets that redaction finds in sessions, so that a person can judge them:
+//! Lists the secrets that redaction finds in sessions, for review:
 //!
 //!     cargo run --release -p ctx-redact --example secrets -- FOLDER
 //!

@@ -5,8 +5,8 @@ use std::path::Path;
 use regex_syntax::hir::{Class, HirKind};
 
 /// The members of each class except the last one, which contains all other characters. The classes
-/// are in the order of the bits in `src/native/class.rs`. `\r` and `\n` are not in the whitespace
-/// class, but in a class of their own.
+/// are in the same order as the bits in `src/native/class.rs`. `\r` and `\n` are not in the
+/// whitespace class, but in a class of their own.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
     r"\p{Ll}",

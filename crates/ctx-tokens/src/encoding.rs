@@ -92,9 +92,9 @@ impl FromStr for Encoding {
 
 /// Counts tokens in texts.
 ///
-/// Each text is counted separately, so the count of two texts joined together may differ from the
-/// sum of their counts. Text that looks like a control token (`<|endoftext|>`) is counted as plain
-/// text.
+/// Each text is counted separately, so the count for two joined texts may differ from the sum of
+/// their separate counts. Text that looks like a control token (`<|endoftext|>`) is counted as
+/// plain text.
 pub trait TokenCounter: Send + Sync {
     /// The number of tokens in `text`. An empty text has 0 tokens.
     fn count(&self, text: &str) -> u64;

@@ -25,8 +25,8 @@ pub struct Model {
 
 impl Model {
     /// All entries in the table, sorted by vendor. If a name begins with several of the prefixes,
-    /// the longest prefix counts. The sources of the numbers are listed in `models.txt` in this
-    /// crate's source.
+    /// the longest prefix counts. `models.txt` in this crate's source lists where the numbers come
+    /// from.
     pub fn all() -> &'static [Self] {
         &TABLE.models
     }

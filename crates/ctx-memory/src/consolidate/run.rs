@@ -44,7 +44,8 @@ pub struct Consolidated {
     pub changes: Vec<Change>,
     /// The figures of the run.
     pub report: Report,
-    /// Files with people's edits that killed runs had set aside; see [`SharedFile::edits`].
+    /// Files with people's edits, set aside by runs that were then killed; see
+    /// [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
 }
 
@@ -164,7 +165,7 @@ impl Run<'_, '_> {
         self.defer_uncertain(stored.map_err(|error| error.after("the consolidation")))
     }
 
-    /// Removes the unfinished files of killed runs.
+    /// Removes unfinished files left by killed runs.
     fn tidy(&mut self) -> Result<(), StoreError> {
         let memory = self.consolidation.store.memory();
         let files = KINDS.map(|kind| ("extracted", file_name(kind)));

@@ -201,7 +201,7 @@ fn short(citation: &Citation) -> String {
 const SECTIONS: [(&str, u64); 4] =
     [("## Rules and preferences", 30), ("## Decisions", 40), ("## Facts", 20), (HISTORY, 10)];
 
-/// The index of a topic's section in [`SECTIONS`], and the line of the master that shows the topic.
+/// The index of a topic's section in [`SECTIONS`], and the topic's line in the master.
 type Line = (usize, String);
 
 /// Returns a line for each topic, ordered by section and importance.

@@ -33,8 +33,8 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// Returns the names in a folder that are valid UTF-8, sorted; an empty list if the folder does not
-/// exist. Symbolic links are not followed.
+/// Returns the sorted names in a folder, without those that are not valid UTF-8. Returns an empty
+/// list if the folder does not exist. Symbolic links are not followed.
 pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: folder.to_owned(), source };
     match fs::symlink_metadata(folder) {
