@@ -102,7 +102,7 @@ impl Client {
 
     /// The context window that the server reports for the model; `None` if the window cannot be
     /// determined. Sends one short request, and a second one to a llama.cpp server that reports
-    /// only the window used in training.
+    /// only the context window used in training.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {

@@ -47,7 +47,7 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
         return false;
     }
     let letters = u32::from_le_bytes(*end);
-    // If no byte has the bit for lower case set, all four bytes are capitals or `_`, as in a
+    // If the lower-case bit is not set in any byte, all four bytes are capitals or `_`, as in a
     // variable's name.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);

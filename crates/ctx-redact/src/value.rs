@@ -2,7 +2,7 @@
 //!
 //! A string's character classes and entropy determine whether it counts as random. In words, paths
 //! and names, characters of the same class come in runs; a random string switches between capitals,
-//! small letters and digits at nearly every second character. The thresholds are:
+//! small letters and digits at almost every other character. The thresholds are:
 //!
 //! | | after a name (`…_key=`) | alone in a text |
 //! |---|---|---|

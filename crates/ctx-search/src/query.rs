@@ -226,9 +226,9 @@ fn compared(text: &str, keeps_case: bool) -> String {
     compared
 }
 
-/// Returns about `length` characters of `text`, from the place with the most distinct words from
-/// `query`. Long words count more. Omissions are marked with `…`, and each run of white space
-/// becomes a single space.
+/// Returns about `length` characters of `text`, from the place with the largest number of distinct
+/// words from `query`. Long words count more. Omissions are marked with `…`, and each run of white
+/// space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {

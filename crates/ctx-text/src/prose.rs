@@ -45,8 +45,8 @@ pub fn has_word(list: &[u64; SLOTS], word: &[u8]) -> bool {
     number != 0 && list[slot(list, number)] == number
 }
 
-/// Returns a word's slot. Starting from the slot given by the word's hash, it is the first slot
-/// that contains the word or is empty.
+/// Returns a word's slot: starting from the slot given by the word's hash, the first slot that
+/// contains the word or is empty.
 const fn slot(list: &[u64; SLOTS], number: u64) -> usize {
     let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
     while list[slot] != 0 && list[slot] != number {

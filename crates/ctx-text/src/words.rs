@@ -14,8 +14,8 @@ pub fn words(text: &str, is_alone: impl Fn(char) -> bool) -> impl Iterator<Item 
     pieces(text, is_alone).map(|(word, _)| word)
 }
 
-/// Returns the words in the text, in order. Adjacent characters for which `is_alone` returns true
-/// form words in pairs; a single such character is not a word.
+/// Returns the words in the text, in order. Each pair of adjacent characters for which `is_alone`
+/// returns true is a word; a single such character is not.
 pub fn words_and_pairs(
     text: &str,
     is_alone: impl Fn(char) -> bool,

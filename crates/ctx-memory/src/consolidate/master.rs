@@ -3,7 +3,7 @@
 //! Two comments enclose the generated part, and the second comment contains a hash of it. All other
 //! text in the file was written by people. If the hash does not match the generated part, people
 //! have edited it. Lines that people added to the generated part, or changed there, are moved above
-//! it and become people's text. Lines that people deleted are not written again.
+//! it and treated as people's own text. Lines that people deleted are not written again.
 
 use std::sync::LazyLock;
 
@@ -122,8 +122,7 @@ impl Master {
         }
     }
 
-    /// Adds people's lines above the generated part, under the `heading` that precedes them in the
-    /// part.
+    /// Adds people's lines above the generated part, under the `heading` that precedes them there.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =

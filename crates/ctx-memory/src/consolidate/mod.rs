@@ -83,8 +83,8 @@ pub(crate) struct MemoryFiles {
 /// `None` if items from several sessions were merged at once.
 pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
-/// A record of what earlier runs read and wrote. If the file with this record is lost, no text is
-/// lost or repeated, but entries that people deleted may come back.
+/// A record of what earlier runs read and wrote. If the record is lost, no text is lost or
+/// repeated, but entries that people deleted may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {

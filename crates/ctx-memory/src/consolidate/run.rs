@@ -2,7 +2,7 @@
 //! are never overwritten.
 //!
 //! Writes the memory files first, then the master, the daily log, and the state for the next run.
-//! Nothing is lost if a run is killed: each file is saved before it is replaced
+//! Nothing is lost if a run is killed: a copy of each file is saved before the file is replaced
 //! ([`Store::keep_version`]), and the next run continues with the files that it finds.
 
 use std::path::PathBuf;

@@ -120,8 +120,8 @@ pub(super) fn is_lasting(citation: &Citation) -> bool {
 /// text and are ignored.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
-    // A statement without a date was added after the statement above it, so it gets the date of
-    // that statement.
+    // A statement without a date was added after the statement above it, so it gets that
+    // statement's date.
     let mut last_date = NaiveDate::MIN;
     let mut is_code = false;
     let mut is_entry_open = false;

@@ -149,7 +149,7 @@ impl Extractor {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
             // Redaction is slow, and most results contain nothing written by the user, so check for
-            // that first.
+            // the user's text first.
             if users_words(result, tool, text).is_none() {
                 continue;
             }

@@ -30,7 +30,7 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
         if class.is(Class::MARK) {
             return marked(text, start, Word::at(text, after));
         }
-        // In a piece, any other character may precede a word, and a space may precede punctuation.
+        // In a piece, a word may be preceded by one other character, and punctuation by a space.
         let (next, _) = class_at(text, after);
         if next.is(WORDLIKE) {
             return Word::at(text, after).piece_end(text);
