@@ -16,7 +16,7 @@ use ctx_store::{Actor, SessionId, SnapshotId, Store};
 use ctx_summary::Template;
 use ctx_tokens::Model;
 
-/// Returns the command with completers for the values of its arguments.
+/// Returns the command with completers for its arguments' values.
 pub fn of(command: Command, typed: &ArgMatches) -> Command {
     let tool = command.get_name().to_owned();
     command.mut_args(|arg| with_values(arg, &tool, typed)).mut_subcommands(|below| of(below, typed))
@@ -139,7 +139,7 @@ fn snapshots(line: &ArgMatches) -> Vec<CompletionCandidate> {
     latest.into_iter().chain(ids.iter().map(snapshot)).collect()
 }
 
-/// Returns the sessions of which the store has snapshots.
+/// Returns the sessions that have snapshots in the store.
 fn sessions(line: &ArgMatches) -> Vec<CompletionCandidate> {
     let mut sessions: BTreeMap<String, (u64, SnapshotId)> = BTreeMap::new();
     for id in ids(line) {
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// The tools know every model name that completion offers.
+    /// The tools recognize every model name that completion offers.
     #[test]
     fn models_can_be_named() {
         let models = models();

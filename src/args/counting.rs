@@ -10,7 +10,7 @@ use ctx_tokens::{Encoding, Model};
 
 use crate::args::model::ModelArgs;
 
-/// Flags of every tool that counts tokens.
+/// Flags shared by all tools that count tokens.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CountingArgs {
     /// Count tokens with this encoding [default: the model's, or `o200k_base`]
@@ -29,7 +29,7 @@ fn encodings() -> impl TypedValueParser<Value = Encoding> {
 /// The token counter and the model that the flags select.
 #[derive(Clone, Copy)]
 pub struct Counting {
-    /// The counter of messages.
+    /// The message counter.
     pub counter: MessageCounter,
     /// The model, if the user named one.
     pub model: Option<&'static Model>,
@@ -55,7 +55,7 @@ impl CountingArgs {
 }
 
 impl Counting {
-    /// Returns true if the encoding is exactly the encoding of the named model.
+    /// Returns true if the encoding is exactly the one that the named model uses.
     pub fn is_exact(&self) -> bool {
         self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }
@@ -86,7 +86,7 @@ impl Counting {
     }
 }
 
-/// Flags of every tool that decides whether a compaction is due.
+/// Flags shared by all tools that decide whether a compaction is due.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct TriggerArgs {
     /// The limits above which a compaction is due.

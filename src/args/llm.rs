@@ -1,5 +1,5 @@
-//! The flags and environment variables of the summary method `llm`, which are the same in all tools
-//! that use a model.
+//! The flags and environment variables for the summary method `llm`, which all tools that use a
+//! model share.
 
 use std::fs;
 use std::path::PathBuf;
@@ -152,8 +152,8 @@ impl LlmArgs {
         }
     }
 
-    /// Returns these settings, with the policy's values for everything that neither a flag nor the
-    /// environment sets.
+    /// Returns these settings. The policy supplies whatever neither a flag nor the environment
+    /// sets.
     #[must_use]
     pub fn under(&self, summary: &Summary) -> Self {
         let mut llm = self.clone();
@@ -166,7 +166,7 @@ impl LlmArgs {
         llm
     }
 
-    /// Rejects flags about a model if the method does not use a model.
+    /// Rejects model flags if the method does not use a model.
     pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<()> {
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();

@@ -62,8 +62,8 @@ fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let shorts = Model::short_names().iter().map(|(short, _)| *short);
     let known = shorts.chain(Model::all().iter().map(|model| model.prefix));
-    // A name is similar if at most a third of the letters are wrong, or if a word in it matches, as
-    // in `sonnet-4-5` and `claude3`.
+    // A name is similar if at most a third of its letters differ, or if a word in it matches, as in
+    // `sonnet-4-5` and `claude3`.
     let most = (name.len() / 3).max(1);
     let plain = |name: &str| name.replace(['-', '.', '_', ' '], "");
     let words = name.split(|c: char| !c.is_ascii_alphabetic());

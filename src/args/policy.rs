@@ -12,7 +12,7 @@ use ctx_policy::{Config, Layer, Policy, names, preset};
 
 const DEFAULT: &str = "default";
 
-/// The flags of all tools that use a policy.
+/// Flags shared by all tools that use a policy.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
@@ -46,9 +46,9 @@ impl PolicyArgs {
         Ok(policy.layer(&environment).layer(&self.assigned()?))
     }
 
-    /// Returns the policy for a tool that does not need one, or `None` if neither a flag nor a
-    /// variable names a policy. If only `--set` is given, the built-in policy with these settings
-    /// is returned.
+    /// Returns the policy for a tool that also works without one. Returns `None` if neither a flag
+    /// nor a variable names a policy. If only `--set` is given, the built-in policy with these
+    /// settings is returned.
     pub fn named(&self, io: &mut Io) -> Result<Option<Policy>> {
         let policy = if self.preset().is_some() || self.config().is_some() {
             self.policy(io)?

@@ -1,15 +1,15 @@
 //! All tools, including those in their own packages.
 //!
 //! A distribution package contains one program and a link to it for each tool, because the
-//! vocabularies of the token encodings make up most of a tool's size. The program with all tools is
-//! 25 MB in size; a separate `ctx-check` would be 13 MB.
+//! vocabularies of the token encodings make up most of a tool's size. The program with all tools
+//! takes up 25 MB; a separate `ctx-check` would take up 13 MB.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use ctx_cli::Tool;
 
-/// Returns every tool in alphabetical order, including the tools that have a package of their own.
+/// Returns all tools in alphabetical order, including those with their own packages.
 pub fn tools() -> Vec<&'static Tool> {
     let mut tools = ctx_tools::TOOLS.to_vec();
     tools.push(&ctx_memory_tool::TOOL);
@@ -17,7 +17,7 @@ pub fn tools() -> Vec<&'static Tool> {
     tools
 }
 
-/// Returns the tool that the program's file name selects. `program` may include a path.
+/// Returns the tool selected by the program's file name. `program` may include a path.
 pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     let name = Path::new(program).file_name()?;
     tools().into_iter().find(|tool| name == tool.name)

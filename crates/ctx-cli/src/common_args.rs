@@ -60,7 +60,7 @@ pub enum Shell {
 }
 
 impl Colour {
-    /// Returns true if output to a stream is coloured. `terminal` is true if the stream is a
+    /// Returns true if output to a stream should be coloured. `terminal` is true if the stream is a
     /// terminal.
     pub(crate) fn is_shown(self, terminal: bool) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -1,8 +1,8 @@
 //! Shell completion: the scripts for the shells, and the answers to their requests.
 //!
 //! Each script runs its tool with the words typed so far as arguments and with the name of the
-//! shell in the environment variable `CTX_COMPLETE`. The tool then prints completions, made by
-//! `clap_complete`, instead of running. [`Binary::completed`] provides the values to complete.
+//! shell in the environment variable `CTX_COMPLETE`. Instead of running, the tool then prints the
+//! completions that `clap_complete` finds. [`Binary::completed`] provides the values to complete.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -59,8 +59,8 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Parses the words before the cursor and ignores errors. If the words include a subcommand,
-/// returns the arguments of the subcommand.
+/// Parses the words before the cursor, ignoring errors. If the words include a subcommand, returns
+/// the arguments of the subcommand.
 fn parsed(command: Command, words: &[OsString]) -> ArgMatches {
     let matches = command.ignore_errors(true).try_get_matches_from(words);
     let mut matches = matches.unwrap_or_default();
@@ -87,7 +87,7 @@ mod tests {
     use super::parsed;
     use crate::Shell;
 
-    /// Returns the value of `--store`, even if the command line is not complete yet.
+    /// Returns the value of `--store`, even if the command line is still incomplete.
     fn store(words: &[&str]) -> Option<String> {
         let arg = Arg::new("store").long("store").short('t');
         let quiet = Arg::new("quiet").short('q').action(clap::ArgAction::SetTrue);
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(store(&["ctx-x", "--store=/a", "--store", "/b"]).as_deref(), Some("/b"));
     }
 
-    /// A completion script refers to no tool other than its own.
+    /// A completion script mentions only its own tool.
     #[test]
     fn scripts_name_their_tool() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

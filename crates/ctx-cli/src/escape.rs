@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 /// Escapes control characters, line separators and bidirectional marks, so that untrusted text can
-/// neither control the terminal nor look like a different text.
+/// neither control the terminal nor look like different text.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -32,14 +32,14 @@ fn is_direction_or_line_end(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Escapes text for the message of a GitHub workflow command, as GitHub's documentation describes.
-/// Also escapes characters that would control the terminal of someone who reads the log.
+/// Escapes the message in a GitHub workflow command, as described in GitHub's documentation. Also
+/// escapes characters that would control the terminal of someone who reads the log.
 pub fn github_message(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     printable(&text)
 }
 
-/// Escapes the value of a GitHub workflow command's property, such as `file=`.
+/// Escapes the value of a property, such as `file=`, in a GitHub workflow command.
 pub fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }

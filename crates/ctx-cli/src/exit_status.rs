@@ -15,8 +15,8 @@ pub enum ExitStatus {
     Partial = 3,
     /// Another process is using the file, or changed it during the run: try again.
     Busy = 4,
-    /// The change was made, but it is possibly not durable or not recorded in the audit log, or
-    /// writing to stdout failed.
+    /// The change was made, but it may not be durable or recorded in the audit log, or writing to
+    /// stdout failed.
     Uncertain = 5,
     /// Interrupted by the user.
     Interrupted = 130,
@@ -41,8 +41,8 @@ impl ExitStatus {
     ];
 
     /// Returns the combined status of several inputs. If all inputs have the same status, returns
-    /// this status. A mixture of `Done` and `No` gives `No`. Any other mixture of statuses gives
-    /// `Uncertain` if all inputs were processed, and otherwise `Partial`.
+    /// that status. A mixture of `Done` and `No` gives `No`. Any other mixture gives `Uncertain` if
+    /// all inputs were processed, or else `Partial`.
     pub fn of_several(statuses: &[Self]) -> Self {
         let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
         match statuses {
@@ -54,7 +54,7 @@ impl ExitStatus {
         }
     }
 
-    /// Returns the number that the process returns to the shell.
+    /// Returns the status as a number, for the shell.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -14,7 +14,7 @@ pub struct Failure {
     status: ExitStatus,
     /// The name of the file as the user gave it, or `<stdin>`.
     file: Option<String>,
-    /// The line number, from 1.
+    /// The 1-based line number.
     line: Option<u64>,
     what: String,
     hint: Option<String>,
@@ -37,8 +37,7 @@ impl Failure {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// Creates the failure for a closed pipe at stdout, which ends the tool silently with exit
-    /// status 0.
+    /// Creates the failure for a closed stdout pipe. It ends the tool silently with exit status 0.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)
     }

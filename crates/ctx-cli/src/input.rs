@@ -13,14 +13,14 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::{Failure, Progress, Result, shell_word};
 
-/// The name of stdin in messages.
+/// The name used for stdin in messages.
 pub const STDIN_NAME: &str = "<stdin>";
 
 /// An opened input.
 pub struct Input {
     /// The name that the user gave, or [`STDIN_NAME`].
     pub name: String,
-    /// The unbuffered reader of the input.
+    /// The unbuffered reader for the input.
     pub reader: Box<dyn Read + Send>,
 }
 
@@ -62,7 +62,7 @@ impl Input {
         Ok(Self::counted(name, meta, file))
     }
 
-    /// Opens `copy` in place of the input `path`. Reading begins where it would have begun in the
+    /// Opens `copy` in place of the input `path`. Reading begins at the same position as in the
     /// original: at the start of a file, or at the current position of stdin.
     pub fn of_copy(path: &Path, copy: &File) -> Result<Self> {
         let name = input_name(path);
@@ -93,12 +93,12 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     stdin_file()?.metadata()
 }
 
-/// Returns stdin as a file, which may be a pipe.
+/// Returns stdin as a [`File`], even if it is a pipe.
 fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Returns true if an operand means stdin.
+/// Returns true if the operand is `-`, which means stdin.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -116,15 +116,15 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Returns true if a name looks like a UUID, which agents use for sessions: 32 hexadecimal digits
-/// with hyphens.
+/// Returns true if a name looks like a UUID (32 hexadecimal digits with hyphens), because agents
+/// name sessions by UUIDs.
 fn is_like_an_id(name: &str) -> bool {
     let digits = name.chars().filter(char::is_ascii_hexdigit).count();
     let hyphens = name.chars().filter(|c| *c == '-').count();
     digits == 32 && digits + hyphens == name.len()
 }
 
-/// The default patterns of session files in a folder.
+/// The default patterns for session files in a folder.
 const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
 
 /// The flags of tools that accept folders as operands.
@@ -150,10 +150,10 @@ pub struct Walk {
     pub skip: fn(&Path) -> bool,
 }
 
-/// The files to read, in the order of the operands. The files of a folder are sorted by name.
+/// The files to read, in the order of the operands. The files in each folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files to read. Folders that could not be read are also in `paths`, at their place in the
+    /// The files to read. Folders that could not be read are also in `paths`, in their place in the
     /// order.
     pub paths: Vec<PathBuf>,
     /// The error for each folder or file that could not be read.
@@ -302,8 +302,8 @@ mod folder_tests {
         operands.paths.iter().map(outcome).collect()
     }
 
-    /// The files of a folder are sorted by name. Hidden files are included, and symbolic links are
-    /// not followed.
+    /// The files in each folder are sorted by name. Hidden files are included, and symbolic links
+    /// are not followed.
     #[test]
     fn a_folder_gives_the_files_in_it_in_their_order() {
         let sorted = [".hidden/c.jsonl", "a.json", "b.jsonl"];

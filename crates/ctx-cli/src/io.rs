@@ -21,7 +21,7 @@ pub enum Verbosity {
     Debug,
 }
 
-/// Stdout and stderr of a tool. Only data goes to stdout.
+/// A tool's stdout and stderr. Only data goes to stdout.
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
@@ -33,7 +33,7 @@ pub struct Io {
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// The size in bytes of the buffer for stdout. The buffer is large, so that few system calls are
+/// The size of the stdout buffer in bytes. The buffer is large, so that few system calls are
 /// needed.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
@@ -90,7 +90,7 @@ impl Io {
         self.committed = Some(what.to_string());
     }
 
-    /// Mentions the permanent change in the tool's failure, if the tool has recorded one.
+    /// If the tool has recorded a permanent change, adds it to the tool's failure.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         match &self.committed {
             Some(what) => failure.after(what),
@@ -98,7 +98,7 @@ impl Io {
         }
     }
 
-    /// Returns stdout with a buffer, which is flushed when the tool ends.
+    /// Returns a buffered stdout, which is flushed when the tool ends.
     pub fn out(&mut self) -> &mut (dyn Write + Send) {
         &mut self.out
     }
@@ -176,8 +176,8 @@ impl Io {
     }
 }
 
-/// Returns stdout without the standard library's buffer, because that buffer is flushed after every
-/// line, whereas filters write large blocks.
+/// Returns stdout without the standard library's buffer. That buffer is flushed after every line,
+/// whereas filters write large blocks.
 fn raw_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -186,7 +186,7 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Colours and styles, whose values are their numbers in terminal escape sequences.
+/// Colours and styles. The values are the numbers used in terminal escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {
@@ -196,11 +196,11 @@ pub enum Paint {
     Green = 32,
     /// For warnings.
     Yellow = 33,
-    /// For the first kind of items in a table or chart.
+    /// For the first kind of item in a table or chart.
     Blue = 34,
-    /// For the second kind of items in a table or chart.
+    /// For the second kind of item in a table or chart.
     Magenta = 35,
-    /// For the third kind of items in a table or chart.
+    /// For the third kind of item in a table or chart.
     Cyan = 36,
     /// For headings and sums.
     Bold = 1,
@@ -247,7 +247,7 @@ pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String 
     json_line(&Failed { name: json_name(name), line, error: failure.to_string() })
 }
 
-/// Returns the name of an input for JSON output, which is `None` for stdin.
+/// Returns the name of an input for JSON output, or `None` for stdin.
 pub fn json_name(name: &str) -> Option<&str> {
     Some(name).filter(|name| *name != STDIN_NAME)
 }

@@ -3,8 +3,8 @@
 //!
 //! A [`Tool`] has a name, a clap command and a `run` function. A binary only calls [`main`], which
 //! handles what all tools have in common: the command line, colours, closed pipes, and the exit
-//! status. This crate does not depend on any particular tool and does not read sessions, which is
-//! the task of the library crates.
+//! status. This crate does not depend on any particular tool, and leaves reading sessions to the
+//! library crates.
 
 mod common_args;
 mod completing;

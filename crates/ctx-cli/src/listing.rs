@@ -10,7 +10,7 @@ pub struct Listing {
     /// For each column, true if it is right-aligned, as columns of numbers are.
     is_right: Vec<bool>,
     rows: Vec<Vec<Cell>>,
-    /// The number of blanks between two columns.
+    /// The number of spaces between two columns.
     gap: usize,
 }
 
@@ -19,7 +19,7 @@ pub type Cell = (String, Option<Paint>);
 
 impl Listing {
     /// Creates a table that has only a heading: the names of the columns, separated by `|`. A
-    /// column whose name begins with `>` is right-aligned, as is usual for numbers.
+    /// column whose name begins with `>` is right-aligned, as columns of numbers usually are.
     pub fn new(heading: &str) -> Self {
         let column = |name: &str| {
             let text = name.trim_start_matches('>');
@@ -59,7 +59,7 @@ impl Listing {
         self.text(columns)
     }
 
-    /// Returns only the rows, with one blank between the columns.
+    /// Returns only the rows, with one space between the columns.
     pub fn narrow(mut self) -> String {
         self.rows.remove(0);
         self.gap = 1;
@@ -82,7 +82,7 @@ impl Listing {
         out
     }
 
-    /// Returns the line for a row, split into pieces of one colour each.
+    /// Returns the line for a row, split into single-colour pieces.
     fn line(&self, row: &[Cell], widths: &[usize], most: Option<usize>) -> Vec<Cell> {
         let mut pieces: Vec<Cell> = Vec::new();
         let blank = |columns: usize| (" ".repeat(columns), None);
@@ -109,7 +109,7 @@ impl Listing {
     }
 }
 
-/// Cuts the pieces of a line to `most` columns in total. The cut is marked with `…`.
+/// Cuts a line, given in pieces, to `most` columns in total. The cut is marked with `…`.
 fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let width = |pieces: &[Cell]| pieces.iter().map(|(text, _)| text.width()).sum::<usize>();
     if width(&pieces) <= most {
@@ -171,11 +171,11 @@ pub struct Portion {
     pub fill: char,
     /// The colour, if any.
     pub paint: Option<Paint>,
-    /// The amount that is represented by the length of the segment.
+    /// The amount that the segment's length represents.
     pub amount: u64,
 }
 
-/// Draws a bar that is `columns` wide and is divided between the portions. `paint` colours each
+/// Draws a bar that is `columns` wide and is divided among the portions. `paint` colours each
 /// portion. If there are enough columns, every portion that is not 0 is at least one column wide.
 pub fn bar(
     portions: &[Portion],
@@ -199,8 +199,8 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     };
     let least = |it: &Portion| usize::from(it.amount > 0);
     let mut widths: Vec<usize> = portions.iter().map(|it| share(it).max(least(it))).collect();
-    // Because of rounding and minimum widths, the sum may not be `columns`. The difference is added
-    // to or taken from the largest portions.
+    // Because of rounding and minimum widths, the sum may differ from `columns`. The difference is
+    // added to or taken from the largest portions.
     loop {
         let sum: usize = widths.iter().sum();
         if all == 0 || sum == columns {

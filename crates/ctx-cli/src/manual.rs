@@ -1,4 +1,4 @@
-//! Implements `--man` and `--completions`. The texts are in the binary, so a tool needs no
+//! Implements `--man` and `--completions`. Both texts are built into the binary, so a tool needs no
 //! installed manual page or completion script. If `man` is not installed, the manual is shown as
 //! plain text, which consists of clap's help for all flags and the other sections of the page.
 
@@ -11,14 +11,14 @@ use clap::ValueEnum;
 use crate::tool::WIDTH;
 use crate::{Binary, Shell, Tool};
 
-/// A request for the manual or for completions, which needs no operands.
+/// A request for the manual or the completion script. Neither needs operands.
 enum ManualRequest {
     Manual,
     Completions(Shell),
 }
 
-/// Answers `--man` or `--completions`, or returns `None` if neither is given. This function must
-/// run before clap, which would report missing operands.
+/// Handles `--man` and `--completions`. Returns `None` if neither is given. This function must run
+/// before clap, which would report missing operands.
 pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
     Some(match request_in(std::env::args_os().skip(1))? {
         ManualRequest::Manual => show(binary),

@@ -7,7 +7,7 @@ pub fn short_count(count: u64) -> String {
     short(count, 1_000, &["", "k", "M", "G", "T", "P", "E"])
 }
 
-/// Formats bytes in units of 1024, as `ls -h` does: `999`, `1.2K`, `3.4M`.
+/// Formats a size in bytes in units of 1024, as `ls -h` does: `999`, `1.2K`, `3.4M`.
 pub fn short_bytes(bytes: u64) -> String {
     short(bytes, 1_024, &["", "K", "M", "G", "T", "P", "E"])
 }
@@ -34,7 +34,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
 pub fn short_time(time: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
     let seconds = time.as_secs();
-    // Times of less than two years are easier to understand in days.
+    // Times shorter than two years are easier to understand in days.
     let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
     match UNITS.iter().find(fits) {
         Some((unit, name)) => format!("{}{name}", seconds / unit),

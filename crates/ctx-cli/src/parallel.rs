@@ -14,7 +14,7 @@ pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
 }
 
 /// Runs `work` for each path on at most `jobs` threads (see [`jobs_of`]), or on fewer if the system
-/// does not allow as many. The results are in the order of the paths.
+/// does not allow that many. The results are in the order of the paths.
 pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,
@@ -50,8 +50,7 @@ fn with_threads<T: Send + Sync>(
         }
     };
     std::thread::scope(|scope| {
-        // The current thread takes part in the work, and does all of it if no other thread can be
-        // started.
+        // The current thread works too, and does everything if no other thread can be started.
         let mut others = 1..threads;
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();

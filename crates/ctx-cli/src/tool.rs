@@ -10,7 +10,7 @@ use crate::{ExitStatus, Failure, Io, Outcome};
 /// The maximum length of a line of help, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;
 
-/// The parts of a binary: a tool, and the functions that it shares with other tools.
+/// What a binary consists of: a tool, and the functions that it shares with other tools.
 #[derive(Clone, Copy)]
 pub struct Binary {
     /// The tool that the binary runs.
@@ -25,8 +25,7 @@ pub struct Binary {
     pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
-/// The definition of a tool, from which the binary, the man page, the completions and some tests
-/// are made.
+/// The definition of a tool, used to build its binary, man page and completions, and in some tests.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// The name, such as `ctx-count`.
@@ -79,8 +78,8 @@ impl Page {
     }
 
     /// Returns words that users may type because they exist in other tools, each with an answer. A
-    /// word is a flag, a flag with its value, the first operand, or `FILE`, which means any
-    /// superfluous operand. An answer is either the flags to use instead or a sentence of advice.
+    /// word is a flag, a flag with its value, the first operand, or `FILE` for any superfluous
+    /// operand. An answer is either the flags to use instead or a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))

@@ -1,8 +1,8 @@
 //! Converts clap's usage errors into failures, which say in one line what is wrong and what to do.
 //!
-//! Clap's own tips are not used, because they suggest the most similar name even if its meaning is
-//! different, or suggest that a flag is a file. If the user typed a word from another tool, this
-//! module suggests the equivalent in this tool, or else a name with nearly the same spelling.
+//! Clap's own tips are not used, because they suggest the most similar name even if it means
+//! something else, or suggest that a flag is a file. If the user typed a word from another tool,
+//! this module suggests the equivalent in this tool, or else a name with nearly the same spelling.
 //! Without a clear answer, no suggestion is made.
 
 use std::borrow::Borrow;
@@ -113,7 +113,7 @@ impl<'t> Usage<'t> {
         suggestion(&self.tool.page(), typed, &self.command)
     }
 
-    /// Returns the answer in the tool's own page for a word that the user typed, if there is one.
+    /// Returns the answer, if any, that the tool's own page has for a word that the user typed.
     fn guess(&self, typed: &str) -> Option<String> {
         let page = self.tool.page();
         page.guesses().find(|(key, _)| *key == typed).map(|(_, answer)| answer.to_owned())
@@ -128,8 +128,8 @@ impl<'t> Usage<'t> {
         format!("see {} -h", self.name)
     }
 
-    /// Returns the hint of a failure. If `tip` is a question, the command that shows the flags is
-    /// appended.
+    /// Returns the hint for a failure. If `tip` is a question, the hint also names the command that
+    /// lists the flags.
     fn hint(&self, tip: Option<String>) -> String {
         match tip {
             Some(tip) if tip.ends_with('?') => format!("{tip} ({} -h)", self.name),
@@ -235,7 +235,7 @@ fn conflict(argument: &str, prior: &[String]) -> Failure {
     Failure::new(format_args!("{one} cannot be used with {others}")).hint("leave one of them out")
 }
 
-/// Returns the strings of the given kind in the context of a clap error.
+/// Returns the strings of the given kind from the context of a clap error.
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],
@@ -244,8 +244,7 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// Removes the name of the value, so `--budget <N>` becomes `--budget`, and `<FILE>` becomes
-/// `FILE`.
+/// Removes the value's name, so `--budget <N>` becomes `--budget`, and `<FILE>` becomes `FILE`.
 fn flag(argument: &str) -> &str {
     argument.split([' ', '=', '[']).next().unwrap_or(argument).trim_matches(['<', '>', '.'])
 }

@@ -9,8 +9,8 @@ impl Target {
     /// acceptable.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let share = self.share.map(|share| share.of(window));
-        // As in pomelobot, the history is limited to a share of the window, but at most to the
-        // window without the reserve.
+        // As in pomelobot, the history is limited to a share of the window, and to the window minus
+        // the reserve.
         let history = self
             .max_history_share
             .map(|share| share.of(window).min(without_reserve(window, self.reserve.unwrap_or(0))));
@@ -19,8 +19,8 @@ impl Target {
 }
 
 impl Summary {
-    /// Returns the length, in tokens, to request for a summary of `old` tokens, or `None` if the
-    /// policy sets no length.
+    /// Returns the length in tokens to request for a summary that replaces `old` tokens, or `None`
+    /// if the policy sets no length.
     pub fn length(&self, old: u64) -> Option<u64> {
         let share = self.max_share.map(|share| share.of(old).max(1));
         let all = [self.target_tokens, self.tokens, share];
@@ -49,15 +49,15 @@ impl Summary {
         }
     }
 
-    /// Returns the fallback that the policy sets in case the model gives no usable response.
+    /// Returns the policy's fallback for a model that gives no usable response.
     pub fn named_fallback(&self) -> Option<Fallback> {
         let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
         let mut steps = self.fallback.iter();
         steps.find(|step| instead.contains(step)).copied()
     }
 
-    /// Returns the fallback to use if the model gives no usable response, even if the policy sets
-    /// none.
+    /// Returns the fallback to use if the model gives no usable response, or a default if the
+    /// policy sets no fallback.
     pub fn on_failure(&self) -> Fallback {
         self.named_fallback().unwrap_or(match self.offline() {
             Method::Rule => Fallback::Rule,
@@ -86,8 +86,8 @@ mod tests {
     use crate::presets::preset;
     use crate::share::Share;
 
-    /// Returns the maximum size of a history, and the tokens left for recent messages if the system
-    /// messages have `system` tokens.
+    /// Returns the maximum size of the history, and the number of tokens left for recent messages
+    /// if the system messages take up `system` tokens.
     fn history(window: u64, reserve: u64, system: u64, overhead: u64) -> (u64, u64) {
         let mut policy = preset("pomelobot").expect("a preset");
         policy.trigger.window = Some(window);

@@ -46,13 +46,13 @@ pub struct FixedSpan(pub Duration);
 /// A duration that may include calendar months and years, which have no fixed number of days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CalendarSpan {
-    /// The number of months, where a year counts as twelve.
+    /// The number of months. A year counts as twelve.
     pub months: u32,
-    /// The part of the duration that is not in months.
+    /// The rest of the duration, which has a fixed length.
     pub time: Duration,
 }
 
-/// The reason why a text is not accepted as a duration.
+/// Why a text is not a valid duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// The text does not consist of numbers with units, the largest unit first.
@@ -115,8 +115,8 @@ impl Serialize for FixedSpan {
     }
 }
 
-/// Parses a duration that may have months and years. Rejects the unit `m`, which could mean either
-/// months or minutes.
+/// Parses a duration that may include months and years. Rejects the unit `m`, which could mean
+/// either months or minutes.
 pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     let parts = parts(text)?;
     if parts.name("m").is_some() {
@@ -125,7 +125,7 @@ pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     sum(&parts)
 }
 
-/// Returns the numbers in the text as capture groups that are named after the units.
+/// Returns the numbers in the text as capture groups named after their units.
 fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
     SPAN.captures(text).filter(|_| !text.is_empty()).ok_or(DurationError::Malformed)
 }

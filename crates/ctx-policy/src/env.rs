@@ -1,6 +1,6 @@
-//! Reads settings that are not in files: from `CTX_…` variables, which exist for all settings, from
-//! variables of other systems that a preset maps to settings, and from assignments such as
-//! `trigger.turns=40` on the command line.
+//! Reads settings from environment variables and from the command line. Each setting has a `CTX_…`
+//! variable. A preset may also map another system's variables to settings. On the command line,
+//! settings are assigned, as in `trigger.turns=40`.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::layer::{Layer, settings};
 use crate::parse_count;
 use crate::policy::Policy;
 
-/// Reads the settings in environment variables as a layer, which overrides the policy `below`.
+/// Reads settings from environment variables. The resulting layer overrides the policy `below`.
 /// `variable` looks up an environment variable. An empty variable counts as unset.
 pub fn environment(
     below: &Policy,
@@ -21,8 +21,8 @@ pub fn environment(
     };
     let mut layer = Layer::default();
     for key in settings() {
-        // Our own variable takes precedence over the variables of other systems, because it was set
-        // for this program.
+        // Our own variable takes precedence over other systems' variables, because it was set for
+        // this program.
         let theirs = below.environment.iter().filter(|(_, of)| **of == key);
         let theirs = theirs.map(|(name, _)| name.clone());
         if let Some((name, text)) = variable_of(&key).into_iter().chain(theirs).find_map(set) {

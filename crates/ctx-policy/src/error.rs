@@ -10,7 +10,7 @@ pub enum ConfigError {
     Syntax {
         /// `TOML` or `JSON5`.
         format: &'static str,
-        /// The line number in the text, from 1, if known.
+        /// The 1-based line number in the text, if known.
         line: Option<u64>,
         /// The error message of the parser.
         why: String,
@@ -25,7 +25,8 @@ pub enum ConfigError {
         /// The value that was found.
         found: String,
     },
-    /// The tables in the file exist in several systems, and no key identifies one of these systems.
+    /// Several systems have the tables that are in the file, and no key shows which system is
+    /// meant.
     #[error("this file may belong to several systems; choose one with --preset: {0}")]
     Ambiguous(String),
     /// The file contains no compaction settings.

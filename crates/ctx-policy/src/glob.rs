@@ -1,4 +1,4 @@
-//! Patterns for the names of tools whose results may be pruned.
+//! Name patterns that decide which tools' results may be pruned.
 
 use std::str::FromStr;
 
@@ -6,7 +6,8 @@ use regex::{Regex, RegexBuilder};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A pattern for names, in which `*` matches any text and `?` any character. Case is ignored.
+/// A pattern for names, in which `*` matches any text and `?` matches any single character. Case is
+/// ignored.
 #[derive(Clone, Debug)]
 pub struct Glob {
     text: String,

@@ -11,7 +11,7 @@ use crate::policy::Policy;
 /// The file that contains every setting with its default value and an explanation.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 
-/// Tables in which a preset may have any keys, because the keys are not settings.
+/// Tables in a preset whose keys are not settings, so any key is allowed.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
 /// Settings with valid values. Settings that are not in the layer are missing or null.
@@ -102,8 +102,8 @@ pub(crate) fn built_in() -> &'static Value {
     &TREE
 }
 
-/// Parses settings that are embedded in the program. Comments are removed first, because they would
-/// take up a third of the parsing time.
+/// Parses settings embedded in the program. Comments are removed first, because they would take up
+/// a third of the parsing time.
 pub(crate) fn embedded(text: &str) -> Value {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings = lines.collect::<Vec<_>>().join("\n");
@@ -158,7 +158,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
     })
 }
 
-/// Returns true if a configuration is JSON5, according to its beginning or the file's extension.
+/// Returns true if a configuration is JSON5, judging by its beginning or the file's extension.
 pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     let text = text.trim_start();
     let extension = name.and_then(|name| name.rsplit_once('.'));
@@ -189,8 +189,8 @@ pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
     Err(ConfigError::wrong("the file", "an object", &value))
 }
 
-/// Returns true if a configuration is nested too deeply. Brackets in strings and comments are also
-/// counted, but no real configuration has a hundred unclosed brackets in them.
+/// Returns true if a configuration is nested too deeply. Brackets in strings and comments are
+/// counted too, but no real configuration has a hundred unclosed brackets there.
 fn is_too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {

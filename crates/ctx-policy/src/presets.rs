@@ -37,7 +37,7 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
     Some(embedded(source(name)?))
 }
 
-/// Returns the headers of the summaries that are written under the presets.
+/// Returns the summary headers that the presets set.
 ///
 /// Every tool that recognizes summaries needs the headers when it starts. Only the header lines are
 /// parsed, because parsing whole presets would take longer than the rest of the startup.
@@ -56,13 +56,13 @@ fn header(preset: &str) -> Option<String> {
 }
 
 impl Policy {
-    /// Returns the name of the policy if it is the name of a preset.
+    /// Returns the policy's name if a preset has that name.
     pub fn preset(&self) -> Option<&'static str> {
         names().find(|name| *name == self.name)
     }
 }
 
-/// Returns the policy of a preset. Settings that are not in the preset have their built-in values.
+/// Returns the policy of a preset. Settings missing from the preset have their built-in values.
 pub fn preset(name: &str) -> Option<Policy> {
     Some(Policy::of(&layer(name)?).expect("all values in a layer are valid"))
 }

@@ -76,7 +76,7 @@ impl FromStr for Share {
     }
 }
 
-/// Deserializes a share from a number or a text.
+/// Deserializes a share from a number or a string.
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(deserializer)? {
@@ -101,7 +101,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// The minimum and the maximum of a share.
+/// The smallest and the largest valid share.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Bounds(Share, Share);
 

@@ -54,8 +54,8 @@ impl Size {
     }
 }
 
-/// The triggers of a compaction, which is due if any trigger fires. Both flags and policies use
-/// this type.
+/// The triggers for a compaction. A compaction is due if any of them fires. Both flags and policies
+/// use this type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]
 pub struct Triggers {
@@ -100,7 +100,7 @@ pub struct Triggers {
     pub on_overflow: bool,
 }
 
-/// The kind of a trigger.
+/// The kind of trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
@@ -128,7 +128,7 @@ impl Trigger {
     }
 }
 
-/// What should be done with a session. The steps are in increasing order.
+/// What should be done about a session. The steps are in increasing order.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr,
 )]
@@ -151,7 +151,7 @@ impl Step {
     }
 }
 
-/// The result of comparing one trigger with a session. The JSON keys of a reading are never
+/// The result of checking a session against one trigger. The JSON keys of a reading are never
 /// removed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reading {
@@ -169,7 +169,7 @@ pub struct Reading {
     pub step: Step,
 }
 
-/// The result of comparing all triggers with a session.
+/// The result of checking a session against all triggers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Due {
     /// The readings of all triggers that are set, in the order of [`Trigger`].
@@ -206,7 +206,7 @@ impl Triggers {
         self.window.unwrap_or(DEFAULT_WINDOW)
     }
 
-    /// Returns these triggers, with the window of a model if they set no window.
+    /// Returns these triggers, with the model's window if they set no window.
     #[must_use]
     pub fn with_model(self, window: Option<u64>) -> Self {
         Self { window: self.window.or(window), ..self }
@@ -258,8 +258,7 @@ impl Triggers {
     }
 
     fn step(&self, value: u64, limit: u64) -> Step {
-        // The limit of the overflow trigger is 0. A value that only reaches 0 means that there was
-        // no overflow.
+        // The limit of the overflow trigger is 0. A value of 0 means that there was no overflow.
         let at_limit = self.at_limit && limit > 0;
         if value > limit || at_limit && value == limit {
             return Step::Compact;
@@ -271,7 +270,7 @@ impl Triggers {
 }
 
 /// Returns the window without the reserve, but at least half of the window. Without this minimum, a
-/// reserve meant for large windows could take up most or all of a small window.
+/// reserve meant for large windows could use up most or all of a small window.
 pub fn without_reserve(window: u64, reserve: u64) -> u64 {
     window - reserve.min(window / 2)
 }

@@ -1,4 +1,4 @@
-//! Reads the value of a setting with serde. Errors tell the user which values are expected. The
+//! Reads the values of settings with serde. Errors tell the user which values are expected. The
 //! value `false` turns off any optional setting.
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ impl Error for Unfit {
     }
 }
 
-/// Deserializes a value of a configuration into the type of its setting.
+/// Deserializes a configuration value into the type of its setting.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'v>(pub(crate) &'v Value);
 

@@ -57,13 +57,12 @@ impl Progress {
         }
     }
 
-    /// Starts a new stage of the work. The progress line shows the name of the stage.
+    /// Starts a new stage of the work, whose name appears in the progress line.
     pub fn stage(&self, what: &str) {
         self.count(|counts| counts.stage(what));
     }
 
-    /// Starts to read `bytes` bytes in the current stage, which may read the same input several
-    /// times.
+    /// Starts reading `bytes` bytes. A stage may read the same input several times.
     pub fn reading(&self, bytes: u64) {
         self.count(|counts| counts.reading(bytes));
     }
@@ -73,7 +72,7 @@ impl Progress {
         self.count(|counts| _ = counts.bytes.fetch_add(bytes, Relaxed));
     }
 
-    /// Counts a finished record of a batch.
+    /// Counts a finished record in a batch.
     pub fn record(&self) {
         self.count(|counts| _ = counts.records.fetch_add(1, Relaxed));
     }
@@ -155,12 +154,12 @@ impl Write for OutputBetweenDraws {
     }
 }
 
-/// The counters of a run.
+/// The counters for a run.
 struct Counts {
     stage: Mutex<Stage>,
     /// The number of bytes read so far in this pass.
     bytes: AtomicU64,
-    /// The number of finished records of a batch.
+    /// The number of finished records in a batch.
     records: AtomicU64,
     /// The number of files to process, or 0 if unknown.
     files: AtomicU64,
@@ -172,7 +171,7 @@ struct Stage {
     begun: Instant,
     /// The number of bytes to read in a pass, or 0 if unknown.
     bytes: u64,
-    /// The number of the current pass over the input, from 1.
+    /// The 1-based number of the current pass over the input.
     pass: u64,
     /// The time when the current pass began.
     pass_begun: Instant,
@@ -281,10 +280,10 @@ fn time(time: Duration) -> String {
 const DELAY: Duration = Duration::from_secs(1);
 /// The time between two updates of the line.
 const TICK: Duration = Duration::from_millis(100);
-/// The smallest width of the terminal at which a bar fits next to the figures.
+/// The smallest terminal width at which a bar fits next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
-/// The counters, the progress line, and the thread that draws the line until the sender is dropped.
+/// The counters, the progress line, and the thread that draws it until the sender is dropped.
 struct Shown {
     counts: Arc<Counts>,
     bar: ProgressBar,
@@ -293,8 +292,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Starts the thread that draws the line, first after [`DELAY`]. If the thread cannot be
-    /// started, no line is drawn.
+    /// Starts the thread that draws the line. It first draws after [`DELAY`]. If the thread cannot
+    /// be started, no line is drawn.
     fn start(tool: &str, colour: bool) -> Self {
         let counts = Arc::new(Counts::new(tool));
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());

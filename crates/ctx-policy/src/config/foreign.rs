@@ -36,27 +36,27 @@ pub(super) struct Foreign {
 enum Entry {
     /// A setting that takes the same value as the key.
     Setting(String),
-    /// A setting with other values: each pair is a value of the key and the corresponding value of
-    /// the setting.
+    /// A setting with different values. Each pair maps a value of the key to the value of the
+    /// setting.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A setting for a time. `unit` is the unit of a time that is given as a plain number.
+    /// A setting that takes a time. `unit` is the unit of plain numbers.
     Time { to: String, unit: String },
-    /// A setting for a share. The key's value is converted to a share of the number under the key
-    /// `of`, or of `otherwise` if there is no such key.
+    /// A setting that takes a share. The key's value is divided by the value of the key `of`, or by
+    /// `otherwise` if that key is missing.
     Part { to: String, of: String, otherwise: u64 },
-    /// A key that corresponds to no setting, for which only the value `only` is accepted.
+    /// A key that corresponds to no setting. Its only accepted value is `only`.
     Only { only: Value, because: String },
 }
 
 impl Foreign {
-    /// Returns the path of a key in the file that exists only in this system.
+    /// Returns the path of a key in the file that identifies this system.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
         let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
         Some(sign)
     }
 
-    /// Returns the name of a table of this system that exists in the file.
+    /// Returns the name of one of this system's tables, if the file contains any.
     pub(super) fn table_in<'s>(&'s self, root: &Value) -> Option<&'s str> {
         Some(self.tables.keys().find(|table| self.find(table, root).is_some())?)
     }
@@ -70,19 +70,19 @@ impl Foreign {
         })
     }
 
-    /// Returns the depth at which the tables of the system are nested.
+    /// Returns the depth at which the system's tables are nested.
     pub(super) fn depth(&self) -> usize {
         self.roots[0].split_terminator('.').count()
     }
 
-    /// Returns true if `path` is a possible path of one of the system's tables.
+    /// Returns true if one of the system's tables may be at `path`.
     pub(super) fn reads(&self, path: &str) -> bool {
         let tables = self.tables.keys();
         let mut paths = tables.flat_map(|table| self.roots.iter().map(|root| join(root, table)));
         paths.any(|known| known == path)
     }
 
-    /// Returns the settings that correspond to the keys of the system.
+    /// Returns the settings that correspond to the system's keys.
     #[cfg(test)]
     pub(super) fn settings(&self) -> impl Iterator<Item = &str> {
         let entries = self.tables.values().flat_map(BTreeMap::values);
@@ -95,7 +95,7 @@ impl Foreign {
         })
     }
 
-    /// Reads a configuration file of the system.
+    /// Reads one of the system's configuration files.
     pub(super) fn read(&self, root: &Value) -> Result<(Layer, Vec<Warning>), ConfigError> {
         let bounds = preset(self.name).map(|preset| preset.bounds).unwrap_or_default();
         let (mut layer, mut warnings) = (Layer::default(), Vec::new());

@@ -18,8 +18,8 @@ const PRESET: &str = "preset";
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset on which the file is based: the preset that the file names, or the preset of the
-    /// system to which the file belongs.
+    /// The preset on which the file is based: the one that it names, or the one that imitates the
+    /// system whose file it is.
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,
@@ -29,8 +29,8 @@ pub struct Config {
 
 /// Reads a configuration file of any format.
 ///
-/// The format, TOML or JSON5, is recognized by the beginning of the text, or else by the `name` of
-/// the file. JSON5 includes JSON and JSON with comments. The system is recognized by keys that no
+/// The format, TOML or JSON5, is recognized from the beginning of the text, or else from the file's
+/// `name`. JSON5 includes JSON and JSON with comments. The system is recognized by keys that no
 /// other system has. If no key identifies the system, it is the one that `preset` names, if any.
 pub fn read_config(
     text: &str,
@@ -70,7 +70,7 @@ pub fn read_config(
 /// The path of the key by which a system was recognized, and the system.
 type Signed<'s> = (&'s str, &'s Foreign);
 
-/// Returns the system whose tables exist in the file. If several systems match, returns the one
+/// Returns the system whose tables the file contains. If several systems match, returns the one
 /// that `preset` names.
 fn by_tables<'s>(
     known: &'s [Foreign],
@@ -106,7 +106,7 @@ fn systems() -> Vec<Foreign> {
     names().filter_map(of).collect()
 }
 
-/// Returns true if one of our own keys exists in the file.
+/// Returns true if the file contains one of our own keys.
 fn is_own(root: &Value) -> bool {
     let known = settings();
     let is_ours = |key: &String| {
@@ -116,7 +116,7 @@ fn is_own(root: &Value) -> bool {
     root.as_object().is_some_and(|root| root.keys().any(is_ours))
 }
 
-/// Reads a configuration in our own format, which may have any of the tables of a policy.
+/// Reads a configuration in our own format, which may contain any of a policy's tables.
 fn read_own(mut root: Value) -> Result<Config, ConfigError> {
     let preset = root.as_object_mut().and_then(|root| root.remove(PRESET));
     let preset = match preset {
