@@ -1,6 +1,6 @@
-//! The tools, each in a module of its own, and the table that lists the tools.
+//! The tools, each in its own module, and the table that lists them.
 //!
-//! Man pages, completions and the tests of conventions cover all [`TOOLS`]. The source of each
+//! Man pages, completions and the tests for conventions cover all [`TOOLS`]. The source of each
 //! binary refers only to its own tool, so that only the necessary code is linked.
 
 pub mod completing;
@@ -12,7 +12,7 @@ pub mod session;
 pub mod store;
 pub mod template;
 
-/// Flags that several tools share, and the options into which they are resolved.
+/// Flags that several tools share, and the options that they resolve to.
 pub mod args {
     pub mod counting;
     pub mod llm;
@@ -20,7 +20,7 @@ pub mod args {
     pub mod policy;
 }
 
-/// One module per tool. `Args` is the command line, `Plan` the meaning of the command line, and
+/// One module per tool. `Args` is the command line, `Plan` is what the command line asks for, and
 /// `run` executes the plan.
 pub mod tools {
     pub mod check;

@@ -2,9 +2,9 @@
 //! file that the output would replace is checked before any input is read.
 //!
 //! An existing session file is a user's work, and an agent may be appending to it. An existing
-//! session is therefore replaced as in `ctx-compact`: the file is locked, refused if a process has
-//! it open for writing, and saved in a snapshot first. A file that is also an input always counts
-//! as a session.
+//! session is therefore replaced as in `ctx-compact`: a file that a process has open for writing is
+//! refused, and any other file is locked and saved in a snapshot first. A file that is also an
+//! input always counts as a session.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
@@ -21,7 +21,7 @@ use ctx_store::{
 
 use crate::store::{self, LazyStore, session_of, warn_retained};
 
-/// The flags of every tool that may write a session to a file.
+/// Flags shared by all tools that may write a session to a file.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// Write to FILE instead of stdout
@@ -39,7 +39,7 @@ pub struct OutputArgs {
     pub idle: IdleArgs,
 }
 
-/// The flag of tools that only write reports. A report never replaces a session.
+/// The flag for tools that only write reports. A report never replaces a session.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReportOutputArgs {
     /// Write to FILE instead of stdout
@@ -51,7 +51,7 @@ pub struct ReportOutputArgs {
     pub output: Option<PathBuf>,
 }
 
-/// The flag of filters that can change a session file in place.
+/// The flag for filters that can change a session file in place.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct InPlaceArgs {
     /// Change FILE itself: the same as -o FILE
@@ -59,7 +59,7 @@ pub struct InPlaceArgs {
     in_place: bool,
 }
 
-/// The flag of filters that can report their changes as JSON.
+/// The flag for filters that can report their changes as JSON.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ReportArgs {
     /// Print what was done as a JSON object
@@ -82,16 +82,16 @@ impl ReportArgs {
     }
 }
 
-/// The destination of an output.
+/// Where an output goes.
 pub enum Target<'s> {
     /// Stdout.
     Stdout,
-    /// A device or a pipe, which is written to directly and never replaced.
+    /// A device or a pipe. It is written to directly, and never replaced.
     Stream(PathBuf),
     /// A file that is not a session. The file is created or replaced as a whole, unless another
     /// process creates or changes it first.
     Plain(OutputTarget),
-    /// A session that will be replaced, and its path as given by the user.
+    /// A session that will be replaced, and its path as the user gave it.
     Session(String, PendingReplacement<'s>),
 }
 
@@ -155,8 +155,8 @@ impl OutputArgs {
             let succession = succession.map_err(store::failure)?;
             return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
-        // Lines that are appended to an input can only be kept at the end of the output, which is
-        // not where they belong if there are several inputs.
+        // Lines appended to an input can be kept only at the end of the output. With several
+        // inputs, that is the wrong place.
         let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
         let session = session_of(named, &path)?;
         let succession = store.replace_input(&path, &session, self.idle.get(), growth);
@@ -211,7 +211,7 @@ enum Occupant {
     Session { path: PathBuf, input: Option<usize> },
 }
 
-/// The flag of every tool that may replace a session file.
+/// The flag for all tools that may replace a session file.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct IdleArgs {
     /// Refuse files changed within DURATION [default: 10m for agents' files]
@@ -236,13 +236,13 @@ pub enum Output<'a> {
     Stdout(&'a mut Io),
     /// A file that is created or replaced at the end.
     File(Box<AtomicFile>),
-    /// A device or a pipe, which is written to directly and never replaced.
+    /// A device or a pipe. It is written to directly, and never replaced.
     Stream(BufWriter<File>),
-    /// A session, whose new version is collected in a temporary file.
+    /// A session. Its new version is collected in a temporary file.
     Session(Box<SessionOutput<'a>>),
 }
 
-/// A new session, and the session that it replaces.
+/// A new session, and the one that it replaces.
 pub struct SessionOutput<'a> {
     name: String,
     succession: PendingReplacement<'a>,
@@ -309,7 +309,7 @@ impl Output<'_> {
         }
     }
 
-    /// Writes the output. `first` saves everything in the store that a reader of the output needs.
+    /// Writes the output. `first` saves to the store everything that a reader of the output needs.
     /// `first` runs after the snapshot of the replaced session is taken and before the output
     /// becomes visible.
     pub fn deliver(
@@ -389,7 +389,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     }
 }
 
-/// Returns the failure for an error that occurred with a temporary file.
+/// Returns the failure for an error from a temporary file.
 pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
         .hint("set TMPDIR to another folder")
@@ -405,7 +405,7 @@ impl Write for Output<'_> {
     }
 }
 
-/// Returns the failure inside an error that an [`Output`] returned.
+/// Returns the failure for an error that an [`Output`] returned.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: io::Error) -> Failure {
     error.downcast::<Failure>().unwrap_or_else(|error| Failure::stdout(&error))

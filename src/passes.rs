@@ -11,7 +11,7 @@ use ctx_llm::TapeError;
 
 use crate::output;
 
-/// Runs a pass over a session, and prints the notes of the pass.
+/// Runs a pass over a session, and prints notes from the pass.
 pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
     let mut notes = Notes::watched(watch());
     let result = pass(&mut notes);
@@ -51,7 +51,7 @@ fn within(name: &str, lines: &[u64]) -> String {
     lines.iter().fold(name.to_owned(), |name, line| format!("{name}:{line}"))
 }
 
-/// Returns the hint to the user for this kind of error, if there is one.
+/// Returns the hint for this kind of error, if there is one.
 fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
@@ -129,7 +129,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     }))
 }
 
-/// Forwards the progress of the engine to the progress line on the terminal.
+/// Forwards the engine's progress to the progress line on the terminal.
 struct Shown(Progress);
 
 impl Observer for Shown {
@@ -150,8 +150,8 @@ impl Observer for Shown {
     }
 }
 
-/// Returns a watch that shows progress on the terminal, or that does nothing if no progress is
-/// shown.
+/// Returns a watch that shows progress on the terminal, if progress is shown, and otherwise does
+/// nothing.
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }

@@ -14,7 +14,7 @@ use ctx_store::is_kept_aside;
 
 use crate::passes;
 
-/// The flags of every tool that reads records.
+/// Flags shared by all tools that read records.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub struct ReadArgs {
@@ -78,7 +78,7 @@ impl Session {
         self.inner.dialect()
     }
 
-    /// Calls `handle` for each record of the input, except for records that are left out.
+    /// Calls `handle` for each record in the input that the session does not skip.
     pub fn pass(&mut self, handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) -> Result<()> {
         self.read(|session| session.each(handle))
     }
@@ -111,17 +111,17 @@ impl Session {
         passes::failure(error, &self.name)
     }
 
-    /// Runs a pass over this session, and prints the notes of the pass.
+    /// Runs a pass over this session, and prints notes from the pass.
     pub fn telling<T>(&self, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
         passes::telling(&self.name, io, pass)
     }
 
-    /// Returns the bad lines that were read so far.
+    /// Returns the bad lines read so far.
     pub fn bad(&self) -> &BadLines {
         self.inner.bad()
     }
 
-    /// Warns about members of a JSON document that are not its messages.
+    /// Warns about members of a JSON document other than its messages.
     pub fn note_document(&self, io: &mut Io) {
         self.telling(io, |notes| self.inner.tell_of_document(notes));
     }

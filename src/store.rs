@@ -20,7 +20,7 @@ use ctx_store::{
     Trashed, When,
 };
 
-/// The flag of every tool that uses the store.
+/// The flag for all tools that use the store.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Store")]
 pub struct StoreArgs {
@@ -45,9 +45,8 @@ impl StoreArgs {
         LazyStore { args: self, tool, matches, opened: OnceCell::new() }
     }
 
-    /// Returns whether handles may promise that the original is saved. If the store is set by a
-    /// flag, handles may not, because `ctx-offload --show` without this flag searches the default
-    /// store.
+    /// Returns whether handles may promise that the original is saved. They may not if a flag sets
+    /// the store, because `ctx-offload --show` without this flag searches the default store.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
         Saved::from(is_saved && !named)
@@ -102,7 +101,7 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
 /// The default value of `ctx-gc --grace-days`, which is also assumed when the trash is listed.
 pub const GRACE_DAYS: u32 = 7;
 
-/// Prints the items in the trash, beginning with the most recently removed.
+/// Prints the items in the trash, most recently removed first.
 pub fn list_trash(
     store: &Store,
     trashed: &[Trashed],
@@ -157,7 +156,7 @@ pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     })
 }
 
-/// Returns the session id that the user named, or else the id in the file, or else an id made from
+/// Returns the session id that the user gave, or else the id in the file, or else an id made from
 /// the file's name and path.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     match named {
@@ -169,7 +168,7 @@ pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     }
 }
 
-/// Converts an error of the store into a failure with a hint for the user.
+/// Converts an error from the store into a failure with a hint for the user.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: StoreError) -> Failure {
     let failure = match &error {
@@ -232,7 +231,7 @@ pub fn failure(error: StoreError) -> Failure {
     }
 }
 
-/// Converts an error of the store that occurred before the session was changed.
+/// Converts an error from the store that occurred before the session was changed.
 pub fn unchanged(error: StoreError) -> Failure {
     leaves_session(failure(error))
 }
@@ -248,7 +247,7 @@ pub fn leaves_session(failure: Failure) -> Failure {
     }
 }
 
-/// Converts an error that occurred while items were merged into memory files.
+/// Converts an error from merging items into memory files.
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {
@@ -266,7 +265,7 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
     ));
 }
 
-/// Warns about edited memory files that were moved away by a run that was killed.
+/// Warns about edited memory files that a run moved away before it was killed.
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(
@@ -359,7 +358,7 @@ mod tests {
 
     use super::{other_file_hint, session_hint, snapshot_hint};
 
-    /// For each reason why a snapshot is missing, there is a different hint.
+    /// Each reason for a missing snapshot has its own hint.
     #[test]
     fn what_to_do_depends_on_where_it_is() {
         let id = |n: u32| format!("other-20261121T234307.123456Z-000{n}");

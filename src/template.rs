@@ -1,4 +1,4 @@
-//! Renders the templates of the HTML page, of metrics, and of other output.
+//! Renders the templates for the HTML page, metrics and other output.
 
 use ctx_cli::{Listing, aligned, labelled, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
@@ -19,7 +19,7 @@ fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error
     syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     environment.set_syntax(syntax.build()?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // The result of a macro is already escaped.
+    // A macro's result is already escaped.
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(move |out, _, value| {
         let shown = match f64::try_from(value.clone()) {

@@ -1,9 +1,8 @@
 //! Counts the failed attempts to make a session smaller, so that a nightly job does not repeat
 //! hopeless attempts. The count is stored in the session's newest snapshot.
 //!
-//! An attempt is a whole run with all fallbacks of its policy. Runs that failed for reasons other
-//! than the session are not counted, for example because a model gave no response or the disk was
-//! full.
+//! An attempt is a whole run with all fallbacks of its policy. Runs that failed for reasons
+//! unrelated to the session, such as a full disk or a model that gave no response, are not counted.
 
 use ctx_cli::Result;
 use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use super::{OPERATION, SessionFile, figures};
 use crate::store::unchanged;
 
-/// The failed attempts of a session, which are stored in `meta.json` of a snapshot.
+/// The failed attempts to make a session smaller, as stored in a snapshot's `meta.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct FailedAttempts {
     count: u64,
@@ -26,7 +25,7 @@ struct FailedAttempts {
 }
 
 impl FailedAttempts {
-    /// Reads the stored attempts. A value that cannot be read counts as no attempts.
+    /// Reads the stored attempts. An unreadable value counts as no attempts.
     fn of(value: Option<Value>) -> Self {
         value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
@@ -47,8 +46,8 @@ impl FailedAttempts {
 }
 
 impl SessionFile<'_> {
-    /// Returns true if the maximum number of attempts have failed in a row, and since then the
-    /// session has not grown and the target has not become easier.
+    /// Returns true if the maximum number of attempts failed in a row, and since then the session
+    /// has not grown and the target has not become easier.
     pub(super) fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
         if self.options.force {
             return false;
@@ -59,7 +58,7 @@ impl SessionFile<'_> {
         attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
 
-    /// Counts an attempt that had no result, and records it in the audit log.
+    /// Counts a failed attempt, and records it in the audit log.
     pub(super) fn record_failure(
         &self,
         compaction: &mut Compaction<'_>,

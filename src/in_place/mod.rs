@@ -40,14 +40,14 @@ use crate::store::{self, merge_failure, unchanged};
 /// The name of the operation in the audit log.
 const OPERATION: &str = "compact";
 
-/// A session file, and everything that is needed to compact it.
+/// A session file, and everything needed to compact it.
 #[derive(Clone, Copy)]
 pub struct SessionFile<'a> {
     /// The user's options.
     pub options: &'a Options,
-    /// The token counter, the model and other resources that the compaction uses.
+    /// The token counter, the model and other resources for the compaction.
     pub environment: &'a Environment,
-    /// The store for the snapshots.
+    /// The store in which snapshots are saved.
     pub store: &'a Store,
     /// The session's id in the store.
     pub session: &'a SessionId,
@@ -66,20 +66,19 @@ pub struct SessionFile<'a> {
 /// The result of compacting a file.
 #[derive(Debug, Default)]
 pub struct FileReport {
-    /// The report of the compaction.
+    /// The report on the compaction.
     pub report: Report,
     /// The path of the old file, if another process still has it open.
     pub retained: Option<PathBuf>,
-    /// Memory files that were edited by a user and then moved away by a run that was killed.
+    /// Memory files that a user had edited, and that a run moved away before it was killed.
     pub edits: Vec<PathBuf>,
-    /// The error that occurred when the summary was stored or the compaction was recorded in the
-    /// daily log.
+    /// The error, if any, from storing the summary or recording the compaction in the daily log.
     pub late_error: Option<StoreError>,
     /// In a preview, the reason why a real run would currently refuse the file.
     pub refused: Option<StoreError>,
-    /// The errors that occurred when unreferenced files were deleted.
+    /// The errors from deleting unreferenced files.
     pub not_deleted: Vec<StoreError>,
-    /// The entries that were added to the memory files, which are also listed in the daily log.
+    /// The entries added to the memory files. The daily log lists them too.
     entries: Vec<String>,
 }
 
@@ -175,7 +174,7 @@ impl SessionFile<'_> {
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
             let path = summary_path(self.store, self.session);
             done.report.summary_file = Some(path.display().to_string());
-            // The figures are already in the audit record of the compaction.
+            // The audit record for the compaction already contains the figures.
             let (messages, text) = (summary.messages, &summary.text);
             let figures = Figures::default();
             let appended = append_summary(self.store, self.session, messages, text, figures);
@@ -190,7 +189,7 @@ impl SessionFile<'_> {
         Ok(done)
     }
 
-    /// Ends a run that does not compact the session and therefore does not change the session file.
+    /// Ends a run that does not compact the session and therefore leaves its file unchanged.
     fn leave(
         &self,
         step: Step,
@@ -334,7 +333,7 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
     DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
 }
 
-/// Returns the figures of a compaction for the audit log. The figures consist of numbers and fixed
+/// Returns the figures about a compaction for the audit log. They consist of numbers and fixed
 /// words, and contain no text from the session.
 pub fn figures(report: &Report) -> Figures {
     let survived = report.survived.iter().map(|(class, it)| {
@@ -358,7 +357,7 @@ pub fn figures(report: &Report) -> Figures {
     }
 }
 
-/// Returns the figures of a summary for the audit log.
+/// Returns the figures about a summary for the audit log.
 pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     Figures {
         summing: Some(ctx_store::Summing {
@@ -374,8 +373,7 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     }
 }
 
-/// Extracts memory items from the messages of a session, in a separate thread if one can be
-/// started.
+/// Extracts memory items from a session's messages, in a separate thread if one can be started.
 enum ItemReader {
     Threaded(ExtractionThread),
     Alone(Items),
@@ -383,8 +381,8 @@ enum ItemReader {
 
 /// A thread that extracts memory items. The thread receives several messages at a time, because
 /// waking a thread takes as long as reading many short messages. The thread sends the messages back
-/// to be freed, because freeing memory that another thread allocated requires waiting for that
-/// thread's allocator.
+/// to be freed, because freeing another thread's memory requires waiting for that thread's
+/// allocator.
 struct ExtractionThread {
     sender: SyncSender<Vec<Entry>>,
     finished: Receiver<Vec<Entry>>,
@@ -394,9 +392,9 @@ struct ExtractionThread {
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// The number of messages in a portion, which are sent to the extraction thread together.
+/// The number of messages sent to the extraction thread at a time, as one portion.
 const PORTION: usize = 16;
-/// The maximum number of portions of messages that may wait for the extraction thread.
+/// The maximum number of portions that may wait for the extraction thread.
 const WAITING: usize = 4;
 
 /// The maximum number of distinct items that are kept for one session. If a session has more items,
@@ -407,8 +405,8 @@ const MOST_ITEMS: usize = 1 << 15;
 struct Items {
     extractor: Extractor,
     list: Vec<MemoryItem>,
-    /// The hashes of the items in `list`. Repeated items are skipped by their hashes, because a
-    /// long session repeats most of its calls, but a memory file contains each text only once.
+    /// The hashes of the items in `list`. They are used to skip repeated items: a long session
+    /// repeats most of its calls, but a memory file contains each text only once.
     known: HashSet<u64>,
 }
 
@@ -456,7 +454,8 @@ impl ItemReader {
                 for (message, line, date) in &entries {
                     items.read(message, *line, *date);
                 }
-                // Sending fails only if the receiver is gone, which no longer needs the messages.
+                // Sending fails only if the receiver is gone, in which case the messages are no
+                // longer needed.
                 let _ = done.send(entries);
             }
             items
@@ -470,7 +469,7 @@ impl ItemReader {
         }
     }
 
-    /// Returns the items from all messages that were read.
+    /// Returns the items from all messages read.
     fn finish(self) -> Vec<MemoryItem> {
         let items = match self {
             Self::Threaded(thread) => thread.finish(),

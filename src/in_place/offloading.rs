@@ -1,4 +1,4 @@
-//! Moves large tool results into files of the store before a session is compacted.
+//! Moves large tool results into files in the store before a session is compacted.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use super::{FileReport, SessionFile};
 use crate::offload::{Offloader, Plan, Restorer};
 use crate::store::{failure, unchanged};
 
-/// The state of a session whose large results have been moved into files. The files become durable
-/// just before the session file is replaced.
+/// A session whose large results have been moved into files. The files become durable just before
+/// the session file is replaced.
 pub(super) struct Offloading<'a> {
     left: Option<(Content, bool)>,
     originals: Option<StoredOriginals<'a>>,
@@ -24,7 +24,7 @@ pub(super) struct Offloading<'a> {
     offloader: RefCell<Offloader<'a>>,
 }
 
-/// Replaces references to offloaded files with the results that the files contain.
+/// Replaces references to offloaded files with the results stored there.
 struct StoredOriginals<'a> {
     reading: Reading,
     restorer: RefCell<Restorer<'a>>,
@@ -82,7 +82,7 @@ impl<'a> Offloading<'a> {
         }))
     }
 
-    /// Returns the data about the moved results that the compaction needs.
+    /// Returns what the compaction needs to know about the moved results.
     pub(super) fn offloaded(&self) -> Offloaded<'_> {
         Offloaded {
             left: self.left.as_ref().map(|(left, is_enough)| (left, *is_enough)),
@@ -102,8 +102,7 @@ impl<'a> Offloading<'a> {
 
 impl SessionFile<'_> {
     /// Moves offloaded files into the trash if no transcript of the session refers to them. The
-    /// content of these files is covered by the summary, and the results themselves are in the
-    /// snapshot.
+    /// summary covers the content of these files, and the snapshot contains the results themselves.
     pub(super) fn delete_unreferenced(
         &self,
         offloaded: Option<Offloaded<'_>>,

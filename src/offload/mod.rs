@@ -35,7 +35,7 @@ pub struct Plan {
     pub enough_tokens: Option<u64>,
     /// The text that replaces a result.
     pub template: Template,
-    /// The counter for the tokens of results.
+    /// Counts the tokens in results.
     pub counter: MessageCounter,
     /// True for a dry run, which writes nothing.
     pub dry_run: bool,
@@ -47,7 +47,7 @@ pub struct Offloader<'a> {
     /// `None` in a dry run.
     writer: Option<OffloadWriter<'a>>,
     folder: OffloadFolder,
-    /// The names of the calls, which are collected if the template contains `{call}`.
+    /// The names of the calls, collected only if the template contains `{call}`.
     calls: Option<CallNames>,
     /// The results that were moved out of the session.
     pub results: Vec<OffloadedResult>,
@@ -74,7 +74,7 @@ pub struct OffloadedResult {
     pub tokens: u64,
     /// The size of the result's file in bytes.
     pub bytes: u64,
-    /// The path of the file with the result.
+    /// The path of the file that contains the result.
     pub path: String,
     /// The id of the call that returned the result.
     #[serde(skip)]
@@ -164,7 +164,7 @@ impl Change for Offloader<'_> {
     }
 }
 
-/// Replaces references with the results to which they refer. Each result is restored only as often
+/// Replaces references with the results that they refer to. Each result is restored only as often
 /// as it was moved out. A reference whose file cannot be read is kept, because the file may be
 /// available later.
 pub struct Restorer<'a> {
@@ -173,7 +173,7 @@ pub struct Restorer<'a> {
     pub folder: OffloadFolder,
     template: Template,
     taken: TakenResults,
-    /// The text that replaces an unreadable result if the output is only used for a summary. In
+    /// The text that replaces an unreadable result if the output is used only for a summary. In
     /// this text, `{path}` stands for the path of the result's file.
     pub unavailable: Option<String>,
     /// The restored results.
@@ -182,8 +182,8 @@ pub struct Restorer<'a> {
     pub missing: Vec<(Reference, StoreError)>,
     /// The references to files outside the session's folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
-    /// Results that look like references although the original was not moved out, or not this many
-    /// times, and that are therefore left unchanged.
+    /// Results that look like references but are left unchanged, because the original was not moved
+    /// out, or not this many times.
     pub foreign: Foreign,
 }
 
@@ -207,7 +207,7 @@ pub struct Reference {
 }
 
 impl<'a> Restorer<'a> {
-    /// Creates a restorer. `template` is the template with which the references were made.
+    /// Creates a restorer. `template` is the template from which the references were made.
     pub fn new(
         store: &'a Store,
         session: &SessionId,
@@ -226,7 +226,7 @@ impl<'a> Restorer<'a> {
         })
     }
 
-    /// Adds the results of the current run, which are not yet recorded in the store.
+    /// Adds the results that this run moved out, because the store does not list them yet.
     pub fn preview(&mut self, results: &[OffloadedResult]) {
         for result in results {
             if let Some(file) = self.folder.file(&result.path) {
@@ -235,7 +235,7 @@ impl<'a> Restorer<'a> {
         }
     }
 
-    /// Starts a pass over the session, which may be read more than once.
+    /// Starts a pass over the session. There may be several passes.
     pub fn begin(&mut self) {
         self.taken.begin();
     }
@@ -294,7 +294,7 @@ impl Change for Restorer<'_> {
     }
 }
 
-/// The data about a run that is contained in both reports.
+/// The data about a run that both reports contain.
 #[derive(Clone, Copy, Serialize)]
 pub struct Run<'a> {
     /// The session, as named by the user, or `None` for stdin.
@@ -319,8 +319,8 @@ pub struct OffloadReport<'a> {
     pub freed_tokens: u64,
 }
 
-/// The JSON report on the results that were restored and on the results that could not be restored.
-/// Keys are never removed.
+/// The JSON report on the results that were restored and those that could not be. Keys are never
+/// removed.
 #[derive(Serialize)]
 pub struct RestoreReport<'a> {
     /// The run.
@@ -339,9 +339,9 @@ pub struct RestoreReport<'a> {
 /// A reference whose result could not be restored.
 #[derive(Serialize)]
 pub struct MissingReference<'a> {
-    /// The reference, with its own keys next to those below.
+    /// The reference, whose keys are at the same level as `error`.
     #[serde(flatten)]
     pub reference: &'a Reference,
-    /// The reason why the result could not be restored.
+    /// Why the result could not be restored.
     pub error: String,
 }

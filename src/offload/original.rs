@@ -1,5 +1,6 @@
-//! Finds the original of a removed text by the beginning of its hash. Searches the offloaded files
-//! in the store, then the results and long arguments of a session file, and then the snapshots.
+//! Finds the original of a removed text from the first digits of its hash. Searches the offloaded
+//! files in the store, then the results and long arguments of a session file, and then the
+//! snapshots.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -12,7 +13,7 @@ use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
 use ctx_summary::ledger::score::After;
 
-/// How the user has identified the original.
+/// How the user identifies the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OriginalQuery {
     /// The path of an offloaded file.
@@ -21,7 +22,7 @@ pub enum OriginalQuery {
     Hash(String),
 }
 
-/// The reason why the original cannot be shown.
+/// Why the original cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginalError {
     /// The store could not be read.
@@ -33,10 +34,10 @@ pub enum OriginalError {
     /// The path is not the path of an offloaded file.
     #[error("this is not an offloaded file of this store")]
     NoFile,
-    /// There is no text whose hash begins with these digits.
+    /// No text has a hash that begins with these digits.
     #[error("nothing with sha256 {0}… was kept")]
     NotKept(String),
-    /// There are several texts whose hashes begin with these digits.
+    /// Several texts have hashes that begin with these digits.
     #[error("{wanted} is ambiguous: {matches}")]
     Ambiguous {
         /// The first digits of the hash, as typed by the user.
@@ -50,7 +51,7 @@ pub enum OriginalError {
 /// digits of a handle, the search ends at the first snapshot that contains a match.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
-/// The minimum size in bytes of strings in arguments that are searched. Shorter strings are never
+/// The minimum size in bytes at which a string in arguments is searched. Shorter strings are never
 /// removed, because they are shorter than a handle.
 const SHORTEST: usize = 40;
 /// The maximum number of matches to list in the error about an ambiguous hash.
@@ -78,7 +79,7 @@ impl FromStr for OriginalQuery {
     }
 }
 
-/// Returns the requested text. If `session` is given, only this session of the store is searched.
+/// Returns the requested text. If `session` is given, only this session in the store is searched.
 /// `transcript` is a session file that may contain the text.
 pub fn original(
     store: &Store,
@@ -132,7 +133,8 @@ fn in_files(
     let mut files = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
-        // The same text counts only once, even if it is in two sessions or in two encodings.
+        // The same text counts only once, even if two sessions contain it or it is encoded in two
+        // ways.
         let found = ours.into_iter().filter(|file| file.begins_with(hash));
         files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
     }
@@ -230,7 +232,7 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
     }
 }
 
-/// The offloaded texts to which a session refers, as far as they could be read.
+/// The offloaded texts that a session refers to, except for unreadable ones.
 #[derive(Debug, Default)]
 pub struct Referred {
     /// The texts.
@@ -239,7 +241,7 @@ pub struct Referred {
     pub failed: Vec<StoreError>,
 }
 
-/// Returns the texts of the offloaded files to which `after` refers. If `session` is `None`, the
+/// Returns the texts of the offloaded files that `after` refers to. If `session` is `None`, the
 /// files may belong to any session.
 pub fn referred(
     store: &Store,

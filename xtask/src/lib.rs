@@ -27,7 +27,7 @@ pub const REPAIR: &str = "cargo run -p xtask -- gen";
 /// Folders in which every file is generated.
 const FOLDERS: [&str; 4] = ["man", "completions/bash", "completions/zsh", "completions/fish"];
 
-/// Returns the path of the repository from which this crate was built.
+/// Returns the path of the repository that this crate was built from.
 pub fn root() -> PathBuf {
     let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.pop();
@@ -36,7 +36,7 @@ pub fn root() -> PathBuf {
 
 pub use ctx_all::tools;
 
-/// Returns all generated files, made from [`tools`].
+/// Returns all files generated from [`tools`].
 pub fn generated() -> io::Result<Files> {
     let mut files = Files::new();
     let tools = tools();
@@ -57,8 +57,7 @@ pub fn generated() -> io::Result<Files> {
     Ok(files)
 }
 
-/// Returns `docs/exit-status.md`, which contains the common table and the more specific meanings in
-/// some tools.
+/// Returns `docs/exit-status.md`: the common table, and the more specific meanings in some tools.
 fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
     let of_tool = |tool: &&Tool| (tool.name, tool.page().exit_status);

@@ -36,7 +36,7 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     Ok(filled(include_str!("man.1.in"), roff, values).into_bytes())
 }
 
-/// The lines at the beginning of each generated section, which define `\*(Aq` as an apostrophe for
+/// The lines at the beginning of each generated section. They define `\*(Aq` as an apostrophe for
 /// all versions of roff.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
@@ -94,8 +94,8 @@ fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     Ok(commands)
 }
 
-/// Prepares a section for insertion into another section: removes its heading, and turns the
-/// headings of option groups into bold lines.
+/// Prepares a section for insertion into another one: removes its heading, and turns option group
+/// headings into bold lines.
 fn unheaded(text: &str) -> String {
     with_headings(text, |heading| match heading {
         "DESCRIPTION" | "OPTIONS" => String::new(),

@@ -1,4 +1,4 @@
-//! Draws the picture in the README, which shows a real run of the tools on the example session in a
+//! Draws the picture in the README. It shows a real run of the tools on the example session, in a
 //! terminal.
 //!
 //! The tools run in a temporary home folder, in which the example session is stored as sessions of
@@ -30,7 +30,7 @@ put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222
 put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
 ";
 
-/// The commands that the picture shows, which run in the folder of the first session.
+/// The commands that the picture shows. They run in the first session's folder.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
     "ctx-count --window 32k day.jsonl",
@@ -89,7 +89,7 @@ fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<
 }
 
 /// The colours of the background and the text, and the style for each ECMA-48 code (select graphic
-/// rendition). The contrast of each colour to the background is at least 4.5 (WCAG 2.2, 1.4.3).
+/// rendition). Each colour has a contrast of at least 4.5 with the background (WCAG 2.2, 1.4.3).
 const LIGHT: &str = include_str!("picture/light.css");
 const DARK: &str = include_str!("picture/dark.css");
 

@@ -137,7 +137,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The format of the findings.
+/// The output format for the findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Text for people
@@ -151,7 +151,7 @@ enum Format {
     Junit,
 }
 
-/// The entry of `ctx-check` in the list of tools.
+/// The entry for `ctx-check` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-check",
     command: Args::command,
@@ -255,7 +255,7 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Rejects flags about the repaired copy if --repair is not given. `--invalid` is such a flag,
+    /// Rejects flags for the repaired copy if --repair is not given. `--invalid` is one of them,
     /// because a report simply lists bad lines as findings.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {

@@ -1,5 +1,5 @@
-//! Formats the findings: as text for people and editors, JSON, annotations for GitHub Actions, and
-//! `JUnit` XML.
+//! Formats the findings as text for people and editors, as JSON, as annotations for GitHub Actions,
+//! and as `JUnit` XML.
 
 use std::fmt::Write;
 

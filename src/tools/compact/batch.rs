@@ -1,5 +1,5 @@
-//! Compacts a batch of conversations, one per line, either from stdin to stdout or in a file in
-//! place.
+//! Compacts a batch of conversations, one per line, either from stdin to stdout, or in place in a
+//! file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -22,7 +22,7 @@ use crate::passes;
 use crate::session::Session;
 use crate::store::{LazyStore, session_of};
 
-/// The combined results of all conversations of a batch.
+/// The combined results for all conversations in a batch.
 #[derive(Default)]
 pub(super) struct Tally {
     conversations: u64,
@@ -88,7 +88,7 @@ pub(super) fn filter(
     Ok(if are_marked { ExitStatus::Done } else { tally.statuses.of_all() })
 }
 
-/// Compacts the conversations of a file in place.
+/// Compacts the conversations in a file, in place.
 pub(super) fn in_place(
     args: &Args,
     setup: &Setup,
@@ -114,8 +114,8 @@ pub(super) fn in_place(
     Ok(tally)
 }
 
-/// Returns the number of threads. If the summaries are written by a model, the default is 1,
-/// because only the user knows how many parallel requests the server can handle.
+/// Returns the number of threads. If a model writes the summaries, the default is 1, because only
+/// the user knows how many parallel requests the server can handle.
 fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     match args.jobs {
         None if setup.environment.model.is_some() => NonZeroUsize::MIN,
@@ -125,7 +125,7 @@ fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
 
 /// The destination of the compacted lines.
 enum Written {
-    /// Stdout, to which each line is written as soon as it is ready.
+    /// Stdout. Each line is written as soon as it is ready.
     Stdout,
     /// A temporary file that collects the lines until all of them are ready.
     Waits(BufWriter<File>),
@@ -208,7 +208,7 @@ impl Tally {
         )
     }
 
-    /// Prints the combined result of a file, and returns the exit status for it.
+    /// Prints the combined result for a file, and returns its exit status.
     pub(super) fn print_end(&self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
         if !args.json {
             self.print(&path.display().to_string(), args.compact.dry_run, io)?;

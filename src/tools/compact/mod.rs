@@ -125,7 +125,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The entry of `ctx-compact` in the list of tools.
+/// The entry for `ctx-compact` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-compact",
     command: Args::command,
@@ -236,7 +236,7 @@ impl Args {
     }
 }
 
-/// Prints the result of one file, and returns its exit status.
+/// Prints the result for one file, and returns its exit status.
 fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
     let name = path.display().to_string();
     if done.report.snapshot.is_some() {
@@ -253,7 +253,7 @@ fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx
     })
 }
 
-/// Prints the result of one session: as JSON on stdout, or as text on stderr.
+/// Prints the result for one session as JSON on stdout, or as text on stderr.
 fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<()> {
     if let Some(error) = report.no_summary.take() {
         io.report(&passes::failure(error, name));
@@ -344,7 +344,7 @@ impl CompactArgs {
         policy.summary.method == Method::Llm && !self.dry_run && is_named
     }
 
-    /// Returns the options of a compaction. The flags must already have been applied to `policy`.
+    /// Returns the options for a compaction. The flags must already have been applied to `policy`.
     fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
             return Err(Failure::new("--budget needs a summary, but the policy's method is none")

@@ -57,8 +57,8 @@ pub(super) fn line(report: &Report) -> String {
     }
 }
 
-/// Returns the tokens before and after as counted by the API, if the agent recorded such counts,
-/// which include the system prompt and the tools.
+/// Returns the API's token counts before and after, if the agent recorded them. These counts
+/// include the system prompt and the tools.
 fn by_api(report: &Report) -> String {
     match (report.calibrated_tokens, report.calibrated_after) {
         (Some(before), Some(after)) => {
@@ -69,7 +69,7 @@ fn by_api(report: &Report) -> String {
     }
 }
 
-/// Returns a sentence which says that the session is within its limit, or `None` if it exceeds the
+/// Returns a sentence saying that the session is within its limit, or `None` if it exceeds the
 /// limit.
 fn within(report: &Report) -> Option<String> {
     if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
@@ -93,7 +93,7 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     })
 }
 
-/// Returns the lines of a preview that follow the result, or an empty text if there is no preview.
+/// Returns the lines that follow the result in a preview, or an empty text if there is no preview.
 pub(super) fn plan(report: &Report) -> String {
     let Some(forecast) = &report.plan else { return String::new() };
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);

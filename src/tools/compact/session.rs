@@ -18,7 +18,7 @@ use crate::session::last_change;
 use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
 use crate::{output, passes};
 
-/// Returns the session file at `path`, with everything that is needed to compact it.
+/// Returns the session file at `path`, with everything needed to compact it.
 pub(super) fn session_file<'a>(
     args: &Args,
     setup: &'a Setup,
@@ -58,7 +58,7 @@ pub(super) fn in_place(
     Ok(done)
 }
 
-/// Warns about files that a run left over. Fails if the summary could not be stored or the
+/// Warns about files left over from a run. Fails if the summary could not be stored or the
 /// compaction could not be logged.
 pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     if let Some(retained) = &done.retained {
@@ -71,7 +71,7 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     }
 }
 
-/// Opens the input and the destination, which a preview does not change.
+/// Opens the input and the destination. A preview does not change the destination.
 pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,
@@ -119,7 +119,7 @@ pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut
     Ok(status)
 }
 
-/// The options and the resources of a compaction.
+/// The options and resources for a compaction.
 pub(super) struct Setup {
     pub(super) options: Options,
     pub(super) environment: Environment,

@@ -15,7 +15,7 @@ use crate::output::{self, OutputArgs, ReportArgs};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 
-/// The entry of `ctx-convert` in the list of tools.
+/// The entry for `ctx-convert` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-convert",
     command: Args::command,

@@ -98,7 +98,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The entry of `ctx-count` in the list of tools.
+/// The entry for `ctx-count` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-count",
     command: Args::command,
@@ -107,7 +107,7 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// The counts of a file.
+/// The counts for a file.
 struct File {
     /// The name of the file, as given by the user.
     name: String,
@@ -156,7 +156,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the width of the terminal if a table is printed to it, and otherwise `None`.
+    /// Returns the width of the terminal, or `None` if no table is printed to a terminal.
     fn columns(&self, io: &Io) -> Option<usize> {
         let is_shown = !self.json && !self.annotate && !self.calibrate;
         io.columns().filter(|_| is_shown && self.output.is_stdout())
@@ -237,7 +237,7 @@ fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     lines + &json_line(&format.total(files.len(), &total(files)))
 }
 
-/// The calibration of a file in the output of `--json`.
+/// A file's calibration in the output of `--json`.
 #[derive(Serialize)]
 struct CalibrationLine<'a> {
     name: Option<&'a str>,

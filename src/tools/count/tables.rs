@@ -1,4 +1,4 @@
-//! Formats the tables, which have headings on a terminal, and the bars that show what fills the
+//! Formats the tables, which have headings on a terminal, and the bars showing what fills the
 //! window.
 
 use ctx_cli::{Cell, Io, Listing, Paint, Portion, bar, percent, printable};
@@ -30,7 +30,7 @@ pub(super) fn of(
     let mut text = shown(table(args, files, &windows));
     if let Some(columns) = columns.filter(|_| !args.text && files.len() <= MOST_BARS) {
         for (file, window) in files.iter().zip(&windows) {
-            // The conversations of a batch are sent separately, so there is no common window.
+            // The conversations in a batch are sent separately, so they do not share a window.
             if file.counts.tally.conversations == 1 {
                 text += &window.use_of(file, args, columns, io);
             }
@@ -62,7 +62,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
         push(&file.counts, window.share(&file.counts), name(args, file), None);
     }
     if files.len() > 1 {
-        // Sessions are sent separately, so there is no share of a window for the total.
+        // Sessions are sent separately, so the total has no share of a window.
         let none = ("-".to_owned(), None);
         push(&total(files), none, "total".to_owned(), Some(Paint::Bold));
     }
@@ -70,7 +70,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
 }
 
 fn name(args: &Args, file: &File) -> String {
-    // If no operand is given, the input is stdin, for which no name is shown.
+    // Without operands, the input is stdin, and no name is shown.
     if args.files.is_empty() { String::new() } else { printable(&file.name) }
 }
 
@@ -127,7 +127,7 @@ impl Window {
         }
     }
 
-    /// Returns a headline, a bar and a legend that show what fills the window.
+    /// Returns a headline, a bar and a legend, which show what fills the window.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().into_iter();
@@ -178,9 +178,8 @@ impl Window {
     }
 }
 
-/// Returns the tokens of a request, and how many of these tokens are not in the file. The size of
-/// requests that an agent has recorded includes the system prompt and the tools, which are not in
-/// the file.
+/// Returns the number of tokens in a request, and how many of them are not in the file. Request
+/// sizes recorded by an agent include the system prompt and the tools, which are not in the file.
 fn sent(counts: &Counts) -> (u64, u64) {
     let counted = counts.tally.tokens.total();
     let estimate = counts.of_session.estimate;
@@ -213,7 +212,7 @@ fn portion(slice: Slice, amount: u64) -> Portion {
     Portion { fill, paint: Some(paint), amount }
 }
 
-/// Returns the legend of the bar in as many columns as fit into the terminal.
+/// Returns the legend for the bar, in as many columns as fit on the terminal.
 fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> String {
     let longest = |length: fn(&(Portion, &str)) -> usize| parts.iter().map(length).max();
     let name = longest(|(_, name)| name.len()).unwrap_or(0);
@@ -236,5 +235,5 @@ fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> Strin
     text
 }
 
-/// The number of blanks between two columns of the legend.
+/// The number of spaces between two columns of the legend.
 const GAP: usize = 4;

@@ -25,7 +25,7 @@ use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
 
-/// The entry of `ctx-extract` in the list of tools.
+/// The entry for `ctx-extract` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-extract",
     command: Args::command,
@@ -89,7 +89,7 @@ struct Args {
 }
 
 impl Args {
-    /// Returns the store that contains the memory, if any.
+    /// Returns the store that contains the memory files, if any.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>> {
         let around = self.into.as_deref().and_then(Store::around);
         // The only folder inside a store into which items may be merged is its memory folder.
@@ -225,7 +225,7 @@ impl ExtractPass {
         }
     }
 
-    /// Ends the input and returns how many secrets were redacted in the items. Fails if a tagged
+    /// Ends the input, and returns the number of secrets redacted in the items. Fails if a tagged
     /// stream is incomplete and `partial` is false, or if a zone is requested but the records have
     /// no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {
@@ -354,8 +354,7 @@ struct ExtractReport {
     known_items: Option<usize>,
 }
 
-/// Prints the JSON report. After a merge, the report includes the folder and the counts of the
-/// merge.
+/// Prints the JSON report. After a merge, the report includes the folder and the merge counts.
 fn print_report(
     args: &Args,
     extraction: &Extraction,

@@ -17,7 +17,7 @@ use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 /// The default value of `--keep-days`.
 const KEEP_DAYS: u32 = 7;
 
-/// The entry of `ctx-gc` in the list of tools.
+/// The entry for `ctx-gc` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-gc",
     command: Args::command,
@@ -228,7 +228,7 @@ impl Args {
     }
 
     /// Returns the retention rules. The default rule applies only if no rule is given: a user who
-    /// asks for the last 3 snapshots does not also want all snapshots of the last week.
+    /// asks for the last 3 snapshots does not also want all snapshots from the last week.
     fn rules(&self, keep_days: Option<u64>) -> Policy {
         let counts = [
             (Period::Hour, self.keep_hourly),
@@ -294,7 +294,7 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     report_failures(failures, wanted, io)
 }
 
-/// Prints the events of a collection.
+/// Prints the events from a collection.
 struct Report<'a> {
     args: &'a Args,
     io: &'a mut Io,

@@ -56,7 +56,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The entry of `ctx-ls` in the list of tools.
+/// The entry for `ctx-ls` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-ls",
     command: Args::command,
@@ -114,8 +114,7 @@ impl Args {
         query
     }
 
-    /// Returns the triggers. If `--model` is given, the window of this model applies to all
-    /// sessions.
+    /// Returns the triggers. If `--model` is given, that model's window applies to all sessions.
     fn triggers(&self, io: &mut Io) -> Result<Triggers> {
         let policy = self.policy.named(io)?;
         let counting = Counting {

@@ -23,7 +23,7 @@ use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
 
-/// The entry of `ctx-offload` in the list of tools.
+/// The entry for `ctx-offload` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-offload",
     command: Args::command,
@@ -133,7 +133,7 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
     Ok(ExitStatus::Done)
 }
 
-/// The session, and the files from which it is read and to which it is written.
+/// The session, its input file and its output file.
 struct Plan<'a> {
     path: &'a Path,
     /// The name of the output file.
@@ -208,8 +208,8 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    // Drop the notes, which warn that reasoning refers to changed results: restored results are not
-    // changed.
+    // Drop the notes. They warn that reasoning refers to changed results, but restored results are
+    // unchanged.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
     // Even if it is uncertain whether the session was written, report the references that were not
     // restored.
@@ -263,7 +263,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     Ok(ExitStatus::No)
 }
 
-/// Returns the other sessions to which the results of these references belong.
+/// Returns the other sessions that the results of these references belong to.
 fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     let session = |reference: &Reference| {
         let folder = Path::new(&reference.path).parent()?;
@@ -279,7 +279,7 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     sessions
 }
 
-/// Returns a message which says that nothing was restored, with the `-s` flags that may help.
+/// Returns a message saying that nothing was restored, with the `-s` flags that may help.
 fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
         [] if !restorer.elsewhere.is_empty() => {

@@ -68,7 +68,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The entry of `ctx-prune` in the list of tools.
+/// The entry for `ctx-prune` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
     command: Args::command,
@@ -175,7 +175,7 @@ fn rule_table(sums: &Sums) -> String {
     table
 }
 
-/// Returns a table of the removed lines of an agent's log that were never going to be sent to the
+/// Returns a table of the lines removed from an agent's log that would never have been sent to the
 /// model.
 fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
@@ -293,7 +293,7 @@ impl PruneFlags {
         Ok(options)
     }
 
-    /// Returns the rule for trimming, if it is turned on by any flag about trimming.
+    /// Returns the trimming rule, if any trimming flag turns it on.
     fn trim(&self) -> Result<Option<Trim>> {
         /// Any share of a million is a whole number, because shares have six decimals.
         const WHOLE: u64 = 1_000_000;
@@ -329,7 +329,7 @@ mod tests {
         flags: PruneFlags,
     }
 
-    /// Returns the length to which the flags trim results, or the error.
+    /// Returns the length that the flags trim results to, or the error.
     fn max_chars(flags: &[&str]) -> Result<Option<usize>, String> {
         let flags = Tool::parse_from([&["t"], flags].concat()).flags;
         let options = flags.options(Some(&Chat), Saved::Perhaps);

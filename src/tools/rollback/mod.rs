@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::output::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
 
-/// The entry of `ctx-rollback` in the list of tools.
+/// The entry for `ctx-rollback` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-rollback",
     command: Args::command,
@@ -88,7 +88,7 @@ struct Args {
 }
 
 impl Args {
-    /// Returns the snapshot and the file that were given as operands or flags.
+    /// Returns the snapshot and the file given as operands or flags.
     fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>)> {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
@@ -215,9 +215,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
     let before = match replaced {
         ReplaceOutcome::Same => {
-            // The file may have been restored by an earlier run that was killed while it wrote its
-            // log entry. If the file was already restored, there is nothing to log, so only tidy
-            // up. Anything that cannot be removed now will be removed by a later run.
+            // An earlier run may have restored the file, and been killed while it wrote its log
+            // entry. If the file was already restored, there is nothing to log, so only tidy up.
+            // Anything that cannot be removed now will be removed by a later run.
             let _ = tidy_logs(store);
             return Ok(());
         }
@@ -234,7 +234,7 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     entry.log(store)
 }
 
-/// Returns the failure for `--undo` with a path at which there is no file.
+/// Returns the failure for `--undo` with a path where there is no file.
 fn no_file(file: &Path, store: &Store) -> Failure {
     let name = shell_word(&file.display().to_string());
     let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
@@ -250,7 +250,7 @@ fn no_file(file: &Path, store: &Store) -> Failure {
         .hint(hint)
 }
 
-/// Describes the result in a few words, including the numbers of the snapshots.
+/// Describes the result in a few words, including the snapshot numbers.
 fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
     let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
     let (from, size) = (number(&meta.id), meta.size());
@@ -291,10 +291,10 @@ struct RollbackReport {
     bytes: u64,
     messages: u64,
     sha256: String,
-    /// The snapshot that was taken of the replaced content.
+    /// The snapshot that holds the replaced content.
     snapshot: Option<String>,
-    /// The removed lines that had been appended after the restored snapshot was taken, and that are
-    /// now only in the snapshot `snapshot`.
+    /// The removed lines: those appended after the restored snapshot was taken. They are now only
+    /// in the snapshot `snapshot`.
     appended: Option<Appended>,
     late_bytes: u64,
 }

@@ -128,7 +128,7 @@ struct Args {
     output: ReportOutputArgs,
 }
 
-/// The entry of `ctx-score` in the list of tools.
+/// The entry for `ctx-score` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-score",
     command: Args::command,
@@ -193,8 +193,8 @@ fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>
     match args.store.open(&TOOL, matches) {
         Ok(store) => Ok(Some(store)),
         Err(failure) if is_asked_for => Err(failure),
-        // Continue without a store, because the user did not ask for one, and most of the score
-        // does not depend on it.
+        // Continue without a store, because the user did not ask for one and most of the score does
+        // not need it.
         Err(failure) => {
             io.report(&failure);
             Ok(None)
@@ -243,7 +243,7 @@ fn score(
     Ok((scorer.finish(&ledger), needed, further.exam))
 }
 
-/// Adds the stored texts to which AFTER refers to the scorer.
+/// Gives the scorer the stored texts that AFTER refers to.
 fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<()> {
     let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
     for error in referred.failed {

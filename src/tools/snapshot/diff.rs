@@ -1,4 +1,4 @@
-//! Implements `--diff A B`, which shows the differences between two sessions by message.
+//! Implements `--diff A B`, which shows the differences between two sessions, message by message.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -55,8 +55,8 @@ impl Args {
         }
     }
 
-    /// Finds a snapshot of the session that the user named. If no session is named, prefers the
-    /// snapshots of the file with which the snapshot is compared.
+    /// Finds a snapshot of the session that the user named. If no session is named, prefers
+    /// snapshots of the file that the snapshot is compared with.
     fn snapshot(&self, names: &[String], store: &Store, name: &str) -> Result<Entry, StoreError> {
         if self.session.is_none() {
             let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
@@ -100,7 +100,7 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     io.print(&end)
 }
 
-/// Returns the index of the kind of change, and the cells of the row that describes the change.
+/// Returns the index of the change's kind, and the cells of the row that describes the change.
 fn row(change: &Change) -> (usize, [String; 5]) {
     let size = |brief: &Brief| short_bytes(brief.bytes);
     let (kind, line, brief, size, what) = match change {
@@ -163,7 +163,7 @@ fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Resu
     Ok(())
 }
 
-/// Returns the text of a line without the line end. Control characters are escaped.
+/// Returns the text of a line without its line ending. Control characters are escaped.
 fn shown(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut shown = String::with_capacity(line.len());

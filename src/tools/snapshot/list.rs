@@ -40,7 +40,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     Ok(status)
 }
 
-/// The text of a table cell whose value is unknown.
+/// The text in a table cell whose value is unknown.
 const NOTHING: &str = "-";
 
 fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
@@ -121,8 +121,8 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns the snapshots of the selected session or file, regardless of their time. For an
-    /// unknown session, the result is empty.
+    /// Returns the selected session's or file's snapshots, whenever they were taken. For an unknown
+    /// session, the result is empty.
     pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
@@ -133,7 +133,7 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns true if the selection includes snapshots that were taken at this time.
+    /// Returns true if the selection includes snapshots taken at this time.
     pub(super) fn has(&self, time: DateTime<Utc>) -> bool {
         self.since.is_none_or(|since| time >= since.start)
             && self.before.is_none_or(|before| time < before.start)
@@ -188,7 +188,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     Ok(ExitStatus::Done)
 }
 
-/// The metadata of all snapshots that still exist, by snapshot id.
+/// The metadata of all existing snapshots, by snapshot id.
 struct SnapshotMetas<'a> {
     metas: BTreeMap<&'a str, &'a Meta>,
 }
@@ -260,8 +260,7 @@ impl<'a> SnapshotMetas<'a> {
     }
 }
 
-/// Returns the number of the snapshot that was taken for an event, or `-` if there was not exactly
-/// one.
+/// Returns the number of the snapshot taken for an event, or `-` unless there was exactly one.
 fn snapshot(event: &Event) -> String {
     if let [id] = event.snapshots.as_slice() { number(id) } else { NOTHING.to_owned() }
 }
@@ -288,7 +287,7 @@ fn things(event: &Event, what: &str) -> String {
     event.count.map_or_else(|| format!("{what}s"), |count| counted(count, what))
 }
 
-/// Returns the numbers of all snapshots that an event affected.
+/// Returns the numbers of all snapshots affected by an event.
 fn numbers(event: &Event) -> String {
     if event.snapshots.is_empty() {
         return things(event, "thing");

@@ -23,7 +23,7 @@ use crate::args::counting::CountingArgs;
 use crate::passes;
 use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
 
-/// The entry of `ctx-snapshot` in the list of tools.
+/// The entry for `ctx-snapshot` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-snapshot",
     command: Args::command,

@@ -9,7 +9,7 @@ use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// The result for an item in the output of `--json`. Keys are never removed.
+/// The result for one item in the output of `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct VerifyReport<'a> {
     kind: &'static str,
@@ -92,8 +92,7 @@ impl Args {
             };
             let place = line.map(|line| printable(&format!("{id}:{line}")));
             let place = place.unwrap_or_else(|| id.to_owned());
-            // Escape the text, because a meta.json that was tampered with could control the
-            // terminal.
+            // Escape the text, because a tampered meta.json could control the terminal.
             return io.print(format!("{place}: {}\n", printable(&text)));
         }
         let (verdict, why) = match verdict {
@@ -149,8 +148,8 @@ impl Args {
     }
 }
 
-/// Returns the exit status. Damaged items take precedence over unreadable items, which may be
-/// readable when the user tries again.
+/// Returns the exit status. Damaged items take precedence over unreadable ones, which may be
+/// readable next time.
 fn status(count: Verdicts) -> ExitStatus {
     match count {
         Verdicts { damaged: 1.., .. } => ExitStatus::No,

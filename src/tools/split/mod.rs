@@ -75,7 +75,7 @@ struct Args {
 
 impl Args {
     /// Returns the source and the destination. Nothing may be appended to tagged records, because
-    /// the last record contains the number of records.
+    /// the last one contains their number.
     fn target<'s>(
         &self,
         inputs: &[PathBuf],
@@ -87,7 +87,7 @@ impl Args {
     }
 }
 
-/// The entry of `ctx-split` in the list of tools.
+/// The entry for `ctx-split` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-split",
     command: Args::command,

@@ -87,7 +87,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The entry of `ctx-stats` in the list of tools.
+/// The entry for `ctx-stats` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-stats",
     command: Args::command,
@@ -117,7 +117,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the store, the triggers and the counter that are used to examine sessions.
+    /// Returns the store, the triggers and the counter used to examine sessions.
     fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>> {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
@@ -172,12 +172,11 @@ impl Args {
 /// The figures about the store and about all sessions. Keys are never removed.
 #[derive(Debug, Serialize)]
 struct Overview {
-    /// The start of the period, before which events are left out, or null if all events are
-    /// included.
+    /// The start of the period, or null if all events are included. Earlier events are left out.
     since: Option<String>,
     #[serde(flatten)]
     stats: Stats,
-    /// The number of lines of the audit log that are not records.
+    /// The number of lines in the audit log that are not records.
     unread_lines: u64,
     /// The mean share of the window that is in use, over all sessions whose window is known.
     context_utilization: Option<f64>,
@@ -213,7 +212,7 @@ fn mean(agents: &Agents) -> Option<f64> {
     (count > 0).then(|| ctx_summary::ledger::score::rounded(sum / count as f64))
 }
 
-/// The sessions of one agent.
+/// One agent's sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 struct AgentSessions {
     /// The number of sessions.

@@ -12,7 +12,7 @@ use crate::template::filled;
 
 const METRICS: &str = include_str!("metrics.prom");
 
-/// Returns the metrics of the whole store and of all sessions.
+/// Returns the metrics for the whole store and for all sessions.
 pub(super) fn of_all(all: &Overview) -> String {
     // A counter should exist from the beginning, even while its value is 0.
     let (mut outcomes, mut without_result) =
@@ -41,7 +41,7 @@ pub(super) fn of_all(all: &Overview) -> String {
     filled(METRICS, escaped, values)
 }
 
-/// Returns the metrics of the named sessions.
+/// Returns the metrics for the named sessions.
 pub(super) fn of_files(statuses: &[Status]) -> String {
     // Each series may occur only once, even if the user names a file several times.
     let mut named = BTreeSet::new();

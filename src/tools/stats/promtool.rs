@@ -150,7 +150,7 @@ mod tests {
 
     use super::check;
 
-    /// The checker accepts valid metrics and refuses what promtool refuses.
+    /// The checker accepts valid metrics and rejects what promtool rejects.
     #[test]
     fn what_promtool_refuses_is_refused() {
         check("");

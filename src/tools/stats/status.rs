@@ -22,12 +22,12 @@ pub(super) struct Status {
     /// The name of the session, as given by the user.
     pub(super) name: String,
     report: Report,
-    /// True if the window is set by a flag or known from a model or the session, and false if the
-    /// default window is used.
+    /// True if the window is set by a flag or known from a model or the session; false if it is the
+    /// default.
     pub(super) window_is_known: bool,
     /// The values and limits of the triggers.
     pub(super) due: Due,
-    /// The number of compactions of the session.
+    /// How often the session has been compacted.
     pub(super) compactions: u64,
     newest: Option<Event>,
     snapshot: Option<Meta>,
@@ -45,7 +45,7 @@ pub(super) struct StatusReport<'a> {
     last_snapshot_time: Option<String>,
 }
 
-/// The snapshots and events of a session in the store.
+/// A session's snapshots and events in the store.
 #[derive(Default)]
 pub(super) struct StoredHistory {
     /// The snapshots of the session.
@@ -54,7 +54,7 @@ pub(super) struct StoredHistory {
     pub(super) events: Vec<Event>,
 }
 
-/// The store, the triggers and the counter that are used to examine a session.
+/// The store, the triggers and the counter used to examine a session.
 #[derive(Clone, Copy)]
 pub(super) struct StatusRequest<'a> {
     pub(super) store: &'a Store,

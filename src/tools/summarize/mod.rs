@@ -119,7 +119,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The entry of `ctx-summarize` in the list of tools.
+/// The entry for `ctx-summarize` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
     command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),
@@ -171,8 +171,8 @@ impl Args {
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
-    /// Appends the summary to the session's summary file in the store. Returns true if the file did
-    /// not yet contain the summary, or a failure that occurred after the summary was written.
+    /// Appends the summary to the session's summary file in the store. Returns true if the summary
+    /// was new to the file, or a failure that occurred after the summary was written.
     fn remember(
         &self,
         summary: &Summary,
@@ -193,8 +193,8 @@ impl Args {
         checked.map_err(|error| session.failure(error))
     }
 
-    /// Opens the session. Bad lines are read even if they will be dropped, because they are counted
-    /// when the tool checks whether the stream is complete.
+    /// Opens the session. Bad lines are read even if they will be dropped, because they count when
+    /// the tool checks whether the stream is complete.
     fn open(&self, source: &Source, path: &Path) -> Result<Session> {
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
@@ -279,7 +279,7 @@ fn preview(name: &str, summary: Option<&Summary>, counter: &MessageCounter) -> S
     )
 }
 
-/// Returns the session with its summary, and the usage that models reported.
+/// Returns the session with its summary, and the usage reported by models.
 fn summed_up(
     args: &Args,
     plan: &Plan,

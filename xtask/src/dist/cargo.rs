@@ -12,7 +12,7 @@ use super::{output, run};
 /// The package with the program that contains all tools.
 pub(super) const PACKAGE: &str = "ctx-all";
 
-/// The part of the output of `cargo metadata` that is needed here.
+/// The part of the `cargo metadata` output that is needed here.
 #[derive(Deserialize)]
 pub(super) struct Metadata {
     packages: Vec<Package>,
@@ -37,14 +37,14 @@ impl Metadata {
         serde_json::from_str(&output(&mut cargo)?).context("cannot parse cargo metadata's output")
     }
 
-    /// Returns the dependencies that are built into the program, or from which data in the program
-    /// (the vocabularies) is generated, sorted by name and version.
+    /// Returns the dependencies that are built into the program, or used to generate data in it
+    /// (the vocabularies), sorted by name and version.
     pub(super) fn of_others(&self, root: &Path, triple: &str) -> anyhow::Result<Vec<&Package>> {
         let mut cargo = command();
         cargo.args(["tree", "--locked", "--package", PACKAGE, "--target", triple]);
         cargo.args(["--edges=normal,build", "--prefix=none"]).current_dir(root);
         let tree = output(&mut cargo)?;
-        // A line of the output looks like `serde v1.0.0 (proc-macro) (*)`.
+        // A line in the output looks like `serde v1.0.0 (proc-macro) (*)`.
         let built_in: BTreeSet<(&str, &str)> = tree
             .lines()
             .filter_map(|line| line.split_once(" v"))
@@ -73,8 +73,8 @@ pub(super) fn host() -> anyhow::Result<String> {
     Ok(host.context("rustc -vV does not report the host")?.to_owned())
 }
 
-/// Builds the program. Paths of this machine, which would otherwise appear in panic messages, are
-/// replaced, so that the build is the same on every machine.
+/// Builds the program. Local paths in panic messages are replaced, so that the build is the same on
+/// every machine.
 pub(super) fn build(root: &Path, target: Option<&str>) -> anyhow::Result<()> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));

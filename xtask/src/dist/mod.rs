@@ -1,7 +1,7 @@
 //! Makes the packages of a release, a tarball and a Debian package, for `cargo xtask dist`.
 //!
-//! The packages do not depend on the machine on which they are built: they contain no local paths
-//! or owners, all file times are the time of the last commit, and files are sorted by name.
+//! The packages do not depend on the machine that builds them: they contain no local paths or
+//! owners, all file times are the time of the last commit, and files are sorted by name.
 
 mod cargo;
 mod stage;
@@ -26,7 +26,7 @@ pub struct Dist {
     pub no_deb: bool,
 }
 
-/// The folders that are used to make packages, and the time stamp.
+/// The folders used to make packages, and the time stamp.
 struct Places<'r> {
     root: &'r Path,
     triple: &'r str,
@@ -34,7 +34,7 @@ struct Places<'r> {
     built: PathBuf,
     /// The folder for the packages.
     packages: PathBuf,
-    /// The time stamp of all files in the packages, in seconds since 1970.
+    /// The time stamp for all files in the packages, in seconds since 1970.
     epoch: i64,
 }
 
@@ -114,7 +114,7 @@ licence that its authors chose. The licence texts in these packages follow the l
 
 ";
 
-/// Returns a text that lists the licences of all packages.
+/// Returns a text that lists all packages' licences.
 fn licence_texts(packages: &[&Package]) -> String {
     let mut page = HEAD.to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -149,6 +149,6 @@ fn licence_files(folder: &Path) -> Vec<String> {
             .any(|begin| name.starts_with(begin))
     };
     let texts = paths.iter().filter(is_licence).filter_map(|path| fs::read_to_string(path).ok());
-    // Copies of the same licence text may differ in their line ends.
+    // Copies of the same licence text may differ in their line endings.
     texts.map(|text| text.replace("\r\n", "\n").trim().to_owned()).collect()
 }

@@ -17,7 +17,7 @@ const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
 /// The folder for documentation in a package.
 const DOC: &str = "share/doc/ctx-tools";
 
-/// Creates an empty folder, after deleting any existing folder of this name.
+/// Creates an empty folder, after deleting any existing folder with this name.
 fn recreate(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -34,7 +34,7 @@ fn links(bin: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files that do not depend on the machine, each with its path in the package. Man and the
+/// The files that do not depend on the machine, each with its path in the package. `man` and the
 /// shells expect these paths.
 const SHARED: [(&str, &str); 6] = [
     ("completions/bash", "bash-completion/completions"),
@@ -89,7 +89,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`, using gzip, which every machine can unpack.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. Every machine can unpack gzip.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");
@@ -118,7 +118,7 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
     Ok(places.packages.join(format!("{name}.tar.gz")))
 }
 
-/// Makes the Debian package, whose files are listed in `crates/ctx-all/Cargo.toml`.
+/// Makes the Debian package. `crates/ctx-all/Cargo.toml` lists its files.
 pub(super) fn deb(
     places: &Places<'_>,
     target: Option<&str>,

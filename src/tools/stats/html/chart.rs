@@ -1,6 +1,6 @@
 //! Computes the chart of the context: the stacked kinds of content, the points at which the context
-//! was reduced, and the window. The chart is drawn here, so that the page can show it without a
-//! script. The script only lets the user select points.
+//! was reduced, and the window. Drawing it here lets the page show it without a script. The page's
+//! script only lets the user select points.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use minijinja::value::Value;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 
-/// The maximum number of rows in which the names of marks are arranged above the chart.
+/// The maximum number of rows of mark names above the chart.
 const ROWS: i32 = 3;
 
 /// Returns the chart of a session, or `None` if the session has no messages.
@@ -131,8 +131,8 @@ impl Chart<'_> {
         path
     }
 
-    /// Returns the marks, with their positions in percent of the width, and the number of rows in
-    /// which their names are arranged.
+    /// Returns the marks, with their positions as percentages of the width, and the number of rows
+    /// that their names are arranged in.
     fn marks(&self, marks: &[Mark]) -> (Vec<Value>, i32) {
         let (mut rows, mut row, mut before) = (0, 0, -100.0);
         let marks = named(marks).map(|(name, mark)| {
@@ -206,7 +206,7 @@ struct Scale {
 
 impl Scale {
     /// Returns a scale with at most five round steps that includes `most` tokens. Impossible sizes,
-    /// which a file may contain, are reduced to [`MOST_TOKENS`].
+    /// which a file may claim, are reduced to [`MOST_TOKENS`].
     fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
         let mut unit = 1;

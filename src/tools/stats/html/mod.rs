@@ -1,7 +1,7 @@
 //! Implements `--html`, which makes one page that shows what fills the window of each session.
 //!
-//! The page loads nothing from the network. The content security policy of the page allows only the
-//! page's own style and script, by their hashes. The markup is in `page.html`, a template that
+//! The page loads nothing from the network. The page's content security policy allows only its own
+//! style and script, identified by their hashes. The markup is in `page.html`, a template that
 //! escapes all text.
 
 mod chart;
@@ -25,7 +25,7 @@ use crate::template::filled;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Returns the page about all sessions that could be read, and the failures for the other sessions.
+/// Returns the page about all readable sessions, and the failures for the others.
 pub(super) fn page(
     operands: &[PathBuf],
     request: StatusRequest<'_>,

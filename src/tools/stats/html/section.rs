@@ -1,4 +1,4 @@
-//! Computes the figures of one session as values for the template of the page.
+//! Computes one session's figures as values for the page template.
 
 use ctx_cli::shell_word;
 use ctx_metrics::profile::{ContentKind, Profile};
@@ -8,7 +8,7 @@ use minijinja::value::{Serde, Value};
 use super::chart::chart;
 use super::session_data::SessionData;
 
-/// The number of largest parts of the context that the page lists.
+/// How many of the largest parts of the context the page lists.
 const MOST_NAMED: usize = 3;
 
 /// Returns all values that the page shows about a session.
@@ -67,7 +67,7 @@ fn window_flag(model: Option<&str>) -> String {
     }
 }
 
-/// Returns the kinds of content in the context, each with its tokens.
+/// Returns the kinds of content in the context, each with its token count.
 fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
 }
@@ -87,8 +87,8 @@ fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
 }
 
 /// Returns the largest parts of the context: each tool, and each kind of content other than calls
-/// and results. The part that is in no message has an empty name, for which the template has a
-/// text.
+/// and results. The part that is in no message has an empty name. The template shows other words
+/// for it.
 fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let is_outside_tools =
         |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);

@@ -1,4 +1,4 @@
-//! Collects the data about a session that the page shows, from the session itself and from the
+//! Collects the data that the page shows about a session, from the session itself and from the
 //! store.
 
 use std::fs::File;
@@ -24,10 +24,9 @@ use crate::store::failure;
 pub(super) struct SessionData {
     /// The name of the session, as given by the user.
     pub(super) name: String,
-    /// The path that commands on the page contain, or `None` if the session was not read from a
-    /// file.
+    /// The path for the commands on the page, or `None` if the session was not read from a file.
     pub(super) path: Option<PathBuf>,
-    /// The snapshot that was read, if the user named a session in the store.
+    /// The snapshot that was read, if the operand was a session in the store.
     pub(super) snapshot: Option<String>,
     /// The name of the dialect, if the format is known.
     pub(super) dialect: Option<&'static str>,
@@ -35,13 +34,12 @@ pub(super) struct SessionData {
     pub(super) profile: Profile,
     /// What the last compaction kept and lost.
     pub(super) score: Option<CompactionScore>,
-    /// The number of results that could be offloaded, and the number of tokens that this would
-    /// free.
+    /// How many results could be offloaded, and how many tokens that would free.
     pub(super) offload: Option<(usize, u64)>,
 }
 
 impl SessionData {
-    /// Reads the session to which an operand refers.
+    /// Reads the session that an operand refers to.
     pub(super) fn read(operand: &Path, request: StatusRequest<'_>) -> Result<Self> {
         let source = Source::find(operand, request.store)?;
         let status = Status::read(source.open()?, request)?.knowing(&source.known);
@@ -154,7 +152,7 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
 struct Source {
     /// The name of the session, as given by the user.
     pub(super) name: String,
-    /// The id of the snapshot from which the session is read, if any.
+    /// The id of the snapshot that the session is read from, if any.
     pub(super) snapshot: Option<String>,
     /// The snapshots and events of the session in the store.
     pub(super) known: StoredHistory,
@@ -165,7 +163,7 @@ struct Source {
 }
 
 impl Source {
-    /// Finds the session to which an operand refers. A file takes precedence over a session in the
+    /// Finds the session that an operand refers to. A file takes precedence over a session in the
     /// store.
     fn find(operand: &Path, store: &Store) -> Result<Self> {
         let mut source = Self {
@@ -183,7 +181,7 @@ impl Source {
             source.snapshot = Some(entry.id.to_string());
             let catalog = store.catalog(Some(&id)).map_err(failure)?;
             source.known = StoredHistory::of(catalog.entries, id, store)?;
-            // Ignore events after the snapshot was taken, which are not about its content.
+            // Ignore later events, which are not about the snapshot's content.
             source.known.events.retain(|event| event.time < meta.created);
         } else {
             Input::open(operand)?;
@@ -197,7 +195,7 @@ impl Source {
         self.copy.is_none().then_some(self.file.as_path())
     }
 
-    /// Opens the session, to be read from the beginning.
+    /// Opens the session at its beginning.
     fn open(&self) -> Result<Input> {
         let Some(copy) = &self.copy else { return Input::open(&self.file) };
         let open = || -> io::Result<File> {
@@ -251,8 +249,8 @@ struct History {
     states: Vec<(Entry, Option<Replaced>)>,
     /// The replacement that led to the current session.
     pub(super) replaced: Option<Replaced>,
-    /// Compactions that are recorded in an agent's own file because they were appended to it, each
-    /// with the number of lines before it.
+    /// Compactions that were appended to an agent's own file, each with the number of lines before
+    /// it.
     appended: Vec<(Event, u64)>,
     /// The newest compaction.
     pub(super) compaction: Option<Compaction>,
