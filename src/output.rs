@@ -1,10 +1,10 @@
 //! The output of a tool, which is stdout or a file. A file is written completely or not at all. A
 //! file that the output would replace is checked before any input is read.
 //!
-//! An existing session file is a user's work, and an agent may be appending to it. An existing
-//! session is therefore replaced as in `ctx-compact`: a file that a process has open for writing is
-//! refused, and any other file is locked and saved in a snapshot first. A file that is also an
-//! input always counts as a session.
+//! An existing session file contains the user's work, and an agent may be appending to it. An
+//! existing session is therefore replaced as in `ctx-compact`: a file that a process has open for
+//! writing is refused, and any other file is locked and saved in a snapshot first. A file that is
+//! also an input always counts as a session.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};

@@ -1,4 +1,4 @@
-//! Runs passes of the engine over a session, and shows their notes and failures to the user.
+//! Runs the engine's passes over a session, and shows their notes and failures to the user.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -41,7 +41,7 @@ pub struct Session {
 }
 
 impl ReadArgs {
-    /// Opens the session at `path`, which is an operand.
+    /// Opens the session that the operand `path` names.
     pub fn open(&self, path: &Path) -> Result<Session> {
         self.session(Input::open(path)?)
     }
@@ -78,7 +78,7 @@ impl Session {
         self.inner.dialect()
     }
 
-    /// Calls `handle` for each record in the input that the session does not skip.
+    /// Calls `handle` for each record in the input, except for skipped records.
     pub fn pass(&mut self, handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) -> Result<()> {
         self.read(|session| session.each(handle))
     }

@@ -98,7 +98,7 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
-/// The default value of `ctx-gc --grace-days`, which is also assumed when the trash is listed.
+/// The default value of `ctx-gc --grace-days`, also used when the trash is listed.
 pub const GRACE_DAYS: u32 = 7;
 
 /// Prints the items in the trash, most recently removed first.
@@ -148,7 +148,7 @@ pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - time).to_std().unwrap_or_default()
 }
 
-/// Parses the date or time that was given as the value of `flag`.
+/// Parses the date or time given as the value of `flag`.
 pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {

@@ -19,7 +19,7 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// Returns the table entry of the named model. If the model is not in the table, the error
+    /// Returns the table entry for the named model. If the model is not in the table, the error
     /// includes the hint `otherwise`.
     pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>> {
         let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
@@ -37,7 +37,7 @@ impl ModelArgs {
     }
 }
 
-/// Prints the known models and returns true if the flag `--list-models` is given.
+/// If `--list-models` is given, prints the known models and returns true.
 pub fn list_models(matches: &ArgMatches, io: &mut Io) -> Result<bool> {
     let matches = matches.subcommand().map_or(matches, |(_, of_command)| of_command);
     let has = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));

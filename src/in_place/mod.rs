@@ -276,7 +276,7 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    /// Claims the file for a replacement, and opens the current bytes of the file.
+    /// Claims the file for replacement, and opens its current content.
     fn claim(&self) -> Result<(Replacement<'_>, FixedFile)> {
         let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;
@@ -291,7 +291,7 @@ impl SessionFile<'_> {
         Source::open(self.options, self.environment, content, notes)
     }
 
-    /// Merges items into the memory files of the store.
+    /// Merges items into the store's memory files.
     fn remember(
         &self,
         items: &[MemoryItem],
@@ -312,7 +312,7 @@ impl SessionFile<'_> {
     }
 }
 
-/// Returns the entry in the daily log for a compaction or a flush.
+/// Returns the daily log entry for a compaction or a flush.
 fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> DailyEntry {
     let mut what = if report.outcome == Outcome::Flushed {
         "written into the memory files, session unchanged".to_owned()

@@ -65,7 +65,7 @@ pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<Pa
     std::iter::once(output.and_then(real)).chain(input).collect()
 }
 
-/// A result that was or would be moved out. The JSON keys are those of `--json`.
+/// A result that was or would be moved out, as printed by `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OffloadedResult {
     /// The line number of the record that contains the result.
@@ -174,7 +174,7 @@ pub struct Restorer<'a> {
     template: Template,
     taken: TakenResults,
     /// The text that replaces an unreadable result if the output is used only for a summary. In
-    /// this text, `{path}` stands for the path of the result's file.
+    /// this text, `{path}` is replaced with the path of the result's file.
     pub unavailable: Option<String>,
     /// The restored results.
     pub restored: Vec<Reference>,

@@ -47,11 +47,11 @@ pub enum OriginalError {
     },
 }
 
-/// The smallest number of digits with which a user can identify a text. If the user gives all
-/// digits of a handle, the search ends at the first snapshot that contains a match.
+/// The smallest number of digits that can identify a text. If the user gives all digits of a
+/// handle, the search ends at the first snapshot that contains a match.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
-/// The minimum size in bytes at which a string in arguments is searched. Shorter strings are never
+/// The minimum size in bytes of the argument strings that are searched. Shorter strings are never
 /// removed, because they are shorter than a handle.
 const SHORTEST: usize = 40;
 /// The maximum number of matches to list in the error about an ambiguous hash.
@@ -133,8 +133,7 @@ fn in_files(
     let mut files = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
-        // The same text counts only once, even if two sessions contain it or it is encoded in two
-        // ways.
+        // The same text counts only once, even if it occurs in two sessions or in two encodings.
         let found = ours.into_iter().filter(|file| file.begins_with(hash));
         files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
     }
@@ -159,7 +158,7 @@ fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     found.into_values().next().ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
 }
 
-/// Searches the snapshots, from the newest to the oldest.
+/// Searches the snapshots, from newest to oldest.
 fn in_snapshots(
     store: &Store,
     session: Option<&SessionId>,

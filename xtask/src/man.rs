@@ -69,8 +69,7 @@ fn whole(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| arg.hide_short_help(false))
 }
 
-/// Returns the usage lines of `-h`, without the name of the tool. `clap_mangen` would list every
-/// flag.
+/// Returns the usage lines of `-h`, without the tool's name. `clap_mangen` would list every flag.
 fn usages(tool: &Tool) -> Vec<String> {
     let usage = tool.full_command().render_usage().to_string();
     let usages = usage.trim_start_matches("Usage:").lines();
@@ -81,7 +80,7 @@ fn usages(tool: &Tool) -> Vec<String> {
 fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     let mut commands = Vec::new();
     for command in tool.full_command().get_subcommands() {
-        // Examples are in a section of their own.
+        // Examples have their own section.
         let command = command.clone().after_long_help("");
         let usage =
             command.clone().bin_name(command.get_name().to_owned()).render_usage().to_string();

@@ -1,8 +1,8 @@
 //! Draws the picture in the README. It shows a real run of the tools on the example session, in a
 //! terminal.
 //!
-//! The tools run in a temporary home folder, in which the example session is stored as sessions of
-//! three agents. As long as the tools do not change, neither does the picture.
+//! The tools run in a temporary home folder, which contains sessions of three agents that are made
+//! from the example session. As long as the tools do not change, neither does the picture.
 
 use std::fmt::Write;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::{Files, root};
 
 const COLUMNS: u16 = 100;
 
-/// The commands that create three sessions, each of a different agent, before the picture begins.
+/// The commands that create three sessions, each from a different agent, before the picture begins.
 const BEFORE: &str = "
 put() {
     mkdir -p \"$(dirname \"$2\")\"
@@ -93,7 +93,7 @@ fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<
 const LIGHT: &str = include_str!("picture/light.css");
 const DARK: &str = include_str!("picture/dark.css");
 
-/// The width of a character in user units, which is 0.6 times the font size of 14.
+/// The width of a character in user units: 0.6 times the font size, which is 14.
 const COLUMN: f64 = 8.4;
 const ROW: f64 = 20.0;
 const MARGIN: f64 = 20.0;

@@ -40,7 +40,7 @@ fn manual(tool: &str) -> &'static str {
     page.and_then(|page| page.contents_utf8()).unwrap_or_default()
 }
 
-/// Replaces this process with the same program under the name of the tool. If the program cannot be
+/// Replaces this process with the same program under the tool's name. If the program cannot be
 /// executed, returns the error message.
 fn become_tool(tool: &str, args: impl Iterator<Item = OsString>) -> String {
     let itself = std::env::current_exe();

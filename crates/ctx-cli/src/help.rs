@@ -52,7 +52,7 @@ pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     command.after_help(ending(tool, name, room))
 }
 
-/// Shortens the help of a flag to one line. Environment variables are left out, because there is a
+/// Shortens a flag's help to one line. Environment variables are left out, because there is a
 /// section about them in the manual. Long lists of possible values are left out, because the error
 /// for a wrong value contains the list.
 fn one_line(arg: Arg) -> Arg {

@@ -127,7 +127,7 @@ fn is_like_an_id(name: &str) -> bool {
 /// The default patterns for session files in a folder.
 const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
 
-/// The flags of tools that accept folders as operands.
+/// The flags for tools that accept folders as operands.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FolderArgs {
     /// Read the session files in folders, at any depth

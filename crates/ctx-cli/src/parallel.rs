@@ -1,4 +1,4 @@
-//! Processes several operands at a time, some of which may fail.
+//! Processes several operands at a time. Some of them may fail.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -107,7 +107,7 @@ const MAPPED: libc::c_int = 4 << 20;
 /// then leave holes in the heap that are too small for later blocks. As a result, a compaction of
 /// two million messages took 176 MB of memory instead of 100 MB.
 ///
-/// Also lets glibc keep up to the same amount of free memory at the end of the heap. With glibc's
+/// Also lets glibc keep up to `MAPPED` bytes of free memory at the end of the heap. With glibc's
 /// default of 128 KB, memory was returned to the system after each conversation of a batch and
 /// requested again for the next one, which took a quarter of the total time.
 fn return_large_blocks() {

@@ -15,13 +15,13 @@ pub(crate) const WIDTH: usize = 100;
 pub struct Binary {
     /// The tool that the binary runs.
     pub tool: &'static Tool,
-    /// The source of the tool's manual page, in roff.
+    /// The roff source of the tool's manual page.
     pub manual: &'static str,
     /// Handles flags that several tools share, such as `--list-models`. Returns true if the tool
     /// itself must not be run.
     pub answered: fn(&ArgMatches, &mut Io) -> Result<bool, Failure>,
-    /// Adds completers to the arguments of a command. The `ArgMatches` are those of the command
-    /// line typed so far.
+    /// Adds completers to the arguments of a command. The `ArgMatches` come from the command line
+    /// typed so far.
     pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
@@ -77,9 +77,9 @@ impl Page {
         })
     }
 
-    /// Returns words that users may type because they exist in other tools, each with an answer. A
-    /// word is a flag, a flag with its value, the first operand, or `FILE` for any superfluous
-    /// operand. An answer is either the flags to use instead or a sentence of advice.
+    /// Returns words that users may know from other tools, each with an answer. A word is a flag, a
+    /// flag with its value, the first operand, or `FILE` for any superfluous operand. An answer is
+    /// either the flags to use instead or a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))

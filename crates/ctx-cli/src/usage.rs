@@ -1,4 +1,4 @@
-//! Converts clap's usage errors into failures, which say in one line what is wrong and what to do.
+//! Converts clap's usage errors into failures that say in one line what is wrong and what to do.
 //!
 //! Clap's own tips are not used, because they suggest the most similar name even if it means
 //! something else, or suggest that a flag is a file. If the user typed a word from another tool,

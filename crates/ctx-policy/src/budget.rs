@@ -4,9 +4,8 @@ use crate::policy::{Fallback, Method, Policy, Summary, Target};
 use crate::trigger::without_reserve;
 
 impl Target {
-    /// Returns the maximum size of the compacted session in tokens, which is the smallest limit
-    /// that is set. Returns `None` if no limit is set; any result smaller than the session is then
-    /// acceptable.
+    /// Returns the maximum size of the compacted session in tokens: the smallest limit that is set.
+    /// Returns `None` if no limit is set; any result smaller than the session is then acceptable.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let share = self.share.map(|share| share.of(window));
         // As in pomelobot, the history is limited to a share of the window, and to the window minus

@@ -17,7 +17,7 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The units, each with its length as a number of months and of milliseconds.
+/// The units, each with its length in months and in milliseconds.
 const UNITS: [(&str, u64, u64); 9] = [
     ("y", 12, 0),
     ("mo", 1, 0),
@@ -87,7 +87,7 @@ impl FromStr for FixedSpan {
     }
 }
 
-/// Formats the duration in the largest unit in which it is a whole number.
+/// Formats the duration in the largest unit that gives a whole number.
 impl fmt::Display for FixedSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();

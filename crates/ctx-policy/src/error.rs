@@ -25,8 +25,7 @@ pub enum ConfigError {
         /// The value that was found.
         found: String,
     },
-    /// Several systems have the tables that are in the file, and no key shows which system is
-    /// meant.
+    /// The tables in the file exist in several systems, and no key shows which system is meant.
     #[error("this file may belong to several systems; choose one with --preset: {0}")]
     Ambiguous(String),
     /// The file contains no compaction settings.

@@ -110,7 +110,7 @@ pub(crate) fn embedded(text: &str) -> Value {
     parse_toml(&settings).expect("a test checks that it is valid TOML")
 }
 
-/// Returns the keys of all settings, first those that are in no table.
+/// Returns the keys of all settings, top-level keys first.
 pub fn settings() -> Vec<String> {
     let known = leaves(built_in()).into_iter();
     known.map(|(key, _)| key).collect()
@@ -134,7 +134,7 @@ fn said(tree: &Value) -> impl Iterator<Item = (String, &Value)> {
     leaves.filter(|(_, value)| !value.is_null())
 }
 
-/// Returns all keys with their values, first those that are in no table.
+/// Returns all keys with their values, top-level keys first.
 fn leaves(tree: &Value) -> Vec<(String, &Value)> {
     let members = || tree.as_object().into_iter().flatten();
     let at_the_top = members().filter(|(_, value)| !value.is_object());

@@ -199,7 +199,7 @@ pub enum Fallback {
     Fail,
 }
 
-/// How much of the end of a session is kept. If several fields are set, the field that keeps most
+/// How much of the end of a session is kept. If several fields are set, the one that keeps the most
 /// applies. If no field is set, only pinned records and the latest user message are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
@@ -225,9 +225,9 @@ impl Keep {
     }
 }
 
-/// The pruning rules, whose names are the same in policies, flags and reports. A rule that needs a
-/// number or a text has a setting of its own instead of a name. A policy cannot enable rules that
-/// remove lines from an agent's own file, because a compaction only appends lines.
+/// The pruning rules. Each has the same name in policies, flags and reports. A rule that needs a
+/// number or a text has its own setting instead of a name. A policy cannot enable rules that remove
+/// lines from an agent's own file, because a compaction only appends lines.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, IntoStaticStr,
 )]
@@ -317,7 +317,7 @@ pub enum RuleEffect {
     ShortensResults,
     /// Call arguments are shortened.
     ShortensArguments,
-    /// Messages are removed, as a whole or in part.
+    /// Messages are removed, wholly or in part.
     DropsMessages,
     /// Content that the agent would not send is removed from its file.
     DropsUnsent,
@@ -341,7 +341,7 @@ mod tests {
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));
         }
-        // Rules with a setting of their own, which is a number or a text, have no name in policies.
+        // Rules with their own setting (a number or a text) have no name in policies.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
             assert_eq!(read(rule.as_str()), None);
         }

@@ -201,7 +201,7 @@ impl Triggers {
         }
     }
 
-    /// Returns the window to which `share` and `reserve` refer.
+    /// Returns the window that `share` and `reserve` refer to.
     pub fn window(&self) -> u64 {
         self.window.unwrap_or(DEFAULT_WINDOW)
     }
@@ -269,7 +269,7 @@ impl Triggers {
     }
 }
 
-/// Returns the window without the reserve, but at least half of the window. Without this minimum, a
+/// Returns the window minus the reserve, but at least half the window. Without this minimum, a
 /// reserve meant for large windows could use up most or all of a small window.
 pub fn without_reserve(window: u64, reserve: u64) -> u64 {
     window - reserve.min(window / 2)

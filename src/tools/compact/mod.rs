@@ -337,8 +337,8 @@ struct CompactArgs {
 }
 
 impl CompactArgs {
-    /// Returns true if a model may be called. Previews never call a model, and other runs only if a
-    /// server or `--method llm` is given.
+    /// Returns true if a model may be called. Previews never call a model, and other runs call one
+    /// only if a server or `--method llm` is given.
     fn asks_model(&self, policy: &Policy, has_server: bool) -> bool {
         let is_named = has_server || self.over.method == Some(Method::Llm);
         policy.summary.method == Method::Llm && !self.dry_run && is_named

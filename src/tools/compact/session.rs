@@ -1,4 +1,4 @@
-//! Compacts a single session, either a file in place or from stdin to stdout.
+//! Compacts a single session, either in place in a file or from stdin to stdout.
 
 use std::io;
 use std::path::Path;

@@ -74,7 +74,7 @@ fn name(args: &Args, file: &File) -> String {
     if args.files.is_empty() { String::new() } else { printable(&file.name) }
 }
 
-/// Returns the table of a breakdown for all files together, with the total.
+/// Returns the breakdown table for all files together, with the total.
 fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
     let size = if by.is_of_bytes() { "BYTES" } else { "TOKENS" };
     let what = by.as_str().to_uppercase();

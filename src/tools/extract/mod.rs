@@ -92,7 +92,7 @@ impl Args {
     /// Returns the store that contains the memory files, if any.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>> {
         let around = self.into.as_deref().and_then(Store::around);
-        // The only folder inside a store into which items may be merged is its memory folder.
+        // Inside a store, items may be merged only into the memory folder.
         if let (Some(dir), Some(root)) = (&self.into, &around)
             && !dir.canonicalize().is_ok_and(|dir| dir == root.join("memory"))
         {
@@ -146,7 +146,7 @@ struct Plan {
     batch: bool,
 }
 
-/// Extracts items from the records of a session.
+/// Extracts items from a session's records.
 struct ExtractPass {
     plan: Plan,
     dialect: Option<&'static dyn Dialect>,
@@ -168,7 +168,7 @@ impl ExtractPass {
         }
     }
 
-    /// Returns the items of the next record.
+    /// Returns the items from the next record.
     fn push(&mut self, record: &Record<'_>) -> Result<Vec<MemoryItem>, PassError> {
         let zone = self.zones.read(record);
         let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
@@ -279,7 +279,7 @@ impl Extraction {
         let mut items = Vec::new();
         session.pass(|record| {
             let extraction = pass.push(record)?;
-            // Each record of a batch is a separate session.
+            // Each record in a batch is a separate session.
             items.extend(if args.read.batch { reconcile(extraction) } else { extraction });
             handle(record)
         })?;
@@ -455,8 +455,8 @@ impl<W: Write> HoldingWriter<W> {
         self.with(|output, _| output.flush())
     }
 
-    /// Returns the output, unless its reader has exited, and the last record, which the caller
-    /// writes at the very end.
+    /// Returns the output, unless its reader has exited, and the last record. The caller writes
+    /// that record at the very end.
     fn into_parts(self) -> (Option<W>, Vec<u8>) {
         (self.output, self.held)
     }

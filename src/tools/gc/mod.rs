@@ -294,7 +294,7 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     report_failures(failures, wanted, io)
 }
 
-/// Prints the events from a collection.
+/// Prints the events from a garbage collection.
 struct Report<'a> {
     args: &'a Args,
     io: &'a mut Io,

@@ -263,7 +263,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     Ok(ExitStatus::No)
 }
 
-/// Returns the other sessions that the results of these references belong to.
+/// Returns the other sessions whose results these references point to.
 fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     let session = |reference: &Reference| {
         let folder = Path::new(&reference.path).parent()?;

@@ -266,7 +266,7 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 }
 
 impl PruneFlags {
-    /// Returns the rules that the flags set, for a session of `dialect`.
+    /// Returns the rules that the flags set for a session in `dialect`.
     fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options> {
         let options = Options {
             trim: self.trim()?,

@@ -40,7 +40,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     Ok(status)
 }
 
-/// The text in a table cell whose value is unknown.
+/// The text of a table cell with an unknown value.
 const NOTHING: &str = "-";
 
 fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {

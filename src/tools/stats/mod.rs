@@ -178,7 +178,7 @@ struct Overview {
     stats: Stats,
     /// The number of lines in the audit log that are not records.
     unread_lines: u64,
-    /// The mean share of the window that is in use, over all sessions whose window is known.
+    /// The mean share of the window in use, over all sessions with a known window.
     context_utilization: Option<f64>,
     /// The sessions by agent.
     agents: Agents,
@@ -219,16 +219,15 @@ struct AgentSessions {
     sessions: u64,
     /// The number of sessions for which a compaction is due.
     due: u64,
-    /// The distribution of the share of the window that is in use, over the sessions whose window
-    /// is known.
+    /// The distribution of the share of the window in use, over the sessions with a known window.
     utilization: ShareHistogram,
 }
 
 /// All sessions, by agent.
 type Agents = BTreeMap<String, AgentSessions>;
 
-/// Reads the sessions of all agents. Files that have not changed are taken from the index of
-/// `ctx-ls`.
+/// Reads the sessions of all agents. Data about unchanged files comes from the index that `ctx-ls`
+/// keeps.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
     let options = RowOptions {
         triggers,

@@ -1,8 +1,8 @@
-//! Checks metrics against the rules of the text format and of `promtool check metrics`.
+//! Checks metrics against the rules for the text format and those in `promtool check metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Units and words that promtool does not allow in the name of a metric.
+/// Units and words that promtool does not allow in a metric's name.
 const NOT_IN_A_NAME: [&str; 14] = [
     "_counter_",
     "_gauge_",

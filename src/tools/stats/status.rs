@@ -48,9 +48,9 @@ pub(super) struct StatusReport<'a> {
 /// A session's snapshots and events in the store.
 #[derive(Default)]
 pub(super) struct StoredHistory {
-    /// The snapshots of the session.
+    /// The session's snapshots.
     pub(super) entries: Vec<Entry>,
-    /// The events of the session, the newest first.
+    /// The session's events, newest first.
     pub(super) events: Vec<Event>,
 }
 

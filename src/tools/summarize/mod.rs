@@ -171,8 +171,9 @@ impl Args {
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
-    /// Appends the summary to the session's summary file in the store. Returns true if the summary
-    /// was new to the file, or a failure that occurred after the summary was written.
+    /// Appends the summary to the session's summary file in the store. Returns true if the file did
+    /// not already contain the summary. The inner result is a failure that occurred after the
+    /// summary was written.
     fn remember(
         &self,
         summary: &Summary,

@@ -1,4 +1,4 @@
-//! Reads the metadata of the packages from cargo, and builds the program.
+//! Reads package metadata from cargo, and builds the program.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Makes the packages of a release, a tarball and a Debian package, for `cargo xtask dist`.
+//! Implements `cargo xtask dist`, which makes the packages for a release: a tarball and a Debian
+//! package.
 //!
 //! The packages do not depend on the machine that builds them: they contain no local paths or
 //! owners, all file times are the time of the last commit, and files are sorted by name.
@@ -136,7 +137,7 @@ fn licence_texts(packages: &[&Package]) -> String {
     page
 }
 
-/// Returns the texts of the licence files of a package.
+/// Returns the texts of a package's licence files.
 fn licence_files(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

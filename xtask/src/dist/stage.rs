@@ -1,4 +1,4 @@
-//! Prepares the folder of a package and makes the package from it. Users unpack packages into
+//! Prepares a package's folder and makes the package from it. Users unpack packages into
 //! `~/.local`, `/usr/local` or `/usr`.
 
 use std::fs;

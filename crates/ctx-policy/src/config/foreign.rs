@@ -1,5 +1,5 @@
-//! Reads the configuration files of other systems. The table `[configuration]` in the preset of a
-//! system maps each key of such a file to a setting.
+//! Reads the configuration files of other systems. The table `[configuration]` in a system's preset
+//! maps each key in such a file to a setting.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::layer::Layer;
 use crate::presets::preset;
 use crate::share::Bounds;
 
-/// The table `[configuration]` of a preset, which describes the configuration file of its system.
+/// The table `[configuration]` in a preset. It describes the configuration file of the system that
+/// the preset imitates.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foreign {
     /// The preset that imitates the system.
@@ -20,13 +21,13 @@ pub(super) struct Foreign {
     /// The tables or keys by which a file of this system is recognized. Each file of the system has
     /// at least one of these tables or keys.
     when: Vec<String>,
-    /// The paths in the file at which the tables may be. Each table is read from the first path at
-    /// which it exists.
+    /// The paths in the file where the tables may be. Each table is read from the first path where
+    /// it exists.
     roots: Vec<String>,
-    /// Known keys of the system that correspond to no setting.
+    /// The system's known keys that correspond to no setting.
     #[serde(default)]
     not_used: Vec<String>,
-    /// For each table, its keys with their meanings.
+    /// The meanings of the keys in each table.
     tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
@@ -39,7 +40,7 @@ enum Entry {
     /// A setting with different values. Each pair maps a value of the key to the value of the
     /// setting.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A setting that takes a time. `unit` is the unit of plain numbers.
+    /// A setting that takes a time. A plain number is in `unit`.
     Time { to: String, unit: String },
     /// A setting that takes a share. The key's value is divided by the value of the key `of`, or by
     /// `otherwise` if that key is missing.

@@ -18,8 +18,8 @@ const PRESET: &str = "preset";
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset on which the file is based: the one that it names, or the one that imitates the
-    /// system whose file it is.
+    /// The preset that the file is based on: the one it names, or else the one for the system that
+    /// the file belongs to.
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,

@@ -1,6 +1,6 @@
-//! Computes the chart of the context: the stacked kinds of content, the points at which the context
-//! was reduced, and the window. Drawing it here lets the page show it without a script. The page's
-//! script only lets the user select points.
+//! Computes the chart of the context: the stacked kinds of content, the points where the context
+//! was reduced, and the window. Drawing the chart here lets the page show it without a script. The
+//! page's script only lets the user select points.
 
 use std::fmt::Write;
 
@@ -79,8 +79,8 @@ impl Chart<'_> {
         let totals = self.points.iter().map(|point| point.kinds.total());
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
-        // If the curve is far below the window, the window is left out, because the curve would be
-        // too flat to see.
+        // If the curve is far below the window, the window is left out, because it would make the
+        // curve too flat to see.
         let shows_window = window <= most.saturating_mul(4);
         Scale::up_to(if shows_window { most.max(window) } else { most })
     }
@@ -132,7 +132,7 @@ impl Chart<'_> {
     }
 
     /// Returns the marks, with their positions as percentages of the width, and the number of rows
-    /// that their names are arranged in.
+    /// that their names need.
     fn marks(&self, marks: &[Mark]) -> (Vec<Value>, i32) {
         let (mut rows, mut row, mut before) = (0, 0, -100.0);
         let marks = named(marks).map(|(name, mark)| {
@@ -172,8 +172,8 @@ fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     })
 }
 
-/// Returns the path around the band of a kind of content: along the upper edge from left to right,
-/// and back along the lower edge.
+/// Returns the path around the band for a kind of content: along its upper edge from left to right,
+/// and back along its lower edge.
 fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> String {
     let below = |kinds: &TokensByKind| -> u64 {
         let kinds = kinds.rows().take_while(|(other, _)| *other != kind);

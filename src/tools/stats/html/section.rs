@@ -59,7 +59,7 @@ pub(super) fn section(data: &SessionData) -> Value {
     }
 }
 
-/// Returns a flag with which the user can set the window.
+/// Returns a flag that sets the window.
 fn window_flag(model: Option<&str>) -> String {
     match model.filter(|model| ctx_tokens::model(model).is_some()) {
         Some(model) => format!("--model {}", shell_word(model)),
@@ -87,8 +87,8 @@ fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
 }
 
 /// Returns the largest parts of the context: each tool, and each kind of content other than calls
-/// and results. The part that is in no message has an empty name. The template shows other words
-/// for it.
+/// and results. The part outside all messages has an empty name; the template supplies a text for
+/// it.
 fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let is_outside_tools =
         |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);

@@ -125,7 +125,7 @@ fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<Comp
 fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
     let id = SessionId::of_file(source.path()?).ok()?;
     let plan = Offloading {
-        // The plan consists of the default values of the flags of `ctx-offload`.
+        // The plan uses the default values of `ctx-offload`'s flags.
         min_tokens: MIN_TOKENS,
         enough_tokens: None,
         template: Template::DEFAULT.parse().ok()?,
@@ -244,8 +244,8 @@ struct Compaction {
 /// The earlier states of a session.
 #[derive(Default)]
 struct History {
-    /// The snapshots of the replaced states, the oldest first. Each state except the first is
-    /// stored with the replacement that led to it.
+    /// The snapshots of the replaced states, oldest first. Each state except the first is stored
+    /// with the replacement that led to it.
     states: Vec<(Entry, Option<Replaced>)>,
     /// The replacement that led to the current session.
     pub(super) replaced: Option<Replaced>,
@@ -257,7 +257,7 @@ struct History {
 }
 
 impl History {
-    /// Adds the figures from the audit log to the marks of appended compactions.
+    /// Adds the figures from the audit log to the marks for appended compactions.
     fn annotate(&self, marks: &mut [Mark]) {
         for (event, lines) in &self.appended {
             let mut own = marks.iter_mut().filter(|mark| mark.tool.is_none());
@@ -289,7 +289,7 @@ impl History {
                 });
             }
             let Some(entry) = entry else {
-                // If the snapshot of a state is missing, the curve can begin only after this state.
+                // If a state's snapshot is missing, the curve can begin only after that state.
                 history.states.clear();
                 history.replaced = replaced(event, None);
                 continue;
@@ -353,8 +353,8 @@ fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
-/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, which means
-/// that lines were only appended.
+/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, so lines
+/// were only appended.
 fn begins_with(state: impl Read, meta: &Meta) -> bool {
     let found: io::Result<String> = hash(&mut state.take(meta.bytes));
     found.is_ok_and(|found| found == meta.sha256)
