@@ -86,7 +86,7 @@ impl ReportArgs {
 pub enum Target<'s> {
     /// Stdout.
     Stdout,
-    /// A device or a pipe. It is written to directly, and never replaced.
+    /// A device or a pipe, written to directly and never replaced.
     Stream(PathBuf),
     /// A file that is not a session. The file is created or replaced as a whole, unless another
     /// process creates or changes it first.
@@ -102,8 +102,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns true if the bytes of the input are saved in the store because the output will
-    /// replace it.
+    /// Returns true if the input's bytes are saved in the store because the output will replace it.
     pub fn is_saved(&self) -> bool {
         self.copied.is_some()
     }
@@ -155,8 +154,8 @@ impl OutputArgs {
             let succession = succession.map_err(store::failure)?;
             return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
-        // Lines appended to an input can be kept only at the end of the output. With several
-        // inputs, that is the wrong place.
+        // Lines appended to an input can be kept only at the end of the output, which is the wrong
+        // place if there are several inputs.
         let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
         let session = session_of(named, &path)?;
         let succession = store.replace_input(&path, &session, self.idle.get(), growth);
@@ -236,9 +235,9 @@ pub enum Output<'a> {
     Stdout(&'a mut Io),
     /// A file that is created or replaced at the end.
     File(Box<AtomicFile>),
-    /// A device or a pipe. It is written to directly, and never replaced.
+    /// A device or a pipe, written to directly and never replaced.
     Stream(BufWriter<File>),
-    /// A session. Its new version is collected in a temporary file.
+    /// A session whose new version is collected in a temporary file.
     Session(Box<SessionOutput<'a>>),
 }
 

@@ -1,7 +1,7 @@
 //! Counts the failed attempts to make a session smaller, so that a nightly job does not repeat
 //! hopeless attempts. The count is stored in the session's newest snapshot.
 //!
-//! An attempt is a whole run with all fallbacks of its policy. Runs that failed for reasons
+//! An attempt is a whole run, including all of its policy's fallbacks. Runs that failed for reasons
 //! unrelated to the session, such as a full disk or a model that gave no response, are not counted.
 
 use ctx_cli::Result;

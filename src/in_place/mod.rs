@@ -333,8 +333,8 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
     DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
 }
 
-/// Returns the figures about a compaction for the audit log. They consist of numbers and fixed
-/// words, and contain no text from the session.
+/// Returns the figures about a compaction for the audit log. The figures consist of numbers and
+/// fixed words, and contain no text from the session.
 pub fn figures(report: &Report) -> Figures {
     let survived = report.survived.iter().map(|(class, it)| {
         (*class, ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost })
@@ -405,7 +405,7 @@ const MOST_ITEMS: usize = 1 << 15;
 struct Items {
     extractor: Extractor,
     list: Vec<MemoryItem>,
-    /// The hashes of the items in `list`. They are used to skip repeated items: a long session
+    /// The hashes of the items in `list`. Repeated items are skipped, because a long session
     /// repeats most of its calls, but a memory file contains each text only once.
     known: HashSet<u64>,
 }

@@ -101,8 +101,9 @@ impl<'a> Offloading<'a> {
 }
 
 impl SessionFile<'_> {
-    /// Moves offloaded files into the trash if no transcript of the session refers to them. The
-    /// summary covers the content of these files, and the snapshot contains the results themselves.
+    /// Moves offloaded files into the trash if none of the session's transcripts refers to them.
+    /// The summary covers the content of these files, and the snapshot contains the results
+    /// themselves.
     pub(super) fn delete_unreferenced(
         &self,
         offloaded: Option<Offloaded<'_>>,

@@ -169,7 +169,7 @@ impl Change for Offloader<'_> {
 /// available later.
 pub struct Restorer<'a> {
     store: &'a Store,
-    /// The folder with the offloaded files of the session.
+    /// The folder that contains the session's offloaded files.
     pub folder: OffloadFolder,
     template: Template,
     taken: TakenResults,
@@ -202,7 +202,7 @@ pub struct Foreign {
 pub struct Reference {
     /// The line number of the record.
     pub line: u64,
-    /// The path of the file to which the text refers.
+    /// The path of the file that the text refers to.
     pub path: String,
 }
 

@@ -47,7 +47,7 @@ pub enum OriginalError {
     },
 }
 
-/// The smallest number of digits that can identify a text. If the user gives all digits of a
+/// The smallest number of digits that can identify a text. If the user gives all digits in a
 /// handle, the search ends at the first snapshot that contains a match.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
@@ -124,7 +124,7 @@ pub(super) fn sessions(
     }
 }
 
-/// Searches the offloaded files of the given sessions.
+/// Searches the given sessions' offloaded files.
 fn in_files(
     store: &Store,
     offloading: &[SessionId],

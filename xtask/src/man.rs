@@ -36,8 +36,8 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     Ok(filled(include_str!("man.1.in"), roff, values).into_bytes())
 }
 
-/// The lines at the beginning of each generated section. They define `\*(Aq` as an apostrophe for
-/// all versions of roff.
+/// The lines at the beginning of each generated section, defining `\*(Aq` as an apostrophe for all
+/// versions of roff.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// Returns a section that clap generates, without the definition of [`APOSTROPHE`].

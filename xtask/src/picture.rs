@@ -1,5 +1,4 @@
-//! Draws the picture in the README. It shows a real run of the tools on the example session, in a
-//! terminal.
+//! Draws the picture in the README: a real run of the tools on the example session, in a terminal.
 //!
 //! The tools run in a temporary home folder, which contains sessions of three agents that are made
 //! from the example session. As long as the tools do not change, neither does the picture.
@@ -30,7 +29,7 @@ put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222
 put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
 ";
 
-/// The commands that the picture shows. They run in the first session's folder.
+/// The commands that the picture shows, run in the first session's folder.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
     "ctx-count --window 32k day.jsonl",

@@ -13,7 +13,7 @@ use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
 use crate::{Binary, Shell};
 
-/// The environment variable in which a completion script names its shell.
+/// The environment variable that a completion script sets to the name of its shell.
 const VARIABLE: &str = "CTX_COMPLETE";
 
 impl Shell {

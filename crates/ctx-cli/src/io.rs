@@ -70,7 +70,8 @@ impl Io {
         }
     }
 
-    /// Returns the width of the terminal at stdout, or `None` if stdout is not a terminal.
+    /// Returns the width of the terminal that stdout is connected to, or `None` if stdout is not a
+    /// terminal.
     pub fn columns(&self) -> Option<usize> {
         let stdout = io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
@@ -176,8 +177,7 @@ impl Io {
     }
 }
 
-/// Returns stdout without the standard library's buffer. That buffer is flushed after every line,
-/// whereas filters write large blocks.
+/// Returns stdout without the standard library's buffer, which would be flushed after every line.
 fn raw_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {

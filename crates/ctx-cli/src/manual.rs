@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use crate::tool::WIDTH;
 use crate::{Binary, Shell, Tool};
 
-/// A request for the manual or the completion script. Neither needs operands.
+/// A request for the manual or the completion script; neither needs operands.
 enum ManualRequest {
     Manual,
     Completions(Shell),

@@ -1,4 +1,4 @@
-//! Processes several operands at a time. Some of them may fail.
+//! Processes several operands at a time, even if some of them fail.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
 }
 
 /// Runs `work` for each path on at most `jobs` threads (see [`jobs_of`]), or on fewer if the system
-/// does not allow that many. The results are in the order of the paths.
+/// does not allow that many. The results are in the same order as the paths.
 pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::common_args::CommonArgs;
 use crate::{ExitStatus, Failure, Io, Outcome};
 
-/// The maximum length of a line of help, even on wider terminals.
+/// The maximum length of a help line, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;
 
 /// What a binary consists of: a tool, and the functions that it shares with other tools.
@@ -20,8 +20,8 @@ pub struct Binary {
     /// Handles flags that several tools share, such as `--list-models`. Returns true if the tool
     /// itself must not be run.
     pub answered: fn(&ArgMatches, &mut Io) -> Result<bool, Failure>,
-    /// Adds completers to the arguments of a command. The `ArgMatches` come from the command line
-    /// typed so far.
+    /// Adds completers to a command's arguments. The `ArgMatches` come from the command line typed
+    /// so far.
     pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
@@ -132,8 +132,8 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
     let whole = whole_name(tool, name);
     let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
     let command = command.after_help(footer);
-    // Clap's own long help is never printed, but it must not contain the footer, by which
-    // `help::is_short` recognizes the short help.
+    // Clap's own long help is never printed, but it must not contain the footer, which tells
+    // `help::is_short` that the help is short.
     command.after_long_help("")
 }
 

@@ -235,7 +235,7 @@ fn conflict(argument: &str, prior: &[String]) -> Failure {
     Failure::new(format_args!("{one} cannot be used with {others}")).hint("leave one of them out")
 }
 
-/// Returns the strings of the given kind from the context of a clap error.
+/// Returns the strings of the given kind from a clap error's context.
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],
@@ -267,8 +267,8 @@ const COMMON: &str = include_str!("guesses.toml");
 /// The maximum number of names in a suggestion.
 const PROPOSED: usize = 4;
 
-/// The smallest similarity at which a word is considered a misspelling of a name. Equal words have
-/// a similarity of 1.
+/// The minimum similarity for a word to count as a misspelling of a name. Equal words have a
+/// similarity of 1.
 const ALIKE: f64 = 0.75;
 
 /// Returns the first usable guess for the typed word: a sentence, or a flag that the command has.
@@ -282,7 +282,7 @@ fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
     Some(if is_flag { format!("did you mean {answer}?") } else { answer.to_owned() })
 }
 
-/// Returns true if the first flag of `suggestion` is a visible flag of the command.
+/// Returns true if the first flag in `suggestion` is one of the command's visible flags.
 fn has(command: &Command, suggestion: &str) -> bool {
     let flag = suggestion.split([' ', '=']).next().unwrap_or(suggestion);
     let mut arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());

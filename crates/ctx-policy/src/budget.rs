@@ -1,4 +1,4 @@
-//! Computes the limits of a compaction, in tokens, from the settings of a policy.
+//! Computes a compaction's limits, in tokens, from a policy's settings.
 
 use crate::policy::{Fallback, Method, Policy, Summary, Target};
 use crate::trigger::without_reserve;

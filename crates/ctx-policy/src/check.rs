@@ -1,4 +1,4 @@
-//! Checks whether the settings of a policy are consistent with each other.
+//! Checks whether a policy's settings are consistent with each other.
 
 use std::fmt;
 

@@ -48,7 +48,7 @@ pub struct FixedSpan(pub Duration);
 pub struct CalendarSpan {
     /// The number of months. A year counts as twelve.
     pub months: u32,
-    /// The rest of the duration, which has a fixed length.
+    /// The part of the duration that has a fixed length.
     pub time: Duration,
 }
 

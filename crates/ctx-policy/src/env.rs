@@ -85,7 +85,7 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
     Ok(layer)
 }
 
-/// Returns the error for an unknown setting. It suggests settings with the same last part or a
+/// Returns the error for an unknown setting, suggesting settings with the same last part or a
 /// similar spelling.
 fn unknown(key: &str) -> ConfigError {
     let settings = settings().into_iter().filter(|known| known != "name");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The reason why a configuration cannot be used.
+/// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text is not valid TOML or JSON5.

@@ -6,7 +6,7 @@ use crate::parse_count;
 use crate::policy::Keep;
 use crate::policy::{Method, Policy};
 
-/// The settings of a policy that flags can change. All other settings are taken from the policy.
+/// The policy settings that flags can change. All other settings are taken from the policy.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Overrides {
     /// How much is kept.
@@ -25,7 +25,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Changes the settings in `policy` for which flags were given.
+    /// Overrides settings in `policy` with the flags that were given.
     pub fn lay_on(&self, policy: &mut Policy) {
         if self.keep.is_some() {
             policy.keep = self.keep;

@@ -225,7 +225,7 @@ impl Keep {
     }
 }
 
-/// The pruning rules. Each has the same name in policies, flags and reports. A rule that needs a
+/// The pruning rules, with the same names in policies, flags and reports. A rule that needs a
 /// number or a text has its own setting instead of a name. A policy cannot enable rules that remove
 /// lines from an agent's own file, because a compaction only appends lines.
 #[derive(

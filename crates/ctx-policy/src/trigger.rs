@@ -33,7 +33,7 @@ pub struct Size {
     /// The size of the window in tokens, if it is known from the session or its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// The total size of the text of all tool results in bytes.
+    /// The total text size of all tool results, in bytes.
     pub tool_bytes: u64,
     /// Whether the model rejected the session because the window was full.
     #[serde(skip)]
@@ -54,7 +54,7 @@ impl Size {
     }
 }
 
-/// The triggers for a compaction. A compaction is due if any of them fires. Both flags and policies
+/// The triggers for a compaction. A compaction is due if any trigger fires. Both flags and policies
 /// use this type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]

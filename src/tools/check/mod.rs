@@ -255,7 +255,7 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Rejects flags for the repaired copy if --repair is not given. `--invalid` is one of them,
+    /// Rejects flags for the repaired copy if --repair is not given. `--invalid` is such a flag,
     /// because a report simply lists bad lines as findings.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {

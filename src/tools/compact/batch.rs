@@ -123,7 +123,7 @@ fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     }
 }
 
-/// The destination of the compacted lines.
+/// Where the compacted lines go.
 enum Written {
     /// Stdout. Each line is written as soon as it is ready.
     Stdout,

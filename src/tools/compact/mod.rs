@@ -278,7 +278,7 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
     Ok(())
 }
 
-/// The options of a compaction that do not belong to the policy.
+/// Compaction options that are not part of the policy.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
@@ -306,7 +306,7 @@ struct CompactArgs {
     #[arg(short = 'n', long)]
     dry_run: bool,
 
-    /// The flags that override settings of the policy.
+    /// The flags that override the policy's settings.
     #[command(flatten)]
     over: Overrides,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX

@@ -11,7 +11,7 @@ use crate::args::counting::Counting;
 /// The maximum number of files for which bars are shown. More bars would be hard to compare.
 const MOST_BARS: usize = 3;
 
-/// Returns the table of the files, followed by the bars, or the table of the breakdown.
+/// Returns the table of files followed by the bars, or the breakdown table.
 pub(super) fn of(
     args: &Args,
     counting: &Counting,
@@ -39,9 +39,9 @@ pub(super) fn of(
     text
 }
 
-/// Returns the table of the files, with a total if there are several files. The columns are
-/// `messages tokens bytes [share] name`, or `tokens name` for plain text. The share is included if
-/// the window is known.
+/// Returns the table of files, with a total if there are several. The columns are `messages tokens
+/// bytes [share] name`, or `tokens name` for plain text. The share is included if the window is
+/// known.
 fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
     let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };

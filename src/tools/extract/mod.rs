@@ -455,8 +455,8 @@ impl<W: Write> HoldingWriter<W> {
         self.with(|output, _| output.flush())
     }
 
-    /// Returns the output, unless its reader has exited, and the last record. The caller writes
-    /// that record at the very end.
+    /// Returns the output, unless its reader has exited, and the last record, to be written at the
+    /// very end.
     fn into_parts(self) -> (Option<W>, Vec<u8>) {
         (self.output, self.held)
     }

@@ -208,7 +208,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    // Drop the notes. They warn that reasoning refers to changed results, but restored results are
+    // Drop the notes about reasoning that refers to changed results, because restored results are
     // unchanged.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
     // Even if it is uncertain whether the session was written, report the references that were not

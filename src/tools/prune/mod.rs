@@ -161,7 +161,7 @@ fn failure(error: PassError, name: &str) -> Failure {
     }
 }
 
-/// Returns a table of the tokens that each rule frees.
+/// Returns a table of how many tokens each rule frees.
 fn rule_table(sums: &Sums) -> String {
     let row = |rule: &str, [changes, before, after, freed]: [&str; 4]| {
         format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")

@@ -293,8 +293,8 @@ struct RollbackReport {
     sha256: String,
     /// The snapshot that holds the replaced content.
     snapshot: Option<String>,
-    /// The removed lines: those appended after the restored snapshot was taken. They are now only
-    /// in the snapshot `snapshot`.
+    /// The removed lines, which had been appended after the restored snapshot was taken and now
+    /// exist only in the snapshot `snapshot`.
     appended: Option<Appended>,
     late_bytes: u64,
 }

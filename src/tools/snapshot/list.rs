@@ -121,8 +121,8 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns the selected session's or file's snapshots, whenever they were taken. For an unknown
-    /// session, the result is empty.
+    /// Returns all snapshots of the selected session or file, regardless of when they were taken.
+    /// For an unknown session, the result is empty.
     pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,

@@ -75,7 +75,7 @@ struct Args {
 
 impl Args {
     /// Returns the source and the destination. Nothing may be appended to tagged records, because
-    /// the last of them holds the record count.
+    /// the last record holds the record count.
     fn target<'s>(
         &self,
         inputs: &[PathBuf],

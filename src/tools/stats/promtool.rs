@@ -1,4 +1,5 @@
-//! Checks metrics against the rules for the text format and those in `promtool check metrics`.
+//! Checks metrics against the rules of the text format and those that `promtool check metrics`
+//! enforces.
 
 use std::collections::{BTreeMap, BTreeSet};
 

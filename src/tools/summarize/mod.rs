@@ -172,8 +172,8 @@ impl Args {
     }
 
     /// Appends the summary to the session's summary file in the store. Returns true if the file did
-    /// not already contain the summary. The inner result is a failure that occurred after the
-    /// summary was written.
+    /// not already contain the summary. If a failure occurred after the summary was written,
+    /// returns the failure as the inner error.
     fn remember(
         &self,
         summary: &Summary,

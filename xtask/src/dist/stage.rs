@@ -146,7 +146,7 @@ pub(super) fn deb(
     Ok(PathBuf::from(made.trim()))
 }
 
-/// Returns the changelog of the package in Debian's format.
+/// Returns the package's changelog in Debian's format.
 fn changelog(epoch: i64) -> anyhow::Result<String> {
     let time = DateTime::from_timestamp(epoch, 0).context("the time is out of range")?;
     let time = time.to_rfc2822();

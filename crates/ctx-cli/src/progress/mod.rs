@@ -137,7 +137,7 @@ impl Read for Counted {
     }
 }
 
-/// A writer to the terminal on which the progress line is shown.
+/// A writer to the terminal that shows the progress line.
 struct OutputBetweenDraws {
     out: Box<dyn Write + Send>,
     progress: Progress,
@@ -292,8 +292,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Starts the thread that draws the line. It first draws after [`DELAY`]. If the thread cannot
-    /// be started, no line is drawn.
+    /// Starts the thread that draws the line, beginning after [`DELAY`]. If the thread cannot be
+    /// started, no line is drawn.
     fn start(tool: &str, colour: bool) -> Self {
         let counts = Arc::new(Counts::new(tool));
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());

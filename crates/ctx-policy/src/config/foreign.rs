@@ -11,15 +11,15 @@ use crate::layer::Layer;
 use crate::presets::preset;
 use crate::share::Bounds;
 
-/// The table `[configuration]` in a preset. It describes the configuration file of the system that
-/// the preset imitates.
+/// The table `[configuration]` in a preset, which describes the configuration file of the imitated
+/// system.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foreign {
     /// The preset that imitates the system.
     #[serde(skip)]
     pub(super) name: &'static str,
-    /// The tables or keys by which a file of this system is recognized. Each file of the system has
-    /// at least one of these tables or keys.
+    /// The tables or keys that identify one of this system's files. Each such file has at least one
+    /// of these tables or keys.
     when: Vec<String>,
     /// The paths in the file where the tables may be. Each table is read from the first path where
     /// it exists.
@@ -37,15 +37,15 @@ pub(super) struct Foreign {
 enum Entry {
     /// A setting that takes the same value as the key.
     Setting(String),
-    /// A setting with different values. Each pair maps a value of the key to the value of the
-    /// setting.
+    /// A setting whose values differ from the key's. Each pair maps a value of the key to the value
+    /// of the setting.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A setting that takes a time. A plain number is in `unit`.
+    /// A setting that takes a time. `unit` is the unit assumed for a plain number.
     Time { to: String, unit: String },
     /// A setting that takes a share. The key's value is divided by the value of the key `of`, or by
     /// `otherwise` if that key is missing.
     Part { to: String, of: String, otherwise: u64 },
-    /// A key that corresponds to no setting. Its only accepted value is `only`.
+    /// A key that corresponds to no setting and accepts only the value `only`.
     Only { only: Value, because: String },
 }
 

@@ -12,7 +12,7 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, is_json, parse_json5, parse_toml, settings};
 use crate::presets::{names, tree};
 
-/// The key that names the preset on which a file is based.
+/// The key that names the preset that a file is based on.
 const PRESET: &str = "preset";
 
 /// The content of a configuration file.
@@ -67,7 +67,7 @@ pub fn read_config(
     Ok(config)
 }
 
-/// The path of the key by which a system was recognized, and the system.
+/// The path of the key that identified a system, and the system.
 type Signed<'s> = (&'s str, &'s Foreign);
 
 /// Returns the system whose tables the file contains. If several systems match, returns the one

@@ -208,8 +208,8 @@ impl Source {
     }
 }
 
-/// Returns the session in the store whose id is the operand, and its newest snapshot. Returns
-/// `None` if there is no such session, or if a file has this name.
+/// Returns the stored session whose id is the operand, and its newest snapshot. Returns `None` if
+/// there is no such session, or if a file has this name.
 fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>> {
     let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
     let Some(id) = id.filter(|_| !operand.exists()) else { return Ok(None) };
@@ -353,8 +353,8 @@ fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
-/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, so lines
-/// were only appended.
+/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, meaning
+/// that lines were only appended.
 fn begins_with(state: impl Read, meta: &Meta) -> bool {
     let found: io::Result<String> = hash(&mut state.take(meta.bytes));
     found.is_ok_and(|found| found == meta.sha256)
