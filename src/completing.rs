@@ -38,7 +38,7 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
         "show" | "hold" | "release" if tool == "ctx-snapshot" => {
             offered(arg, move |_| snapshots(&line))
         }
-        // The arguments of `ctx-snapshot --diff` and of ctx-rollback may be snapshots or files.
+        // The arguments to `ctx-snapshot --diff` and `ctx-rollback` may be snapshots or files.
         "operands" | "diff" if matches!(tool, "ctx-rollback" | "ctx-snapshot") => {
             offered(arg, move |word| {
                 let mut values = snapshots(&line);

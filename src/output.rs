@@ -1,5 +1,5 @@
-//! The output of a tool, which is stdout or a file. A file is written completely or not at all. A
-//! file that the output would replace is checked before any input is read.
+//! The output of a tool: stdout or a file. A file is written completely or not at all. A file that
+//! the output would replace is checked before any input is read.
 //!
 //! An existing session file contains the user's work, and an agent may be appending to it. An
 //! existing session is therefore replaced as in `ctx-compact`: a file that a process has open for
@@ -164,7 +164,7 @@ impl OutputArgs {
         Ok((source, Target::Session(self.name(), succession)))
     }
 
-    /// Returns the destination of a report, which never replaces a session.
+    /// Returns the destination of a report. A report never replaces a session.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
         match self.occupant(inputs)? {
             Occupant::Free(target) => Ok(target),

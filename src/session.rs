@@ -138,7 +138,7 @@ pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }
 }
 
-/// Returns the time at which a file, or the file at stdin, was last changed.
+/// Returns the time of the last change to a file, or to the file at stdin.
 pub fn last_change(path: &Path) -> Option<Time> {
     let meta = metadata(path).ok().filter(Metadata::is_file)?;
     Some(Time(meta.modified().ok()?.into()))

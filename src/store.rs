@@ -76,7 +76,7 @@ pub struct LazyStore<'a> {
 }
 
 impl LazyStore<'_> {
-    /// Returns the store, which is opened by the first call.
+    /// Returns the store, opening it on the first call.
     pub fn get(&self) -> Result<&Store> {
         if let Some(store) = self.opened.get() {
             return Ok(store);

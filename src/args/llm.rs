@@ -1,5 +1,5 @@
-//! The flags and environment variables for the summary method `llm`, which all tools that use a
-//! model share.
+//! Flags and environment variables for the summary method `llm`, shared by all tools that use a
+//! model.
 
 use std::fs;
 use std::path::PathBuf;

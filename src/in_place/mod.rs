@@ -47,7 +47,7 @@ pub struct SessionFile<'a> {
     pub options: &'a Options,
     /// The token counter, the model and other resources for the compaction.
     pub environment: &'a Environment,
-    /// The store in which snapshots are saved.
+    /// The store that receives the snapshots.
     pub store: &'a Store,
     /// The session's id in the store.
     pub session: &'a SessionId,
@@ -454,8 +454,8 @@ impl ItemReader {
                 for (message, line, date) in &entries {
                     items.read(message, *line, *date);
                 }
-                // Sending fails only if the receiver is gone, in which case the messages are no
-                // longer needed.
+                // Sending fails only if the receiver is gone. The messages are then no longer
+                // needed.
                 let _ = done.send(entries);
             }
             items

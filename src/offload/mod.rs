@@ -51,12 +51,12 @@ pub struct Offloader<'a> {
     calls: Option<CallNames>,
     /// The results that were moved out of the session.
     pub results: Vec<OffloadedResult>,
-    /// The number of tokens by which the session has become smaller.
+    /// The number of tokens freed in the session.
     pub freed: u64,
 }
 
 /// Returns the real paths of the files that will refer to the offloaded results: the output, and
-/// the input, which is often replaced by the output later. Must be called before anything is
+/// the input, because the output often replaces it later. Must be called before anything is
 /// written. The entry for an output without a path, such as a pipe, is `None`, because such an
 /// output cannot be searched later.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
@@ -207,7 +207,7 @@ pub struct Reference {
 }
 
 impl<'a> Restorer<'a> {
-    /// Creates a restorer. `template` is the template from which the references were made.
+    /// Creates a restorer. `template` is the template that the references were made from.
     pub fn new(
         store: &'a Store,
         session: &SessionId,
@@ -315,7 +315,7 @@ pub struct OffloadReport<'a> {
     pub run: Run<'a>,
     /// The results.
     pub offloaded: &'a [OffloadedResult],
-    /// The number of tokens by which the session has become smaller.
+    /// The number of tokens freed in the session.
     pub freed_tokens: u64,
 }
 
@@ -339,7 +339,7 @@ pub struct RestoreReport<'a> {
 /// A reference whose result could not be restored.
 #[derive(Serialize)]
 pub struct MissingReference<'a> {
-    /// The reference, whose keys are at the same level as `error`.
+    /// The reference, with its keys at the same level as `error`.
     #[serde(flatten)]
     pub reference: &'a Reference,
     /// Why the result could not be restored.

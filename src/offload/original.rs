@@ -18,7 +18,7 @@ use ctx_summary::ledger::score::After;
 pub enum OriginalQuery {
     /// The path of an offloaded file.
     Path(String),
-    /// The first digits of the sha256 hash of the original.
+    /// The first digits of the original's sha256 hash.
     Hash(String),
 }
 
@@ -209,8 +209,7 @@ fn in_session(
 }
 
 /// Collects the matching texts among those that a handle can replace: the text of a result, the
-/// text of a message that contains the output of a command, and each string in the arguments of a
-/// call.
+/// text of a message that contains a command's output, and each string in a call's arguments.
 fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);

@@ -24,7 +24,7 @@ pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// The command that updates stale files.
 pub const REPAIR: &str = "cargo run -p xtask -- gen";
 
-/// Folders in which every file is generated.
+/// Folders that contain only generated files.
 const FOLDERS: [&str; 4] = ["man", "completions/bash", "completions/zsh", "completions/fish"];
 
 /// Returns the path of the repository that this crate was built from.

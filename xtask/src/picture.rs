@@ -1,7 +1,7 @@
 //! Draws the picture in the README: a real run of the tools on the example session, in a terminal.
 //!
-//! The tools run in a temporary home folder, which contains sessions of three agents that are made
-//! from the example session. As long as the tools do not change, neither does the picture.
+//! The tools run in a temporary home folder with sessions of three agents, all made from the
+//! example session. As long as the tools do not change, neither does the picture.
 
 use std::fmt::Write;
 use std::fs;

@@ -17,7 +17,7 @@ use crate::{Binary, Shell};
 const VARIABLE: &str = "CTX_COMPLETE";
 
 impl Shell {
-    /// Returns the completion script for the tool `name`, which the shell finds in its `PATH`.
+    /// Returns the completion script for the tool `name`. The shell finds the tool in its `PATH`.
     pub fn script(self, name: &str) -> String {
         let script = match self {
             Self::Bash => include_str!("completing/bash.sh"),

@@ -71,7 +71,7 @@ impl Failure {
         self
     }
 
-    /// Sets the file in which the problem was found, and the line number, if known.
+    /// Sets the file where the problem was found, and the line number, if known.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
         self.file = Some(file.into());

@@ -25,7 +25,7 @@ pub(crate) fn is_short(rendered: &str) -> bool {
     rendered.contains("\nAll flags: ")
 }
 
-/// Prints the short or the long help of the tool or of one of its commands.
+/// Prints the short or long help for the tool or one of its commands.
 pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Result<()> {
     let mut command = if is_short { short(tool, name) } else { long(tool, name) };
     command.print_help()

@@ -85,8 +85,8 @@ impl Io {
     }
 
     /// Records a permanent change, such as "snapshot 7 is taken". If the tool fails afterwards, the
-    /// error message mentions the change, and the exit status is 5 instead of 2, which would mean
-    /// that nothing changed.
+    /// error message mentions the change, and the exit status is 5, because 2 would mean that
+    /// nothing changed.
     pub fn committed(&mut self, what: impl fmt::Display) {
         self.committed = Some(what.to_string());
     }
@@ -235,7 +235,7 @@ fn escaped(line: String) -> String {
     escaped
 }
 
-/// Returns a line of JSON that reports an error in an input, or in one line of the input.
+/// Returns a line of JSON that reports an error in an input, or in one of its lines.
 pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String {
     #[derive(Serialize)]
     struct Failed<'a> {

@@ -1,6 +1,6 @@
 //! Implements `--man` and `--completions`. Both texts are built into the binary, so a tool needs no
 //! installed manual page or completion script. If `man` is not installed, the manual is shown as
-//! plain text, which consists of clap's help for all flags and the other sections of the page.
+//! plain text: clap's help for all flags, and the other sections of the page.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};

@@ -108,8 +108,8 @@ const MAPPED: libc::c_int = 4 << 20;
 /// two million messages took 176 MB of memory instead of 100 MB.
 ///
 /// Also lets glibc keep up to `MAPPED` bytes of free memory at the end of the heap. With glibc's
-/// default of 128 KB, memory was returned to the system after each conversation of a batch and
-/// requested again for the next one, which took a quarter of the total time.
+/// default of 128 KB, returning memory to the system after each conversation in a batch and
+/// requesting it again for the next one took a quarter of the total time.
 fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code)] // No crate has a safe wrapper for `mallopt`.

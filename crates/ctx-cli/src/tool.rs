@@ -137,7 +137,7 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
     command.after_long_help("")
 }
 
-/// Returns the full name of the tool, or of one of its subcommands.
+/// Returns the full name of the tool or one of its subcommands.
 pub(crate) fn whole_name(tool: &Tool, name: Option<&str>) -> String {
     name.map_or(tool.name.to_owned(), |name| format!("{} {name}", tool.name))
 }

@@ -202,7 +202,8 @@ impl<'t> Usage<'t> {
     fn wrong_value(&self, argument: &str, value: &str, valid: &[String]) -> Failure {
         let flag = flag(argument);
         let tip = self.guess(&format!("{flag} {value}")).map(|answer| {
-            // The answer is either a value, which more text may follow, or a sentence of advice.
+            // The answer is either a value, possibly followed by more text, or a sentence of
+            // advice.
             let word = answer.split([',', ' ']).next().unwrap_or(&answer);
             let is_value = valid.iter().any(|value| value == word);
             if is_value { format!("did you mean {answer}?") } else { answer }
@@ -310,8 +311,8 @@ pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     })
 }
 
-/// Returns the names that begin with the typed word, or else the names whose spelling is most
-/// similar to it.
+/// Returns the names that begin with the typed word, or else the names that are spelled most like
+/// it.
 fn similar<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let names: Vec<&str> = names.collect();
     let begun: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(typed)).collect();

@@ -1,4 +1,4 @@
-//! Layers of settings. A layer contains the settings of a preset, a file, the environment or the
+//! Layers of settings. A layer contains the settings from a preset, a file, the environment or the
 //! flags, in the structure of a configuration file. Layers are merged in order.
 
 use std::sync::LazyLock;

@@ -199,7 +199,7 @@ pub enum Fallback {
     Fail,
 }
 
-/// How much of the end of a session is kept. If several fields are set, the one that keeps the most
+/// How much of a session's end is kept. If several fields are set, the one that keeps the most
 /// applies. If no field is set, only pinned records and the latest user message are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]

@@ -1,4 +1,4 @@
-//! The presets, which are embedded in the program.
+//! The presets embedded in the program.
 
 use std::sync::LazyLock;
 

@@ -1,8 +1,8 @@
 //! Decides whether a session needs a compaction by comparing its size with limits.
 //!
 //! A limit is the largest value that is still allowed, so a trigger fires if the value exceeds its
-//! limit. A limit of 80 messages fires at the 81st message, and a limit of 0.8 of a window of
-//! 128,000 tokens fires at 102,401 tokens. With [`Triggers::at_limit`], a trigger fires as soon as
+//! limit. A limit of 80 messages fires at the 81st message. If the window is 128,000 tokens, a
+//! limit of 0.8 fires at 102,401 tokens. With [`Triggers::at_limit`], a trigger fires as soon as
 //! the value reaches its limit.
 
 use ctx_format::Outline;
@@ -174,8 +174,8 @@ pub struct Reading {
 pub struct Due {
     /// The readings of all triggers that are set, in the order of [`Trigger`].
     pub readings: Vec<Reading>,
-    /// The value of [`Triggers::min_messages`] if the session has fewer messages, in which case
-    /// only an overflow can trigger a compaction.
+    /// The value of [`Triggers::min_messages`] if the session has fewer messages, so that only an
+    /// overflow can trigger a compaction.
     pub held_back: Option<u64>,
     /// The largest step that any trigger requires.
     pub step: Step,
@@ -189,7 +189,7 @@ impl Due {
 }
 
 impl Triggers {
-    /// Returns the triggers of the policy, overridden by these triggers, which come from flags.
+    /// Returns the policy's triggers, overridden by these triggers from flags.
     #[must_use]
     pub fn over(self, policy: Self) -> Self {
         Self {

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Args, File, total};
 use crate::args::counting::Counting;
 
-/// The maximum number of files for which bars are shown. More bars would be hard to compare.
+/// Bars are shown for at most this many files. More bars would be hard to compare.
 const MOST_BARS: usize = 3;
 
 /// Returns the table of files followed by the bars, or the breakdown table.
@@ -127,7 +127,7 @@ impl Window {
         }
     }
 
-    /// Returns a headline, a bar and a legend, which show what fills the window.
+    /// Returns a headline, a bar and a legend showing what fills the window.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().into_iter();

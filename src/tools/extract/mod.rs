@@ -136,7 +136,7 @@ enum Scope {
 /// Determines which messages are read, and which kinds of items are extracted.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// The name of the session, which is stored in each item.
+    /// The session name to store in each item.
     session: String,
     /// The kinds of items to extract.
     kinds: Vec<MemoryKind>,

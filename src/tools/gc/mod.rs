@@ -329,8 +329,8 @@ impl Report<'_> {
     }
 
     /// Prints all events and the result of the run. If any item could not be examined or removed,
-    /// the exit status is 3, which takes precedence over an uncertain result, because another run
-    /// is needed.
+    /// the exit status is 3. Status 3 takes precedence over an uncertain result, because another
+    /// run is needed.
     fn all(mut self, events: Vec<Event>, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
         let (failed, others): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| matches!(event, Event::Failed(_)));

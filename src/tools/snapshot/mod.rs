@@ -277,7 +277,7 @@ fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String> {
     })
 }
 
-/// Takes snapshots of files or of stdin.
+/// Takes snapshots of files or stdin.
 struct Taker<'a> {
     args: &'a Args,
     store: &'a Store,

@@ -217,9 +217,9 @@ fn mean(agents: &Agents) -> Option<f64> {
 struct AgentSessions {
     /// The number of sessions.
     sessions: u64,
-    /// The number of sessions for which a compaction is due.
+    /// The number of sessions due for compaction.
     due: u64,
-    /// The distribution of the share of the window in use, over the sessions with a known window.
+    /// How the share of the window in use is distributed over the sessions with a known window.
     utilization: ShareHistogram,
 }
 

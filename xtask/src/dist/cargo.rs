@@ -19,7 +19,7 @@ pub(super) struct Metadata {
     pub(super) target_directory: PathBuf,
 }
 
-/// A package, which is either one of our own or a dependency.
+/// A package, either one of our own or a dependency.
 #[derive(Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,

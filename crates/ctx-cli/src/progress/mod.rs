@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// Starts a new stage of the work, whose name appears in the progress line.
+    /// Starts a new stage of the work. The progress line shows the stage's name.
     pub fn stage(&self, what: &str) {
         self.count(|counts| counts.stage(what));
     }
@@ -104,8 +104,7 @@ impl Progress {
         Box::new(Counted { reader, counts })
     }
 
-    /// Runs `write`, which writes to the terminal, so that its output and the progress line do not
-    /// mix.
+    /// Runs `write`, keeping its terminal output apart from the progress line.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
             Some(shown) => shown.aside(write),

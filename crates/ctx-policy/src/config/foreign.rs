@@ -71,7 +71,7 @@ impl Foreign {
         })
     }
 
-    /// Returns the depth at which the system's tables are nested.
+    /// Returns the nesting depth of the system's tables.
     pub(super) fn depth(&self) -> usize {
         self.roots[0].split_terminator('.').count()
     }

@@ -148,7 +148,7 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
     Records::open(Box::new(reader), &options, Invalid::Keep).ok()
 }
 
-/// A session on disk or in a snapshot, which can be opened several times.
+/// A session, on disk or in a snapshot, that can be opened several times.
 struct Source {
     /// The name of the session, as given by the user.
     pub(super) name: String,
@@ -236,8 +236,8 @@ struct Compaction {
     pub(super) before: Option<Entry>,
     /// The size of the session in bytes after the compaction.
     pub(super) written: Option<u64>,
-    /// The next state, which begins with the output of the compaction, or `None` if this is the
-    /// current session.
+    /// The next state, beginning with the compaction's output, or `None` if this is the current
+    /// session.
     pub(super) next: Option<Entry>,
 }
 
