@@ -1,5 +1,4 @@
-//! Opens and reads sessions: the flags that the tools share, and a wrapper that adds the file name
-//! to errors.
+//! Opens and reads sessions, using flags that the tools share, and adds the file name to errors.
 
 use std::fs::Metadata;
 use std::path::Path;

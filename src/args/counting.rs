@@ -16,7 +16,7 @@ pub struct CountingArgs {
     /// Count tokens with this encoding [default: the model's, or `o200k_base`]
     #[arg(long, value_name = "NAME", value_parser = encodings(), help_heading = "Input")]
     pub encoding: Option<Encoding>,
-    /// The model for which tokens are counted.
+    /// The model to count tokens for.
     #[command(flatten)]
     pub models: ModelArgs,
 }

@@ -91,8 +91,8 @@ impl<'a> Offloading<'a> {
         }
     }
 
-    /// Makes the files durable, and records which results they replace. Must be called before the
-    /// session at `path` refers to the files.
+    /// Makes the files durable, and records which results they replace. Must be called before a
+    /// session that refers to the files is written to `path`.
     pub(super) fn finish(&self, path: &Path) -> Result<()> {
         // `ctx-gc` will look for the session at its real path.
         let live = real_path(path).ok();

@@ -52,7 +52,7 @@ pub enum OriginalError {
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
 /// The minimum size in bytes of the argument strings that are searched. Shorter strings are never
-/// removed, because they are shorter than a handle.
+/// removed, because a handle would be longer.
 const SHORTEST: usize = 40;
 /// The maximum number of matches to list in the error about an ambiguous hash.
 const SHOWN: usize = 10;

@@ -1,4 +1,4 @@
-//! Shell completion: the scripts for the shells, and the answers to their requests.
+//! Shell completion: the scripts, and the answers to the shells' requests.
 //!
 //! Each script runs its tool with the words typed so far as arguments and with the name of the
 //! shell in the environment variable `CTX_COMPLETE`. Instead of running, the tool then prints the
@@ -67,8 +67,8 @@ fn parsed(command: Command, words: &[OsString]) -> ArgMatches {
     matches.remove_subcommand().map_or(matches, |(_, of_command)| of_command)
 }
 
-/// Hides the flags as long as the current word is empty, because dozens of flags would crowd out
-/// the values. Clap still offers hidden flags if nothing else matches.
+/// Hides the flags while the current word is empty, because dozens of flags would crowd out the
+/// values. Clap still offers hidden flags if nothing else matches.
 fn calmed(command: Command) -> Command {
     let without_flags = |command: Command| {
         let command = command.disable_help_flag(true).disable_version_flag(true);

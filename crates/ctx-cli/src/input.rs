@@ -1,5 +1,5 @@
-//! The operands of a tool: files, folders that are searched for session files at any depth, and `-`
-//! for stdin. A tool without operands reads stdin.
+//! The operands of a tool: files, folders (searched for session files at any depth), and `-` for
+//! stdin. A tool without operands reads stdin.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};

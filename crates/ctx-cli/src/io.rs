@@ -25,7 +25,7 @@ pub enum Verbosity {
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
-    /// Whether stdout is coloured, and whether stderr is coloured.
+    /// Whether stdout and stderr are coloured, in that order.
     colour: [bool; 2],
     /// A description of the permanent change that the tool has made, or `None` if nothing has
     /// changed.

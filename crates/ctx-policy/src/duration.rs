@@ -55,7 +55,7 @@ pub struct CalendarSpan {
 /// Why a text is not a valid duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// The text does not consist of numbers with units, the largest unit first.
+    /// The text does not consist of numbers with units, largest unit first.
     #[error(
         "expected numbers with units, the largest first, such as 90s, 5m, 1h30min, 14d or 1y6mo"
     )]

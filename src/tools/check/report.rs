@@ -138,7 +138,7 @@ fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
     out.push_str(&rows.for_stdout(None));
 }
 
-/// Formats the row of a trigger, such as `messages  81 of 80  101.3%  compact`.
+/// Formats the row for a trigger, such as `messages  81 of 80  101.3%  compact`.
 fn due_row(reading: &Reading) -> [String; 3] {
     let step = match reading.step {
         Step::None => "",

@@ -368,7 +368,7 @@ mod tests {
         counts.line(Instant::now() + Duration::from_secs(seconds))
     }
 
-    /// For a file of known size, the line shows the share, the rate and the time left.
+    /// For a file of known size, the line shows how much has been read, the rate and the time left.
     #[test]
     fn a_file_is_told_by_its_size() {
         let counts = Counts::new("ctx-x");
@@ -387,7 +387,7 @@ mod tests {
     }
 
     /// For a file of unknown length, or a file that is longer than expected, the line shows no
-    /// share.
+    /// share of the total.
     #[test]
     fn a_pipe_is_told_by_its_bytes_and_time() {
         let counts = Counts::new("ctx-x");

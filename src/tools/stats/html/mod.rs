@@ -1,4 +1,4 @@
-//! Implements `--html`, which makes one page that shows what fills the window of each session.
+//! Implements `--html`: makes one page showing what fills each session's window.
 //!
 //! The page loads nothing from the network. The page's content security policy allows only its own
 //! style and script, identified by their hashes. The markup is in `page.html`, a template that
