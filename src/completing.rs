@@ -1,5 +1,4 @@
-//! Shell completion for the values of flags and operands. The values of a flag are the same in all
-//! tools.
+//! Shell completion for the values of flags and operands. A flag has the same values in all tools.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -80,7 +80,7 @@ fn similar(name: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// A model in the output of `--list-models --json`.
+/// A model, as printed by `--list-models --json`.
 #[derive(Serialize)]
 struct ModelRow {
     model: &'static str,

@@ -46,8 +46,8 @@ impl PolicyArgs {
         Ok(policy.layer(&environment).layer(&self.assigned()?))
     }
 
-    /// Returns the policy for a tool that also works without one. Returns `None` if neither a flag
-    /// nor a variable names a policy. If only `--set` is given, the built-in policy with these
+    /// Returns the policy for a tool that also works without a policy. Returns `None` if neither a
+    /// flag nor a variable names a policy. If only `--set` is given, the built-in policy with these
     /// settings is returned.
     pub fn named(&self, io: &mut Io) -> Result<Option<Policy>> {
         let policy = if self.preset().is_some() || self.config().is_some() {

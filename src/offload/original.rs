@@ -31,7 +31,7 @@ pub enum OriginalError {
     /// The session file that the user named cannot be read.
     #[error("cannot read: {0}")]
     Session(#[source] io::Error),
-    /// The path is not the path of an offloaded file.
+    /// The path does not belong to an offloaded file.
     #[error("this is not an offloaded file of this store")]
     NoFile,
     /// No text has a hash that begins with these digits.

@@ -43,7 +43,7 @@ impl Failure {
         Self::new("broken pipe").status(ExitStatus::Done)
     }
 
-    /// Creates the failure for a write to stdout that failed.
+    /// Creates the failure for a failed write to stdout.
     pub fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::broken_pipe()

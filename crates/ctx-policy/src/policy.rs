@@ -106,8 +106,8 @@ pub struct Retention {
 }
 
 impl Policy {
-    /// Reads a tree that contains all settings. If a value is invalid, the error describes valid
-    /// values.
+    /// Reads a policy from a tree that contains all settings. If a value is invalid, the error
+    /// describes valid values.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)
     }

@@ -237,7 +237,7 @@ fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     lines + &json_line(&format.total(files.len(), &total(files)))
 }
 
-/// A file's calibration in the output of `--json`.
+/// A file's calibration, as printed by `--json`.
 #[derive(Serialize)]
 struct CalibrationLine<'a> {
     name: Option<&'a str>,

@@ -342,7 +342,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// The result in the output of `--json`. Keys are never removed.
+/// The result, as printed by `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct ExtractReport {
     files: usize,

@@ -101,7 +101,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the query. A project that is a path is made absolute.
+    /// Returns the query. If the project is a path, it is made absolute.
     fn query(&self) -> Query {
         let mut query = self.query.clone();
         query.project = query.project.map(|project| {

@@ -257,7 +257,7 @@ struct PruneFlags {
     last_call: Option<Time>,
 }
 
-/// Parses the name of a zone, old or keep. The zone system is not accepted, because system messages
+/// Parses the name of a zone: old or keep. The zone system is not accepted, because system messages
 /// are never pruned.
 fn zones() -> impl TypedValueParser<Value = Zone> {
     let zones = [Zone::Old, Zone::Keep];

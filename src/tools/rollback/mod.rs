@@ -277,7 +277,7 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     }
 }
 
-/// The result in the output of `--json`. Keys are never removed.
+/// The result, as printed by `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct RollbackReport {
     /// The file, as named by the user, or null for stdout.

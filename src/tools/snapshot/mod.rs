@@ -195,7 +195,7 @@ impl Args {
     }
 }
 
-/// The result of `--hold` or `--release` in the output of `--json`.
+/// The result of `--hold` or `--release`, as printed by `--json`.
 #[derive(Serialize)]
 struct HoldReport {
     id: String,
@@ -226,7 +226,7 @@ fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcom
     Ok(ExitStatus::Done)
 }
 
-/// The preview for a file in the output of `--json`.
+/// The preview for a file, as printed by `--json`.
 #[derive(Serialize)]
 struct PreviewReport<'a> {
     name: &'a str,

@@ -9,7 +9,7 @@ use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// The result for one item in the output of `--json`. Keys are never removed.
+/// The result for one item, as printed by `--json`. Keys are never removed.
 #[derive(Serialize)]
 struct VerifyReport<'a> {
     kind: &'static str,

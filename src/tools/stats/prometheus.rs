@@ -1,4 +1,4 @@
-//! Formats the metrics in the text format of Prometheus.
+//! Formats the metrics in Prometheus's text format.
 
 use std::collections::BTreeSet;
 

@@ -33,7 +33,7 @@ pub(super) struct Status {
     snapshot: Option<Meta>,
 }
 
-/// The status in the output of `--json`.
+/// The status, as printed by `--json`.
 #[derive(Serialize)]
 pub(super) struct StatusReport<'a> {
     #[serde(flatten)]

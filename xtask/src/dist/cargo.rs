@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{output, run};
 
-/// The package with the program that contains all tools.
+/// The package that builds the program with all tools.
 pub(super) const PACKAGE: &str = "ctx-all";
 
 /// The part of the `cargo metadata` output that is needed here.

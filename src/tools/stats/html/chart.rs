@@ -195,7 +195,7 @@ fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> Str
 /// The maximum number of tokens on a scale.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 
-/// A vertical scale with round steps that begins at zero.
+/// A vertical scale that begins at zero and has round steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     /// The number of tokens between two grid lines.
