@@ -32,11 +32,11 @@ impl Policy {
             }
         }
         if self.target.max_attempts == 0 {
-            let wanted = "1 or more; use enabled = false to turn compaction off";
+            let wanted = "1 or more (to turn compaction off, set enabled = false)";
             return wrong("target.max_attempts", &wanted);
         }
         if !matches!(self.summary.offline, Method::Extractive | Method::Rule) {
-            return wrong("summary.offline", &"one of extractive, rule");
+            return wrong("summary.offline", &"extractive or rule");
         }
         let factor = self.summary.max_output_factor;
         if factor.is_some_and(|factor| !OUTPUT_FACTORS.contains(&factor)) {
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(
             error(&policy).as_deref(),
             Some(
-                "target.max_attempts: expected 1 or more; use enabled = false to turn compaction off, found 0"
+                "target.max_attempts: expected 1 or more (to turn compaction off, set enabled = false), found 0"
             )
         );
     }
@@ -128,7 +128,7 @@ mod tests {
         policy.summary.offline = Method::Llm;
         assert_eq!(
             error(&policy).as_deref(),
-            Some("summary.offline: expected one of extractive, rule, found \"llm\"")
+            Some("summary.offline: expected extractive or rule, found \"llm\"")
         );
     }
 

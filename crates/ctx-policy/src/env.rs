@@ -208,7 +208,7 @@ mod tests {
                 "default",
                 "CTX_MODE",
                 "all",
-                "CTX_MODE: expected one of summary_only, summary_plus_prune, prune_only, \
+                "CTX_MODE: expected summary_only, summary_plus_prune or prune_only, \
                  found \"all\"",
             ),
         ] {

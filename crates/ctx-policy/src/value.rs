@@ -42,7 +42,12 @@ impl Error for Unfit {
     }
 
     fn unknown_variant(_: &str, variants: &'static [&'static str]) -> Self {
-        Self::custom(format_args!("one of {}", variants.join(", ")))
+        match variants {
+            [first @ .., last] if !first.is_empty() => {
+                Self::custom(format_args!("{} or {last}", first.join(", ")))
+            }
+            _ => Self::custom(variants.concat()),
+        }
     }
 }
 

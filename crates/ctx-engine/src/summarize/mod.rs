@@ -106,7 +106,7 @@ impl Summary {
 /// from its input. The final check here does not depend on the method that wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    // Quotes are marked at the start of a line, so no other character may look like a line break.
+    // Quotes are marked line by line, so nothing but `\n` may look like a line break.
     // Control characters in the names of tools or files must not reach a terminal.
     let is_control = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')

@@ -264,7 +264,7 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ("enabled = 1", "enabled: expected true or false, found 1"),
         (
             "[summary]\nrole = \"tool\"",
-            "summary.role: expected one of user, assistant, system, found \"tool\"",
+            "summary.role: expected user, assistant or system, found \"tool\"",
         ),
         (
             "[prune]\ndrop = [\"all\"]",
@@ -289,12 +289,12 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "{agents:{defaults:{compaction:{mode:'strict'}}}}",
-            "agents.defaults.compaction.mode: expected one of default, safeguard, \
+            "agents.defaults.compaction.mode: expected default or safeguard, \
              found \"strict\"",
         ),
         (
             "{contextPruning:{mode:'manual'}}",
-            "contextPruning.mode: expected one of off, cache-ttl, found \"manual\"",
+            "contextPruning.mode: expected off or cache-ttl, found \"manual\"",
         ),
         (
             "{contextPruning:{ttl:'soon'}}",
