@@ -214,8 +214,8 @@ fn a_rule_that_a_compaction_has_not_is_refused() {
         .args(["s.jsonl"])
         .code(2)
         .stderr(
-            "ctx-compact: CTX_PRUNE_DROP: expected a list in which each item is one of superseded, duplicates, \
-             noise, reasoning, empty, found \"noise,copies\"\n",
+            "ctx-compact: CTX_PRUNE_DROP: expected a list in which each item is superseded, duplicates, \
+             noise, reasoning or empty, found \"noise,copies\"\n",
         )
         .run();
 }

@@ -11,6 +11,14 @@ use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Vis
 use serde::forward_to_deserialize_any;
 use serde_json::{Number, Value};
 
+/// Lists the words that a value may be: `a, b or c`.
+pub(crate) fn alternatives(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// A value that does not fit its setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{wanted}")]
@@ -42,12 +50,7 @@ impl Error for Unfit {
     }
 
     fn unknown_variant(_: &str, variants: &'static [&'static str]) -> Self {
-        match variants {
-            [first @ .., last] if !first.is_empty() => {
-                Self::custom(format_args!("{} or {last}", first.join(", ")))
-            }
-            _ => Self::custom(variants.concat()),
-        }
+        Self::custom(alternatives(variants))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::Layer;
 use crate::presets::preset;
 use crate::share::Bounds;
+use crate::value::alternatives;
 
 /// The table `[configuration]` in a preset, which describes the configuration file of the imitated
 /// system.
@@ -181,7 +182,7 @@ fn one_of(words: &[(Value, Value)]) -> String {
     let texts: Vec<&str> = words.iter().filter_map(|(word, _)| word.as_str()).collect();
     match words {
         [(Value::Bool(true), _), (Value::Bool(false), _)] => "true or false".to_owned(),
-        _ => format!("one of {}", texts.join(", ")),
+        _ => alternatives(&texts),
     }
 }
 

@@ -268,13 +268,13 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "[prune]\ndrop = [\"all\"]",
-            "prune.drop: expected a list in which each item is one of superseded, duplicates, noise, \
-             reasoning, empty, found [\"all\"]",
+            "prune.drop: expected a list in which each item is superseded, duplicates, noise, \
+             reasoning or empty, found [\"all\"]",
         ),
         (
             "[prune]\ndrop = [\"noise\", \"copies\"]",
-            "prune.drop: expected a list in which each item is one of superseded, duplicates, noise, \
-             reasoning, empty, found [\"noise\",\"copies\"]",
+            "prune.drop: expected a list in which each item is superseded, duplicates, noise, \
+             reasoning or empty, found [\"noise\",\"copies\"]",
         ),
         (
             r#"{"compaction": {"maxTokenRatio": 1.5}}"#,
