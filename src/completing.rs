@@ -68,7 +68,8 @@ fn offered(
     }))
 }
 
-/// Returns the session files that match the word, and the folders that may contain session files.
+/// Returns the session files that match the typed word, and the folders that may contain session
+/// files.
 fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     let is_session = |path: &Path| {
         let extension = path.extension().and_then(OsStr::to_str);
@@ -84,7 +85,7 @@ fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-/// Returns all files that match the word.
+/// Returns all files that match the typed word.
 fn any_file(word: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(word)
 }

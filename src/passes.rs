@@ -150,8 +150,8 @@ impl Observer for Shown {
     }
 }
 
-/// Returns a watch that shows progress on the terminal, if progress is shown, and otherwise does
-/// nothing.
+/// Returns a watch that shows progress on the terminal, or that does nothing if progress is not
+/// shown.
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }

@@ -266,7 +266,7 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
     ));
 }
 
-/// Warns about edited memory files that a run moved away before it was killed.
+/// Warns about user-edited memory files that an earlier run moved away before it was killed.
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(

@@ -14,7 +14,7 @@ pub fn filled(template: &str, escape: fn(&str) -> String, values: Value) -> Stri
 
 fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
-    // Lines in a template that contain only tags produce no output.
+    // Template lines that contain only tags produce no output.
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     environment.set_syntax(syntax.build()?);

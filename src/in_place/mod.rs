@@ -70,7 +70,7 @@ pub struct FileReport {
     pub report: Report,
     /// The path of the old file, if another process still has it open.
     pub retained: Option<PathBuf>,
-    /// Memory files that a user had edited, and that a run moved away before it was killed.
+    /// User-edited memory files that an earlier run moved away before it was killed.
     pub edits: Vec<PathBuf>,
     /// The error, if any, from storing the summary or recording the compaction in the daily log.
     pub late_error: Option<StoreError>,

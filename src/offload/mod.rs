@@ -122,7 +122,7 @@ impl Change for Offloader<'_> {
         raw: &str,
     ) -> Result<Option<Substitute>, PassError> {
         let Plan { min_tokens, template, counter, .. } = &self.plan;
-        // A text never has more tokens than bytes, so short texts need not be counted.
+        // Text never has more tokens than bytes, so short results need not be counted.
         let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
         let is_enough = self.plan.enough_tokens.is_some_and(|enough| self.freed >= enough);
         if is_short || is_enough || self.is_reference(result) {
@@ -187,17 +187,17 @@ pub struct Restorer<'a> {
     pub foreign: Foreign,
 }
 
-/// Texts that look like references but are not. Only the first text is stored, because there may be
-/// many.
+/// Strings that look like references but are not. Only the first string is stored, because there
+/// may be many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
-    /// The number of texts that look like references but are not.
+    /// The number of strings that look like references but are not.
     pub count: u64,
-    /// The first text that looks like a reference but is not.
+    /// The first string that looks like a reference but is not.
     pub first: Option<Reference>,
 }
 
-/// A text that replaces a result and refers to the file that contains it.
+/// Text that replaces a result and refers to the file that contains the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reference {
     /// The line number of the record.
@@ -240,7 +240,7 @@ impl<'a> Restorer<'a> {
         self.taken.begin();
     }
 
-    /// Warns about texts that look like references but are left unchanged.
+    /// Warns about strings that look like references but are left unchanged.
     pub fn tell(&self, notes: &mut Notes) {
         let folder = self.folder.path();
         for Reference { line, path } in &self.elsewhere {
@@ -294,7 +294,7 @@ impl Change for Restorer<'_> {
     }
 }
 
-/// The data about a run that both reports contain.
+/// Data about a run, included in both reports.
 #[derive(Clone, Copy, Serialize)]
 pub struct Run<'a> {
     /// The session, as named by the user, or `None` for stdin.
@@ -332,7 +332,7 @@ pub struct RestoreReport<'a> {
     pub missing: Vec<MissingReference<'a>>,
     /// References to files outside the folder.
     pub elsewhere: &'a [Reference],
-    /// The number of texts that look like references but are not.
+    /// The number of strings that look like references but are not.
     pub foreign: u64,
 }
 

@@ -1,6 +1,5 @@
-//! Finds the original of a removed text from the first digits of its hash. Searches the offloaded
-//! files in the store, then the results and long arguments of a session file, and then the
-//! snapshots.
+//! Finds the original of removed text by the first digits of its hash. Searches the offloaded files
+//! in the store, then the results and long arguments of a session file, and then the snapshots.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -47,7 +46,7 @@ pub enum OriginalError {
     },
 }
 
-/// The smallest number of digits that can identify a text. If the user gives all digits in a
+/// The smallest number of digits that can identify a text. If the user gives all the digits in a
 /// handle, the search ends at the first snapshot that contains a match.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;

@@ -52,9 +52,9 @@ pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     command.after_help(ending(tool, name, room))
 }
 
-/// Shortens a flag's help to one line. Environment variables are left out, because there is a
-/// section about them in the manual. Long lists of possible values are left out, because the error
-/// for a wrong value contains the list.
+/// Shortens a flag's help to one line. Environment variables are left out, because the manual has a
+/// section about them. Long lists of possible values are left out, because the error message for an
+/// invalid value contains the list.
 fn one_line(arg: Arg) -> Arg {
     let values = arg.get_possible_values();
     let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
@@ -82,7 +82,7 @@ fn description(command: &Command) -> String {
     }
 }
 
-/// Returns as many examples as fit into `room` lines, but at least two, and a reference to the
+/// Returns as many examples as fit into `room` lines (at least two), followed by a reference to the
 /// manual.
 fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     let whole = whole_name(tool, name);

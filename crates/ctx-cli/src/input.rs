@@ -117,7 +117,7 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
 }
 
 /// Returns true if a name looks like a UUID (32 hexadecimal digits with hyphens), because agents
-/// name sessions by UUIDs.
+/// use UUIDs as session names.
 fn is_like_an_id(name: &str) -> bool {
     let digits = name.chars().filter(char::is_ascii_hexdigit).count();
     let hyphens = name.chars().filter(|c| *c == '-').count();
@@ -153,7 +153,7 @@ pub struct Walk {
 /// The files to read, in the order of the operands. The files in each folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files to read. Folders that could not be read are also in `paths`, in their place in the
+    /// The files to read. Includes the folders that could not be read, each at its place in the
     /// order.
     pub paths: Vec<PathBuf>,
     /// The error for each folder or file that could not be read.

@@ -120,8 +120,8 @@ impl Io {
     }
 
     /// Flushes stdout when the tool ends. If the run was only partly successful, a failed write is
-    /// reported but does not change the exit status, because it is more important that the user
-    /// repeats the run.
+    /// reported but does not change the exit status, because that status tells the user to repeat
+    /// the run, which matters more.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {

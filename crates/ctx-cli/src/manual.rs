@@ -1,6 +1,6 @@
-//! Implements `--man` and `--completions`. Both texts are built into the binary, so a tool needs no
-//! installed manual page or completion script. If `man` is not installed, the manual is shown as
-//! plain text: clap's help for all flags, and the other sections of the page.
+//! Implements `--man` and `--completions`. The manual page and the completion scripts are built
+//! into the binary, so they need not be installed. If `man` is not installed, the manual is shown
+//! as plain text: clap's help for all flags, and the other sections of the page.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -28,7 +28,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
 
 fn request_in(args: impl Iterator<Item = OsString>) -> Option<ManualRequest> {
     let mut args = args.take_while(|arg| arg != "--");
-    // If the shell is not supported, clap will report it.
+    // Clap will report an unsupported shell.
     let shell = |name: &str| Shell::from_str(name, false).ok().map(ManualRequest::Completions);
     while let Some(arg) = args.next() {
         match arg.to_str() {

@@ -1,4 +1,4 @@
-//! Processes several operands at a time, even if some of them fail.
+//! Processes several operands at a time, and continues if some of them fail.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ fn with_threads<T: Send + Sync>(
         }
     };
     std::thread::scope(|scope| {
-        // The current thread works too, and does everything if no other thread can be started.
+        // The current thread does its share of the work, or all of it if no other thread can be
+        // started.
         let mut others = 1..threads;
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();

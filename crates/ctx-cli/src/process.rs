@@ -20,7 +20,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     }
     let tool = binary.tool;
     return_large_blocks();
-    // A write beyond the limit of `ulimit -f` must fail with EFBIG, which the tools handle. By
+    // A write beyond the limit set by `ulimit -f` must fail with EFBIG, which the tools handle. By
     // default, the signal SIGXFSZ would kill the tool during the write.
     let flag = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
@@ -97,7 +97,7 @@ fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> 
     error.print()
 }
 
-/// Memory blocks of at least this size in bytes are mapped separately, so that they are returned to
+/// Memory blocks of at least this many bytes are mapped separately, so that they are returned to
 /// the system as soon as they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED: libc::c_int = 4 << 20;

@@ -125,15 +125,15 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
             return arg.display_order(place).help_heading(None::<&str>);
         }
         behind += 1;
-        // Every tool shows `--quiet` and `--verbose` in its `-h`.
+        // Every tool shows `--quiet` and `--verbose` in its `-h` output.
         let is_common = matches!(long, "quiet" | "verbose");
         arg.display_order(behind).hide_short_help(!is_common)
     });
     let whole = whole_name(tool, name);
     let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
     let command = command.after_help(footer);
-    // Clap's own long help is never printed, but it must not contain the footer, which tells
-    // `help::is_short` that the help is short.
+    // Clap's own long help is never printed, but it must not contain the footer, by which
+    // `help::is_short` recognizes the short help.
     command.after_long_help("")
 }
 

@@ -3,7 +3,7 @@
 //! Clap's own tips are not used, because they suggest the most similar name even if it means
 //! something else, or suggest that a flag is a file. If the user typed a word from another tool,
 //! this module suggests the equivalent in this tool, or else a name with nearly the same spelling.
-//! Without a clear answer, no suggestion is made.
+//! If there is no clear match, nothing is suggested.
 
 use std::borrow::Borrow;
 use std::error::Error as _;
@@ -113,7 +113,7 @@ impl<'t> Usage<'t> {
         suggestion(&self.tool.page(), typed, &self.command)
     }
 
-    /// Returns the answer, if any, that the tool's own page has for a word that the user typed.
+    /// Looks up the typed word in the tool's own page, and returns the answer found there, if any.
     fn guess(&self, typed: &str) -> Option<String> {
         let page = self.tool.page();
         page.guesses().find(|(key, _)| *key == typed).map(|(_, answer)| answer.to_owned())

@@ -30,7 +30,7 @@ const UNITS: [(&str, u64, u64); 9] = [
     ("ms", 0, 1),
 ];
 
-/// Matches durations in which each unit occurs at most once, larger units first.
+/// Matches durations in which each unit occurs at most once, largest unit first.
 static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)^ (?:(?<y>[0-9]+)y)? (?:(?<mo>[0-9]+)mo)? (?:(?<w>[0-9]+)w)?
         (?:(?<d>[0-9]+)d)? (?:(?<h>[0-9]+)h)? (?:(?<min>[0-9]+)min | (?<m>[0-9]+)m)?
@@ -52,12 +52,12 @@ pub struct CalendarSpan {
     pub time: Duration,
 }
 
-/// Why a text is not a valid duration.
+/// Why a string is not a valid duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// The text does not consist of numbers with units, largest unit first.
     #[error(
-        "expected numbers with units, the largest first, such as 90s, 5m, 1h30min, 14d or 1y6mo"
+        "expected numbers with units, largest unit first, such as 90s, 5m, 1h30min, 14d or 1y6mo"
     )]
     Malformed,
     /// The duration is too long to be represented.

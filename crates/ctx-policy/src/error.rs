@@ -61,7 +61,7 @@ impl ConfigError {
     }
 }
 
-/// Returns true if the value is a short text.
+/// Returns true if the value is a short string.
 fn is_short(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.len() <= 40)
 }

@@ -14,7 +14,7 @@ pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 /// Tables in a preset whose keys are not settings, so any key is allowed.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
-/// Settings with valid values. Settings that are not in the layer are missing or null.
+/// Settings with valid values. Settings that the layer does not set are missing or null.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer(pub(crate) Value);
 

@@ -3,7 +3,7 @@
 //! A [`Policy`] determines when a session is compacted, what is kept, and how the summary is made.
 //! A policy is merged from layers: the built-in policy, a preset ([`preset`]), a configuration file
 //! ([`read_config`]), the environment, and flags. Each layer contains only the settings that it
-//! changes. If several layers contain a setting, the last of them wins.
+//! changes. If several layers contain a setting, the last one wins.
 //!
 //! This crate's functions take text and return data; they neither open files nor read environment
 //! variables.

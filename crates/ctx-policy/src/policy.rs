@@ -140,7 +140,7 @@ pub enum When {
     Sent,
 }
 
-/// Whether old tool results are replaced with a fixed text.
+/// Whether old tool results are replaced with a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clear {

@@ -1,9 +1,9 @@
 //! Decides whether a session needs a compaction by comparing its size with limits.
 //!
 //! A limit is the largest value that is still allowed, so a trigger fires if the value exceeds its
-//! limit. A limit of 80 messages fires at the 81st message. If the window is 128,000 tokens, a
-//! limit of 0.8 fires at 102,401 tokens. With [`Triggers::at_limit`], a trigger fires as soon as
-//! the value reaches its limit.
+//! limit. With a limit of 80 messages, the trigger fires at the 81st message. With a limit of 0.8
+//! and a window of 128,000 tokens, the trigger fires at 102,401 tokens. With
+//! [`Triggers::at_limit`], a trigger fires as soon as the value reaches its limit.
 
 use ctx_format::Outline;
 use serde::{Deserialize, Serialize};
@@ -240,7 +240,7 @@ impl Triggers {
         }
     }
 
-    /// Returns all triggers, each with the measured value and, if it is set, the limit.
+    /// Returns all triggers, each with the measured value and the limit, if one is set.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
         let window = self.with_model(size.window).window();
         let share = self.share.map(|share| share.of(window));

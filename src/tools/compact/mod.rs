@@ -135,7 +135,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// If the budget is less than this number of tokens and the file is larger than [`LONG`] bytes, the
-/// user probably forgot the `k`.
+/// user probably forgot the suffix `k`.
 const LEAST_BUDGET: u64 = 200;
 const LONG: u64 = 64 << 10;
 

@@ -93,7 +93,8 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     })
 }
 
-/// Returns the lines that follow the result in a preview, or an empty text if there is no preview.
+/// Returns the lines that follow the result in a preview, or an empty string if there is no
+/// preview.
 pub(super) fn plan(report: &Report) -> String {
     let Some(forecast) = &report.plan else { return String::new() };
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);

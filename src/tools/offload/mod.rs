@@ -105,7 +105,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.restore { restore(&args, &plan, &lazy, io) } else { offload(&args, &plan, &lazy, io) }
 }
 
-/// Prints the original of a removed text.
+/// Prints the original of removed text.
 fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outcome {
     if let Some(session) = &args.session {
         store.require_session(session).map_err(failure)?;
@@ -167,7 +167,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let output = args.output.output.as_deref().filter(is_file);
     let transcripts = transcripts(Some(plan.path).filter(is_file), output);
     let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
-    // If only the audit record failed, continue, because the offloaded files exist.
+    // If only the audit record could not be written, continue, because the offloaded files exist.
     let mut unaudited = None;
     let finish = || match offloader.finish(&transcripts) {
         Err(error) if error.severity() == Severity::Uncertain => {
@@ -208,8 +208,8 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    // Drop the notes about reasoning that refers to changed results, because restored results are
-    // unchanged.
+    // Drop the notes about reasoning that refers to changed results, because restoring brings back
+    // the original results.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
     // Even if it is uncertain whether the session was written, report the references that were not
     // restored.

@@ -175,7 +175,7 @@ fn rule_table(sums: &Sums) -> String {
     table
 }
 
-/// Returns a table of the lines removed from an agent's log that would never have been sent to the
+/// For an agent's log, returns a table of the removed lines that would never have been sent to the
 /// model.
 fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
@@ -329,7 +329,7 @@ mod tests {
         flags: PruneFlags,
     }
 
-    /// Returns the length that the flags trim results to, or the error.
+    /// Returns the length to which results are trimmed with these flags, or the error.
     fn max_chars(flags: &[&str]) -> Result<Option<usize>, String> {
         let flags = Tool::parse_from([&["t"], flags].concat()).flags;
         let options = flags.options(Some(&Chat), Saved::Perhaps);

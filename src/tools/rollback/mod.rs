@@ -215,7 +215,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
     let before = match replaced {
         ReplaceOutcome::Same => {
-            // An earlier run may have restored the file, and been killed while it wrote its log
+            // An earlier run may have restored the file, and been killed while writing its log
             // entry. If the file was already restored, there is nothing to log, so only tidy up.
             // Anything that cannot be removed now will be removed by a later run.
             let _ = tidy_logs(store);

@@ -40,7 +40,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     Ok(status)
 }
 
-/// The text of a table cell with an unknown value.
+/// The text shown in a table cell whose value is unknown.
 const NOTHING: &str = "-";
 
 fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
@@ -260,7 +260,8 @@ impl<'a> SnapshotMetas<'a> {
     }
 }
 
-/// Returns the number of the snapshot taken for an event, or `-` unless there was exactly one.
+/// Returns the number of the snapshot taken for an event, or `-` if the event does not have exactly
+/// one snapshot.
 fn snapshot(event: &Event) -> String {
     if let [id] = event.snapshots.as_slice() { number(id) } else { NOTHING.to_owned() }
 }

@@ -61,7 +61,7 @@ impl Metadata {
 }
 
 /// Returns the cargo that started this program, or else the cargo in PATH. The cargo that built
-/// this program is not used, because rustup may have selected a different one since.
+/// this program is not used, because rustup may have selected a different toolchain since then.
 pub(super) fn command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -115,7 +115,7 @@ licence that its authors chose. The licence texts in these packages follow the l
 
 ";
 
-/// Returns a text that lists all packages' licences.
+/// Returns text that lists the licences of all packages.
 fn licence_texts(packages: &[&Package]) -> String {
     let mut page = HEAD.to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -22,8 +22,8 @@ pub(super) struct Foreign {
     /// The tables or keys that identify one of this system's files. Each such file has at least one
     /// of these tables or keys.
     when: Vec<String>,
-    /// The paths in the file where the tables may be. Each table is read from the first path where
-    /// it exists.
+    /// The paths in the file where the tables may be found. Each table is read from the first path
+    /// where it exists.
     roots: Vec<String>,
     /// The system's known keys that correspond to no setting.
     #[serde(default)]
@@ -41,7 +41,7 @@ enum Entry {
     /// A setting whose values differ from the key's. Each pair maps a value of the key to the value
     /// of the setting.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A setting that takes a time. `unit` is the unit assumed for a plain number.
+    /// A setting that takes a duration. `unit` is the unit assumed for a plain number.
     Time { to: String, unit: String },
     /// A setting that takes a share. The key's value is divided by the value of the key `of`, or by
     /// `otherwise` if that key is missing.
@@ -51,7 +51,7 @@ enum Entry {
 }
 
 impl Foreign {
-    /// Returns the path of a key in the file that identifies this system.
+    /// If the file contains a key that identifies this system, returns the path of the key.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
         let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;

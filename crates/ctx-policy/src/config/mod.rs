@@ -12,14 +12,14 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, is_json, parse_json5, parse_toml, settings};
 use crate::presets::{names, tree};
 
-/// The key that names the preset that a file is based on.
+/// The key in a file that names the preset on which the file is based.
 const PRESET: &str = "preset";
 
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset that the file is based on: the one it names, or else the one for the system that
-    /// the file belongs to.
+    /// The preset that the file is based on: the preset that the file names, or else the preset for
+    /// the system to which the file belongs.
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,

@@ -205,8 +205,8 @@ struct Scale {
 }
 
 impl Scale {
-    /// Returns a scale with at most five round steps that includes `most` tokens. Impossible sizes,
-    /// which a file may claim, are reduced to [`MOST_TOKENS`].
+    /// Returns a scale with at most five round steps that includes `most` tokens. Impossibly large
+    /// sizes, which a file may claim, are capped at [`MOST_TOKENS`].
     fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
         let mut unit = 1;

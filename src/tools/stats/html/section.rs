@@ -27,7 +27,7 @@ pub(super) fn section(data: &SessionData) -> Value {
         .fired()
         .map(|it| context! { trigger => it.trigger.as_str(), value => it.value, limit => it.limit })
         .collect();
-    // Tokens that are in no message: the agent's system prompt and tools, and extra tokens that the
+    // Tokens outside all messages: the agent's system prompt and tools, and extra tokens that the
     // API counts.
     let unrecorded = status.tokens().saturating_sub(profile.context.total());
     context! {
@@ -87,7 +87,7 @@ fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
 }
 
 /// Returns the largest parts of the context: each tool, and each kind of content other than calls
-/// and results. The part outside all messages has an empty name; the template supplies a text for
+/// and results. The part outside all messages has an empty name; the template supplies a label for
 /// it.
 fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let is_outside_tools =

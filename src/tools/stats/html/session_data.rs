@@ -236,8 +236,8 @@ struct Compaction {
     pub(super) before: Option<Entry>,
     /// The size of the session in bytes after the compaction.
     pub(super) written: Option<u64>,
-    /// The next state, beginning with the compaction's output, or `None` if this is the current
-    /// session.
+    /// The next saved state, which begins with the compaction's output, or `None` if the output is
+    /// in the current session.
     pub(super) next: Option<Entry>,
 }
 
