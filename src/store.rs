@@ -45,9 +45,8 @@ impl StoreArgs {
         LazyStore { args: self, tool, matches, opened: OnceCell::new() }
     }
 
-    /// Returns whether handles may promise that the original is saved. Handles may not promise this
-    /// if a flag sets the store, because `ctx-offload --show` without this flag searches the
-    /// default store.
+    /// Returns whether handles may promise that the original is saved. With `--store`, they may
+    /// not, because `ctx-offload --show` without `--store` searches the default store.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
         Saved::from(is_saved && !named)

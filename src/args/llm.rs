@@ -242,7 +242,7 @@ fn parse_tries(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Returns the key to send to the server, if any.
+/// Returns the API key to send to the server, if any.
 fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>> {
     let chosen = ChosenKey::of(endpoint, |name| std::env::var_os(name)).map_err(|error| {
         Failure::new(&error)

@@ -392,7 +392,7 @@ struct ExtractionThread {
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// The number of messages sent to the extraction thread at a time, as one portion.
+/// The number of messages in a portion, which is sent to the extraction thread as a whole.
 const PORTION: usize = 16;
 /// The maximum number of portions that may wait for the extraction thread.
 const WAITING: usize = 4;

@@ -56,7 +56,7 @@ pub struct Offloader<'a> {
 }
 
 /// Returns the real paths of the files that will refer to the offloaded results: the output, and
-/// the input, because the output often replaces it later. Must be called before anything is
+/// the input, because the output often replaces the input later. Must be called before anything is
 /// written. The entry for an output without a path, such as a pipe, is `None`, because such an
 /// output cannot be searched later.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {

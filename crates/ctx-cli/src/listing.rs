@@ -155,7 +155,7 @@ pub fn aligned(rows: Vec<Vec<String>>) -> String {
     listing.text(None)
 }
 
-/// Formats one line for each pair of a label and a value. The values are aligned.
+/// Formats each label and its value on a separate line, with the values aligned.
 pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.as_ref().len()).max().unwrap_or(0);
     let row = |(what, value): &(S, String)| {
@@ -164,7 +164,7 @@ pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     rows.iter().map(row).collect()
 }
 
-/// A segment of a bar that [`bar`] draws.
+/// A segment of the bar drawn by [`bar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion {
     /// The character that fills the segment; it is one column wide.

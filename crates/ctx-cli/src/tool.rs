@@ -77,9 +77,9 @@ impl Page {
         })
     }
 
-    /// Returns words that users may know from other tools, each with an answer. A word is a flag, a
-    /// flag with its value, the first operand, or `FILE` for any superfluous operand. An answer is
-    /// either the flags to use instead or a sentence of advice.
+    /// Returns words that users may know from other tools, each with the answer to print. A word is
+    /// a flag, a flag with its value, the first operand, or `FILE` for any superfluous operand. An
+    /// answer is either the flags to use instead or a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))

@@ -84,7 +84,7 @@ pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     Some(Failure::new(format_args!("there is no file {word}")).hint(hint))
 }
 
-/// The word in [`Page::guesses`] that means any superfluous operand.
+/// The word in [`Page::guesses`] that matches any superfluous operand.
 const ANY: &str = "FILE";
 
 /// The tool and the subcommand that the user called, for error messages.

@@ -102,8 +102,8 @@ pub(crate) fn built_in() -> &'static Value {
     &TREE
 }
 
-/// Parses settings embedded in the program. Comments are removed first, because they would take up
-/// a third of the parsing time.
+/// Parses settings embedded in the program. Comments are removed first, because they would account
+/// for a third of the parsing time.
 pub(crate) fn embedded(text: &str) -> Value {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings = lines.collect::<Vec<_>>().join("\n");

@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Vis
 use serde::forward_to_deserialize_any;
 use serde_json::{Number, Value};
 
-/// Lists the words that a value may be: `a, b or c`.
+/// Lists the words that a setting accepts: `a, b or c`.
 pub(crate) fn alternatives(words: &[&str]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
@@ -34,7 +34,7 @@ impl Error for Unfit {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        // Replace serde's names of Rust types with words that users understand.
+        // Replace serde's names for Rust types with words that users understand.
         Self::custom(match expected.to_string().as_str() {
             "a boolean" => "true or false",
             "a string" => "a text",

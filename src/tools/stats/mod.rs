@@ -178,7 +178,7 @@ struct Overview {
     stats: Stats,
     /// The number of lines in the audit log that are not records.
     unread_lines: u64,
-    /// The mean share of the window in use, over all sessions with a known window.
+    /// The mean share of the window that is in use, over all sessions with a known window.
     context_utilization: Option<f64>,
     /// The sessions by agent.
     agents: Agents,
@@ -219,7 +219,8 @@ struct AgentSessions {
     sessions: u64,
     /// The number of sessions due for compaction.
     due: u64,
-    /// How the share of the window in use is distributed over the sessions with a known window.
+    /// A histogram of the share of the window that is in use, over the sessions with a known
+    /// window.
     utilization: ShareHistogram,
 }
 

@@ -27,7 +27,7 @@ pub struct Dist {
     pub no_deb: bool,
 }
 
-/// The folders used to make packages, and the time stamp.
+/// The folders used to make packages, and the timestamp.
 struct Places<'r> {
     root: &'r Path,
     triple: &'r str,
@@ -35,7 +35,7 @@ struct Places<'r> {
     built: PathBuf,
     /// The folder for the packages.
     packages: PathBuf,
-    /// The time stamp for all files in the packages, in seconds since 1970.
+    /// The timestamp for all files in the packages, in seconds since 1970.
     epoch: i64,
 }
 
@@ -72,7 +72,7 @@ impl Dist {
     }
 }
 
-/// Returns the time stamp for all packed files: `$SOURCE_DATE_EPOCH`, or else the time of the last
+/// Returns the timestamp for all packed files: `$SOURCE_DATE_EPOCH`, or else the time of the last
 /// commit.
 fn epoch(root: &Path) -> anyhow::Result<i64> {
     if let Ok(epoch) = std::env::var("SOURCE_DATE_EPOCH") {

@@ -177,7 +177,7 @@ struct Stage {
 }
 
 /// The content of the progress line: the name of the current stage, the amount done and the total
-/// amount, and the figures (bytes, rate, time) as text.
+/// amount, and the bytes, rate and time as text.
 type Line = (String, Option<(u64, u64)>, String);
 
 impl Counts {

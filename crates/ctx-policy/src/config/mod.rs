@@ -49,7 +49,7 @@ pub fn read_config(
     if signs.is_empty() && !is_own {
         signs.extend(by_tables(&known, &root, preset)?);
     }
-    // If several systems match, choose the one whose tables are nearest to the root.
+    // If several systems match, choose the one whose tables are closest to the root.
     signs.sort_by_key(|(_, system)| system.depth());
     let mut config = match signs.first() {
         _ if is_own => read_own(root.clone())?,

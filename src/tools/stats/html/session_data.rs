@@ -353,8 +353,8 @@ fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
-/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, meaning
-/// that lines were only appended.
+/// Returns true if `state` begins with all the bytes of the snapshot that `meta` describes, so
+/// lines were only appended.
 fn begins_with(state: impl Read, meta: &Meta) -> bool {
     let found: io::Result<String> = hash(&mut state.take(meta.bytes));
     found.is_ok_and(|found| found == meta.sha256)
