@@ -251,7 +251,7 @@ pub struct SessionOutput<'a> {
 }
 
 impl Target<'_> {
-    /// Opens the output. An existing file is unchanged until [`Output::finish`].
+    /// Opens the output. An existing file remains unchanged until [`Output::finish`] is called.
     pub fn open<'a>(self, io: &'a mut Io) -> Result<Output<'a>>
     where
         Self: 'a,

@@ -57,7 +57,7 @@ fn unknown(name: &str, otherwise: &str) -> Failure {
 /// The maximum number of suggestions for an unknown model.
 const PROPOSED: usize = 3;
 
-/// Returns the names of known models that the user may have meant, the most similar first.
+/// Returns the names of known models that the user may have meant, most similar first.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let shorts = Model::short_names().iter().map(|(short, _)| *short);

@@ -1,5 +1,5 @@
 //! Compacts a session file in place: claims the file, saves its bytes in the store, and replaces
-//! the file atomically. This module connects the engine with the store.
+//! the file atomically. This module connects the engine to the store.
 
 mod attempts;
 mod batch;

@@ -183,7 +183,7 @@ pub struct Restorer<'a> {
     /// The references to files outside the session's folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
     /// Results that look like references but are left unchanged, because the original was not moved
-    /// out, or not this many times.
+    /// out, or was moved out fewer times.
     pub foreign: Foreign,
 }
 

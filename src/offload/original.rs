@@ -207,8 +207,8 @@ fn in_session(
     Ok(())
 }
 
-/// Collects the matching texts among those that a handle can replace: the text of a result, the
-/// text of a message that contains a command's output, and each string in a call's arguments.
+/// Collects the matches among the texts that a handle can replace: the text of a result, the text
+/// of a message that contains a command's output, and each string in a call's arguments.
 fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);

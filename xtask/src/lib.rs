@@ -172,7 +172,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // The two other files are `ctx.7` and the table of exit statuses.
+        // Besides the files for each tool, there are `ctx.7` and the table of exit statuses.
         assert_eq!(files.len(), tools().len() * 4 + 2);
     }
 }

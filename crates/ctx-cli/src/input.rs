@@ -39,7 +39,7 @@ pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec
     }
 }
 
-/// Returns the name of an operand for messages.
+/// Returns the name of an operand as shown in messages.
 pub fn input_name(path: &Path) -> String {
     if is_stdin(path) { STDIN_NAME.to_owned() } else { path.display().to_string() }
 }
@@ -219,7 +219,7 @@ impl Operands {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
                     // Match the patterns against the file name and against the path relative to the
-                    // folder.
+                    // searched folder.
                     let below = entry.path().strip_prefix(&folder).unwrap_or(entry.path());
                     if globs.is_match(entry.file_name()) || globs.is_match(below) {
                         self.paths.push(entry.into_path());

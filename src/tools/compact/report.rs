@@ -57,8 +57,8 @@ pub(super) fn line(report: &Report) -> String {
     }
 }
 
-/// Returns the API's token counts before and after, if the agent recorded them. These counts
-/// include the system prompt and the tools.
+/// Returns the API's token counts before and after the compaction, if the agent recorded them.
+/// These counts include the system prompt and the tools.
 fn by_api(report: &Report) -> String {
     match (report.calibrated_tokens, report.calibrated_after) {
         (Some(before), Some(after)) => {

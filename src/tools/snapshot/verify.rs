@@ -92,7 +92,8 @@ impl Args {
             };
             let place = line.map(|line| printable(&format!("{id}:{line}")));
             let place = place.unwrap_or_else(|| id.to_owned());
-            // Escape the text, because a tampered meta.json could control the terminal.
+            // Escape the text, because a tampered meta.json could contain escape sequences for the
+            // terminal.
             return io.print(format!("{place}: {}\n", printable(&text)));
         }
         let (verdict, why) = match verdict {

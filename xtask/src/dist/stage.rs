@@ -89,7 +89,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. Every machine can unpack gzip.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. Every machine can unpack gzip files.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");

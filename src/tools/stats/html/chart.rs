@@ -85,7 +85,7 @@ impl Chart<'_> {
         Scale::up_to(if shows_window { most.max(window) } else { most })
     }
 
-    /// Returns the horizontal position, from 0 to 1, of the record with the number `at`.
+    /// Returns the horizontal position, from 0 to 1, of record number `at`.
     fn place(&self, at: u64) -> f64 {
         let length = self.last - self.first;
         if length == 0 { 0.0 } else { at.saturating_sub(self.first) as f64 / length as f64 }
@@ -205,7 +205,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Returns a scale with at most five round steps that includes `most` tokens. Impossibly large
+    /// Returns a scale that covers `most` tokens in at most five round steps. Impossibly large
     /// sizes, which a file may claim, are capped at [`MOST_TOKENS`].
     fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
