@@ -268,7 +268,7 @@ fn a_reference_that_cannot_be_read_stays() {
         .code(3)
         .stderr(&format!(
             "ctx-offload: warning: <stdin>:3: left as it is: {one}: cannot read: No such file or directory (os error 2); check the path\n\
-             ctx-offload: warning: <stdin>:5: left as it is: {two} is damaged: its bytes do not have the sha256 of its name\n",
+             ctx-offload: warning: <stdin>:5: left as it is: {two} is damaged: the sha256 of its content does not match its name\n",
             one = place.dir().join(".local/state/ctx/offloaded/demo").join(one.file_name().expect("a name")).display(),
             two = place.dir().join(".local/state/ctx/offloaded/demo").join(two.file_name().expect("a name")).display(),
         ))

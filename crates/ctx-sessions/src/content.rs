@@ -1,4 +1,5 @@
-//! Reads what the session list shows about a session file: the title, the token count and so on.
+//! Reads the facts that the session list shows about a session file, such as its title and token
+//! count.
 //!
 //! An [`Index`] keeps the results of earlier runs, so that unchanged files need not be read again.
 //! The index is only a cache, so a missing or damaged index counts as empty.
@@ -58,7 +59,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Returns the size of the session, to be compared with a policy's triggers.
+    /// Returns the size of the session, for comparison with a policy's triggers.
     pub(crate) fn size(&self) -> Size {
         Size {
             messages: self.messages - self.system.min(self.messages),
@@ -73,9 +74,9 @@ impl Content {
 /// The result of reading a session file, together with the file's size and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The mark of the file when it was opened. A later write to the file changes the mark.
+    /// The file's size and times when it was opened. Any later write to the file changes them.
     pub mark: Mark,
-    /// True if this result may be cached, because the file had not changed recently.
+    /// True if the file had not changed recently, so that this result may be cached.
     pub is_settled: bool,
     /// The content, or `None` if the file is not a session.
     pub content: Option<Content>,
@@ -181,7 +182,7 @@ impl ContentReader {
         }
     }
 
-    /// Finds the user's first request, even if it is no longer in the context.
+    /// Finds the user's first request, even if that message is no longer in the context.
     fn ask(&mut self, object: &Object<'_>) {
         let outline = self.dialect.outline(object);
         if !outline.is_some_and(|it| it.begins_turn && !it.is_summary) {
@@ -191,7 +192,7 @@ impl ContentReader {
         for part in &message.parts {
             let Part::Text(text) = part else { continue };
             let Some(line) = one_line(text) else { continue };
-            // The client rather than the user may have written a tag or a command.
+            // A tag or a command may have been written by the client rather than the user.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {
                 self.content.ask = Some(line);
@@ -204,7 +205,7 @@ impl ContentReader {
     fn finish(self) -> Content {
         let calibration = self.calibration.finish();
         let recorded = calibration.last.map(|last| last.usage.total());
-        // As in the other tools, the estimate is used only for agents' own logs.
+        // Use the calibrated estimate only for agents' own logs, as the other tools do.
         let estimate = calibration.estimate.filter(|_| self.dialect.is_linked());
         let tokens = estimate.map_or(self.size.tokens, |estimate| estimate.tokens);
         let content = self.content;
@@ -239,8 +240,8 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line of an index. Change the version in this line whenever reading the same session
-/// file would give a different result.
+/// The first line of an index. Increase the version number in this line whenever a change to the
+/// code alters what is read from a session file.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The cached results of reading session files, by path.
@@ -251,7 +252,7 @@ pub struct Index {
     is_changed: bool,
 }
 
-/// A line in the index.
+/// A line of the index, which describes one file.
 #[derive(Deserialize, Serialize)]
 struct IndexLine<P, M, C> {
     path: P,
@@ -260,7 +261,7 @@ struct IndexLine<P, M, C> {
 }
 
 impl Index {
-    /// Parses an index. If the format version of `text` differs, the result is empty.
+    /// Parses an index. Returns an empty index if `text` was written in another format version.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {

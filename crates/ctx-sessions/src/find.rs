@@ -21,7 +21,8 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder contains the file, or `None` if it is in no agent's folder.
+    /// The agent whose folder contains the file, or `None` if the file is outside all of these
+    /// folders.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
@@ -44,8 +45,8 @@ pub(crate) struct Finds {
 }
 
 /// Finds session files in the `named` files and folders. If `named` is empty, searches the folders
-/// in `places` that exist. `places` also tells which agent a file belongs to. Subagents' files are
-/// included only if `with_helpers` is set or the user named them.
+/// in `places` that exist. `places` also determines which agent each file belongs to. Subagents'
+/// files are included only if `with_helpers` is set or the user named them.
 ///
 /// Follows links, but returns each file only once. Skips sockets, devices, snapshots in a store,
 /// and dot files inside folders.
@@ -178,8 +179,8 @@ impl Finder {
     }
 }
 
-/// The coarsest resolution that file times have on any common file system (FAT). A file that
-/// changed more recently than this may change again while its times stay the same.
+/// The coarsest resolution of file times on any common file system (FAT). A file that changed more
+/// recently than this may change again without a change to its times.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
 /// The size, times and inode number of a file. If a file's mark has not changed, neither has its
@@ -213,7 +214,7 @@ impl Mark {
         self.age(now).is_some_and(|age| age > TIME_STEP)
     }
 
-    /// Returns the time from the last change to the content until `now`, or `None` if that change
+    /// Returns how long before `now` the content last changed, or `None` if the modification time
     /// is in the future.
     pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(UNIX_EPOCH).ok()?;
@@ -244,8 +245,8 @@ impl AgentFolder {
             value.map(|value| with_home(&PathBuf::from(value), variable("HOME").as_deref()))
         };
         let home = || set("HOME");
-        // Returns the folder named in the environment variable `name`, or the default one in the
-        // home folder.
+        // Returns the folder named in the environment variable `name`, or the default folder below
+        // the home folder.
         let of = |name: &str, usual: &str| set(name).or_else(|| Some(home()?.join(usual)));
         let below_home_of = |name: &str, usual: &str| Some(set(name).or_else(home)?.join(usual));
         let codex = of("CODEX_HOME", ".codex");
@@ -295,8 +296,8 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Returns true if the file name looks like that of an agent's session. Older Gemini CLI sessions
-/// are JSON documents.
+/// Returns true if the file name looks like the name of an agent's session. Older Gemini CLI
+/// sessions are JSON documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");

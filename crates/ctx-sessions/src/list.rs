@@ -1,6 +1,6 @@
-//! Makes the rows of the session list, and formats them as a table, JSON or bare paths. Each row of
-//! the list says whether the session needs a compaction. The JSON keys are a contract: keys may be
-//! added but are never removed.
+//! Builds the rows of the session list, and formats them as a table, as JSON, or as bare paths.
+//! Each row of the list says whether the session needs a compaction. The JSON keys are a contract:
+//! keys may be added but are never removed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub struct Row {
     pub tokens: Option<u64>,
     /// The size of the window in tokens, or null if the model is unknown.
     pub window: Option<u64>,
-    /// The context's token count divided by the size of the window.
+    /// The context's token count, divided by the size of the window in tokens.
     pub share: Option<f64>,
     /// The size of the file in bytes.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! Finds the sessions to list, makes their rows, and collects warnings.
+//! Finds the sessions to list, builds their rows, and collects warnings.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -54,9 +54,9 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions. Returns the new index as well. Reuses the results in `index` that are
-    /// still valid. `variable` reads an environment variable. Data that does not fit into memory is
-    /// written to unnamed files in `temp`.
+    /// Lists the sessions, and also returns the updated index. Reuses the results in `index` that
+    /// are still valid. `variable` reads an environment variable. Data that does not fit into
+    /// memory is written to unnamed files in `temp`.
     pub fn list(
         &self,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -81,7 +81,7 @@ impl Query {
         (listed, index)
     }
 
-    /// Makes the list and the index for the next run. `readings` holds the results for the files
+    /// Builds the list, and the index for the next run. `readings` holds the results for the files
     /// that are not in the index.
     fn rows(
         &self,
@@ -134,7 +134,8 @@ impl Query {
     }
 
     /// Returns the folders of the agents whose sessions are to be listed. If the user named paths,
-    /// returns all agents' folders, in order to tell which agent each path belongs to.
+    /// returns the folders of all agents, because these folders show which agent each path belongs
+    /// to.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(variable);
         let is_asked = |place: &AgentFolder| {
@@ -222,8 +223,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// Returns the files to read. The largest come first, so that all threads finish at about the same
-/// time.
+/// Returns the files to read, largest first, so that all threads finish at about the same time.
 fn unread(finds: &Finds, index: &Index) -> Vec<PathBuf> {
     let new = |it: &&SessionFile| !it.is_packed && index.get(&it.path, &it.mark).is_none();
     let mut files: Vec<&SessionFile> = finds.files.iter().filter(new).collect();

@@ -33,7 +33,7 @@ pub enum StoreError {
         /// The error reported by the operating system.
         source: io::Error,
     },
-    /// A file has its new content, but may lose it in a power cut.
+    /// A file has been given its new content, but a power cut may undo the change.
     #[error("{} is written, but may not survive a power cut: {source}", path.display())]
     NotDurable {
         /// The file that was written.
@@ -110,7 +110,7 @@ pub enum StoreError {
     /// The retention policy is not valid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A snapshot's bytes or its meta.json have changed since the commit.
+    /// A snapshot's bytes or meta.json have changed since the snapshot was committed.
     #[error("snapshot {id} is damaged: {why}")]
     Damaged {
         /// The id of the damaged snapshot.
@@ -160,7 +160,7 @@ pub enum StoreError {
         /// The directory of the store.
         root: PathBuf,
     },
-    /// The snapshot was taken of another file.
+    /// The snapshot was taken from another file.
     #[error("{id} is a snapshot of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
         /// The file that the user wants to restore.
@@ -247,8 +247,8 @@ impl StoreError {
         Self::Ambiguous { wanted: wanted.to_owned(), matches }
     }
 
-    /// Returns the error for a file that is refused. `why` is the end of the message, after the
-    /// path.
+    /// Returns the error for a file that is refused. `why` is the part of the message that follows
+    /// the path.
     pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
         Self::Refused { path: path.to_owned(), why }
     }

@@ -29,9 +29,9 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the session id to use for a file when the user did not name one. The id is the one
+    /// Returns the session id to use for a file if the user did not specify one. This is the id
     /// that the agent wrote into the file. If the file contains no valid id or cannot be read, the
-    /// id is made from the path.
+    /// id is derived from the path.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }
@@ -232,7 +232,7 @@ mod session_tests {
             std::fs::write(&path, header(odd)).expect("written");
             assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
         }
-        // The id of a FIFO is made from its path, without waiting for a writer.
+        // The id of a FIFO is derived from its path, without waiting for a writer.
         std::fs::remove_file(&path).expect("removed");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("runs").success());

@@ -1,5 +1,5 @@
-//! The store on disk, which keeps snapshots of sessions and replaces session files to which agents
-//! may be writing.
+//! Keeps snapshots of sessions in a store on disk, and replaces session files to which agents may
+//! be writing.
 //!
 //! The modules form layers. Each module uses only the modules listed above it:
 //!
@@ -14,8 +14,9 @@
 //!   meantime, and restores snapshots.
 //! - `offload` keeps each large tool result in its own file.
 //! - `trash` keeps removed items until their grace period is over.
-//! - [`retention`] decides which snapshots stay, given only the list of snapshots and the time.
-//! - [`collect`] carries out the garbage collection of `ctx-gc`.
+//! - [`retention`] decides which snapshots stay, given only the list of snapshots, the policy and
+//!   the time.
+//! - [`collect`] carries out the garbage collection for `ctx-gc`.
 
 mod audit;
 pub mod collect;

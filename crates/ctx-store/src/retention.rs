@@ -13,7 +13,7 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike, Months, TimeDelta, Timelike, Utc};
 use strum::Display;
 
-/// What the decision needs to know about a snapshot.
+/// The facts about a snapshot that the decision depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The session of the snapshot. The policy is applied to each session separately.
@@ -22,7 +22,7 @@ pub struct Candidate {
     pub sequence: u64,
     /// When the snapshot was taken, or when the same bytes were most recently saved again.
     pub taken: DateTime<Utc>,
-    /// A reason to keep the snapshot regardless of the policy.
+    /// A reason to keep the snapshot regardless of the policy, if there is one.
     pub protected: Option<Reason>,
 }
 
@@ -31,9 +31,9 @@ pub struct Candidate {
 pub struct Policy {
     /// Keeps this many of the newest snapshots.
     pub last: Option<u32>,
-    /// For each kind of calendar period, how many periods keep their newest snapshot.
+    /// For each kind of calendar period, keeps the newest snapshot from this many periods.
     pub periods: Vec<(Period, u32)>,
-    /// Keeps snapshots taken within this span before the newest one.
+    /// Keeps snapshots taken within this span before the newest snapshot.
     pub within: Option<Span>,
     /// Keeps snapshots that are at most this many days old.
     pub days: Option<u32>,
@@ -164,7 +164,7 @@ pub fn decide(
     Ok(verdicts)
 }
 
-/// Finds the reasons to keep the snapshots of one session.
+/// Finds the reasons for keeping each snapshot of one session.
 fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     session.sort_by_key(|it| Reverse(it.candidate.sequence));
     if let Some(newest) = session.first_mut()
@@ -262,7 +262,7 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
 pub struct Span {
     /// The number of calendar months. A year counts as twelve months.
     pub months: u32,
-    /// The rest of the span, in addition to the months.
+    /// The part of the span that is added to the calendar months, such as days or hours.
     pub time: Duration,
 }
 

@@ -116,7 +116,7 @@ impl SharedFolder {
     }
 
     /// Reads a file. A missing file counts as empty. Refuses anything but a regular file, because a
-    /// link may lead out of the folder.
+    /// link could lead out of the folder.
     pub fn read(&self, name: &str) -> Result<SharedFile> {
         let path = self.dir.join(name);
         if self.staging.is_none() {
@@ -161,7 +161,7 @@ impl SharedFile {
         &self.edits
     }
 
-    /// Adds `more` at the end of the file, using [`Self::stage`] and [`StagedFile::commit`].
+    /// Appends `more` to the file, using [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<()> {
         self.stage(more)?.commit()
     }

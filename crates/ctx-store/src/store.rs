@@ -89,7 +89,7 @@ impl Store {
     }
 
     /// Refuses a path inside any store, so that a command that is run on all files below a folder
-    /// does not change snapshots there.
+    /// cannot change snapshots.
     pub fn refuse_inside(path: &Path) -> Result<()> {
         match Self::around(path) {
             Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
@@ -367,7 +367,7 @@ impl Drop for SessionLock {
 /// The content of the store's lock file.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Counter {
-    /// The sequence number assigned last.
+    /// The most recently assigned sequence number.
     sequence: u64,
     /// The latest time assigned together with a sequence number.
     latest: DateTime<Utc>,

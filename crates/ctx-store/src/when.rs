@@ -111,7 +111,7 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The accepted units of time. The unit is checked here, because the library accepts any word that
+/// The accepted units of time. The unit is checked here, because `interim` accepts any word that
 /// begins like a unit: it would take `3 semesters` to mean three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
@@ -142,8 +142,8 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
 }
 
 /// Parses a day in words, such as `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`
-/// or `15 nov 2026`. Returns the most recent day with that name. The library would return the next
-/// one.
+/// or `15 nov 2026`. Returns the most recent day with that name, whereas `interim` on its own would
+/// return the next.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
     if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Err(WhenError::Order);
@@ -162,12 +162,12 @@ fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> 
     } else {
         return Err(WhenError::Malformed);
     };
-    // The library would read a month without a day as the first of that month.
+    // `interim` would read a month without a day as the first of that month.
     let has_number = text.bytes().any(|byte| byte.is_ascii_digit());
     let is_whole = has_number != (weekday.is_some() || text == asked);
     let read = parse_date_string(&asked, now, Dialect::Uk);
     let date = read.map(|time| time.date_naive()).ok();
-    // The library would read `15 nov 26` as a day in the year 26.
+    // `interim` would read `15 nov 26` as a day in the year 26.
     date.filter(|date| is_whole && date.year() >= 1970).ok_or(WhenError::Malformed)
 }
 
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(parse("yesterday 01:30+02:00"), east);
     }
 
-    /// Input is refused if the library would have to guess its meaning, or if it could be a number.
+    /// Input is refused if `interim` would have to guess its meaning, or if it could be a number.
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [

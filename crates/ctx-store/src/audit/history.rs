@@ -33,8 +33,8 @@ pub struct Event {
     pub flags: Vec<String>,
     /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The ids of the snapshots that the operation took or removed. For a replacement, the snapshot
-    /// of the old content is listed.
+    /// The ids of the snapshots that the operation took or removed. A replacement lists the
+    /// snapshot of the old content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The id of the snapshot that a rollback restored.
@@ -156,7 +156,7 @@ mod history_tests {
         (op.to_owned(), "done".to_owned(), snapshots)
     }
 
-    /// Each operation is listed once, newest first. Operations on any other session are not listed.
+    /// Each operation is listed once, newest first. Operations on other sessions are not listed.
     #[test]
     fn each_operation_is_listed_once() {
         let bench = Bench::new();

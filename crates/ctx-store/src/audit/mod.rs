@@ -44,7 +44,7 @@ pub struct Figures {
     pub duration_ms: Option<u64>,
     /// The id of the snapshot that a rollback restored.
     pub restored: Option<String>,
-    /// For each class of items, how many items from the old session survive in the new one.
+    /// For each class of items, how many items from the old session survive in the new session.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: Survived,
 }
@@ -57,7 +57,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
-    /// Whether the outcome is normal, so that no intervention is needed.
+    /// True if the outcome is normal, so nobody needs to intervene.
     pub success: bool,
     /// The triggers that caused the compaction.
     pub triggers: Vec<&'static str>,
@@ -377,7 +377,7 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 /// program. To bound memory use, such a line is read in pieces of this length.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Calls `see` with each piece of each line in a log. The second argument says whether the piece is
+/// Calls `see` with each piece of each line in a log. The second argument is true if the piece is
 /// the start of a line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);

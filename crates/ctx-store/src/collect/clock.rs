@@ -22,7 +22,7 @@ use crate::snapshot::meta::snapshot_files;
 use crate::store::{Store, read_derived};
 use crate::trash::bins;
 
-/// A day, plus two hours to allow for a late start and for the change to summer time.
+/// One day, plus two hours to allow for a late start and for the switch to daylight saving time.
 const DAY: TimeDelta = TimeDelta::hours(26);
 /// The minimum time between a run that distrusts the clock and a later run that may trust it again.
 const HOUR: TimeDelta = TimeDelta::hours(1);
@@ -95,9 +95,9 @@ impl ClockRecord {
     ///
     /// The clock is trusted if there is no large gap between the recorded times since the last
     /// collection. If the grace period for the items that the last collection removed began later,
-    /// only the times since then count. A snapshot taken after a jump does not prove the clock
-    /// right. Before the first collection, no grace period can be cut short, so comparing the clock
-    /// with the latest recorded time is enough.
+    /// only the times since then count. A snapshot taken after a jump does not prove that the clock
+    /// is right. Before the first collection, there is no grace period to cut short, so it is
+    /// enough to compare the clock with the latest recorded time.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,

@@ -42,7 +42,7 @@ pub struct CollectPlan<'a> {
     pub trust_clock: bool,
 }
 
-/// What to do with an item, and why.
+/// What the collection does with an item, and why.
 #[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Action {
@@ -53,8 +53,8 @@ pub enum Action {
     Discard(Cause),
     /// Delete the item from the trash.
     Purge,
-    /// Delete the item without moving it to the trash, because the user wants its session
-    /// forgotten.
+    /// Delete the item without moving it to the trash first, because the user asked to delete
+    /// everything from its session.
     Delete,
     /// Keep the snapshot and pack its bytes.
     Pack(Packing),
@@ -115,10 +115,10 @@ pub enum Event {
     /// This session's offloaded files stay, because some of the transcripts that may refer to them
     /// cannot be searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day behind this time, the latest one recorded in the store. The
-    /// grace period for the items moved to the trash begins at this time.
+    /// The clock is more than a day behind this time, which is the latest time recorded in the
+    /// store. The grace period for the items moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
-    /// A step of the collection failed. The other steps were carried out.
+    /// A step of the collection failed, but the other steps were carried out.
     Failed(StoreError),
 }
 
@@ -154,7 +154,7 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
-    /// Whether anything has been removed so far or, in a dry run, would have been removed.
+    /// Whether anything has been removed so far or, in a dry run, would have been removed by now.
     pub fn has_removed(&self) -> bool {
         let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
         self.events.iter().any(removes)

@@ -54,7 +54,8 @@ pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Bri
     while let Some(record) = records.next()? {
         let brief = Brief::of(&record, dialect, hasher);
         match briefs.last_mut() {
-            // The line was too long for one record, and this record continues it, so merge the two.
+            // This record continues a line that was too long for one record, so merge the two
+            // records.
             Some(last) if last.line == brief.line && record.message(dialect).is_none() => {
                 last.bytes += brief.bytes;
                 last.hash = hasher.hash_one((last.hash, brief.hash));
@@ -134,8 +135,8 @@ impl PartBrief {
     }
 }
 
-/// Returns the first words of the message's text. If the message has no text, returns those of its
-/// first call, result or other part.
+/// Returns the first words of the message's text. If the message has no text, returns the first
+/// words of its first call, result or other part.
 fn first_words(message: &Message<'_>) -> String {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),
@@ -166,7 +167,7 @@ fn line(text: &str) -> String {
     cut.trim_end().to_owned() + "…"
 }
 
-/// Describes the differences in words, such as `result: 12000 → 900 characters, now ends with a
+/// Describes the differences in words, for example `result: 12000 → 900 characters, now ends with a
 /// handle`.
 pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     let mut changes = Vec::new();

@@ -94,8 +94,8 @@ impl<'a> Pairing<'a> {
     }
 
     /// Pairs identical records that occur in both sessions in the same order. Looks only at records
-    /// that occur in both sessions, because a compaction may remove thousands of records, and
-    /// aligning those as well would take too long.
+    /// that occur in both sessions, because a compaction may remove thousands of records, and it
+    /// would take too long to align those records as well.
     fn in_order(&mut self) {
         let common = |these: &[Brief], others: &[Brief]| -> Vec<usize> {
             let others: HashSet<u64> = others.iter().map(|brief| brief.hash).collect();
@@ -203,7 +203,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// How many characters two messages must have in common at the start to count as the same message.
+/// How many leading characters two messages must share in order to count as the same message.
 const BEGIN: usize = 24;
 
 /// Returns the role of a message and its first [`BEGIN`] characters, or `None` if the message is
@@ -365,8 +365,8 @@ mod tests {
         assert_eq!(changes[2], "~5,5: only JSON members outside the message changed");
     }
 
-    /// An agent's own log is compared record by record. For a record that is not a message, its
-    /// type is displayed.
+    /// An agent's own log is compared record by record. A record that is not a message is displayed
+    /// by its type.
     #[test]
     fn an_agents_own_file_is_compared_by_its_records() {
         let record = |id: &str, text: &str| {

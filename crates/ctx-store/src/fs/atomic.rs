@@ -57,10 +57,10 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     }
 }
 
-/// Exchanges a finished file with the file at `path`, and moves that file to `aside`. If
-/// `is_expected` rejects the file that was moved, the names are exchanged back, and
-/// [`StoreError::Changed`] is returned. If the names were exchanged back, the caller must check the
-/// file at `aside`. Returns `false` on a file system that cannot exchange names.
+/// Exchanges the names of a finished file and the file at `path`; the latter ends up at `aside`. If
+/// `is_expected` rejects the file at `aside`, the names are exchanged back, and
+/// [`StoreError::Changed`] is returned. In that case, the caller must check the file that is at
+/// `aside` afterwards. Returns `false` on a file system that cannot exchange names.
 ///
 /// If another process has put a file at `path`, calls `taken_out` with that file before restoring
 /// it. An agent may have read our file in the meantime, and may soon overwrite the restored file
@@ -96,8 +96,8 @@ pub(crate) fn take_the_place(
     }
 }
 
-/// Exchanges the names back. The exchange is repeated until the file moved away from `path` is the
-/// one that the previous exchange placed there. The newest file then ends up at `path`.
+/// Undoes an exchange of names. The exchange is repeated until the file moved away from `path` is
+/// the one that the previous exchange placed there. The newest file then ends up at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -161,7 +161,7 @@ impl OutputTarget {
         self.replaced.as_ref().filter(|replaced| replaced.is_file())
     }
 
-    /// Whether the target has not changed since the first check.
+    /// Whether the target is unchanged since the first check.
     fn is_as_seen(&self) -> Result<bool> {
         let now = if_there(fs::symlink_metadata(&self.target).or_cannot("read", &self.target))?;
         Ok(match (&now, &self.replaced) {
@@ -322,7 +322,8 @@ impl TempFile {
         Self::create(parent(target), name, mode)
     }
 
-    /// Creates the file `.STEM.ctx-tmp-…` in `dir` with the mode `mode`, less the umask.
+    /// Creates the file `.STEM.ctx-tmp-…` in `dir`. Its permissions are `mode` without the bits in
+    /// the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
             // Use a name that no file has had before. Another run might otherwise remove the new

@@ -1,6 +1,6 @@
 //! The file-system calls that this crate makes. Files are opened without following links or
-//! blocking on a FIFO. Waits for locks are limited, and new file names are flushed to disk. This
-//! module also hashes files.
+//! blocking on a FIFO. The wait for a lock is limited in time, and new file names are flushed to
+//! disk. This module also hashes files.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -46,7 +46,7 @@ pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
 }
 
-/// Like [`open_careful`], but with other options.
+/// Like [`open_careful`], but opens the file with the given options.
 pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let begun = Instant::now();
     loop {
@@ -91,8 +91,8 @@ pub(crate) fn only_regular(
     }
 }
 
-/// The device and inode number of a file. No other file has the same pair for as long as the file
-/// is open or has a name.
+/// The device and inode number of a file. As long as the file is open or has a name, no other file
+/// has the same pair.
 pub(crate) type FileId = (u64, u64);
 
 pub(crate) fn id_of(meta: &Metadata) -> FileId {

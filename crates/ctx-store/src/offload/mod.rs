@@ -77,8 +77,8 @@ impl fmt::Display for OffloadedFile {
 }
 
 impl OffloadedFile {
-    /// Whether `wanted` is the file's `{session}/{name}`, or the beginning of its name, which
-    /// starts with the hash.
+    /// Whether `wanted` is the file's `{session}/{name}`, or the beginning of its name, such as the
+    /// first digits of the hash.
     pub fn begins_with(&self, wanted: &str) -> bool {
         self.name.to_string().starts_with(wanted) || self.to_string() == wanted
     }
@@ -287,7 +287,7 @@ struct Folder {
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-const OTHER_BYTES: &str = "is damaged: its bytes do not have the sha256 of its name";
+const OTHER_BYTES: &str = "is damaged: the sha256 of its content does not match its name";
 
 impl Folder {
     /// Opens the folder `offloaded/`.

@@ -179,9 +179,8 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// The minimum number of digits of a file's hash that a reference to the file contains. A path
-/// contains all 64 digits, and a handle contains 8 (or 12 if an older version of the tools wrote
-/// it).
+/// A reference to a file contains at least this many digits of the file's hash. A path contains all
+/// 64 digits, and a handle contains 8 (or 12 if an older version of the tools wrote it).
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
@@ -201,7 +200,8 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Reads a transcript from `reader`, and drops the files that it refers to from the search.
+    /// Reads a transcript from `reader`, and removes the files that are mentioned in it from the
+    /// search.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         // The most recent hex digits as a number, and how many hex digits have been read in a row.
         let (mut window, mut run) = (0, 0_u32);

@@ -132,7 +132,7 @@ struct TakenLine {
     file: String,
     /// The id of the tool call that returned the result, if the session format has call ids.
     call: Option<String>,
-    /// How many times a single run moved this content out of the call's results.
+    /// How many of the call's results had this content and were moved out in a single run.
     times: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Linux: `fcntl` leases, `/proc`, `renameat2`.
+//! The Linux implementation, which uses `fcntl` leases, `/proc` and `renameat2`.
 
 #![allow(unsafe_code)] // No safe wrapper has fcntl with F_SETLEASE.
 

@@ -23,7 +23,7 @@ use portable as system;
 
 pub(crate) use system::{exchange_names, rename_to_free_name};
 
-/// Which kinds of processes a lease delays when they open the file.
+/// Which processes have to wait when they open a file that has a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excluded {
     /// Processes that open the file for writing.

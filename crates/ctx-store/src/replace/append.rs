@@ -8,9 +8,9 @@
 //! that were written.
 //!
 //! If the kernel grants a lease on the file, no process can open the file between the check and the
-//! write. Without a lease, an agent may write between the check and the write. An agent's line that
-//! comes after ours does no harm; one that comes before ours is reported by the check after the
-//! write.
+//! write. Without a lease, an agent may write between the check and the write. If the agent's line
+//! comes after ours, it does no harm. If it comes before ours, the check after the write reports
+//! it.
 //!
 //! If a run is killed, the next run on the same file finds the record in `appending/`, and compares
 //! the file with the record and the snapshot. If the file consists of the old bytes, with or
@@ -49,7 +49,7 @@ pub struct Addition<'a> {
     pub operation: &'static str,
     /// The kind of snapshot to take before the change.
     pub kind: SnapshotKind,
-    /// The figures to record about the change in the audit log.
+    /// The measured effects of the change, for the audit log.
     pub figures: Figures,
 }
 
@@ -116,7 +116,7 @@ const OTHER_CONTENT: &str =
 
 const NOT_ALONE: &str = "another process wrote to the file while the lines were being appended";
 
-/// Changes the end of a session file, by appending lines or cutting them off.
+/// Functions that change the end of a session file, by appending lines or cutting them off.
 impl SessionFile {
     /// Reopens the file in order to change its end. Refuses a file that another process has open
     /// for writing.

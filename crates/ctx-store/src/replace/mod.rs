@@ -70,7 +70,7 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines appended during the replacement may follow the new content. If they may not,
+    /// Whether lines appended during the replacement may follow the new content. If this is false,
     /// the replacement is abandoned as soon as the file grows.
     pub(crate) may_grow: bool,
 }
@@ -320,7 +320,7 @@ pub struct NewContent<'a> {
     pub operation: &'static str,
     /// The kind of snapshot to take of the old content.
     pub kind: SnapshotKind,
-    /// The figures to record about the change in the audit log.
+    /// The measured effects of the change, for the audit log.
     pub figures: Figures,
 }
 

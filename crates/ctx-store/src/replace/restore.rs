@@ -47,17 +47,17 @@ pub enum SnapshotChoice<'a> {
 /// hash.
 pub struct Restore<'s> {
     store: &'s Store,
-    /// The session that the content to be replaced will be saved under.
+    /// The session id for the snapshot of the content that will be replaced.
     pub session: SessionId,
     /// A reader positioned at the first byte of the snapshot.
     pub content: SnapshotBytes,
     /// The commit record of the snapshot.
     pub meta: Meta,
-    /// The lengths and hashes of known contents that the session file may begin with, each with the
-    /// id of a snapshot. The first entry is the content that replaced this snapshot; the snapshot's
-    /// own bytes and the results of other replacements follow.
+    /// The session file may begin with any of these contents, each given by its length and hash and
+    /// the id of a snapshot. The first entry is the content that replaced this snapshot; the
+    /// snapshot's own bytes and the results of other replacements follow.
     known: Vec<(String, FileHash)>,
-    /// Hashes of the session file's beginning, if the file was read to find the snapshot.
+    /// Hashes of the start of the session file, if the file was read to find the snapshot.
     pub(crate) file: PrefixHashes,
 }
 
@@ -183,7 +183,7 @@ impl Store {
     /// that a tool wrote, it has been rewritten, so the result is the snapshot from the newest
     /// replacement. Fails if a damaged snapshot may be the right one.
     ///
-    /// Also returns hashes of the file's beginning. Thanks to these hashes, a rollback reads the
+    /// Also returns hashes of the start of the file. Thanks to these hashes, a rollback reads the
     /// file only twice: here, and again under the lock, because an agent may append lines in
     /// between.
     pub(crate) fn last_replaced<'c>(
@@ -229,14 +229,14 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// Changes the session that the content to be replaced will be saved under.
+    /// Changes the session id for the snapshot of the content that will be replaced.
     #[cfg(test)]
     pub(crate) fn of_session(self, session: SessionId) -> Self {
         Self { session, ..self }
     }
 
-    /// Fails if the snapshot was taken of another file, so that a mistyped name does not overwrite
-    /// another session's file.
+    /// Fails if the snapshot was taken from another file, so that a mistyped name does not
+    /// overwrite another session's file.
     pub fn refuse_other_file(&self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         match &self.meta.source {
@@ -351,7 +351,7 @@ impl Meta {
     }
 }
 
-/// Hashes of a file's first bytes, for several lengths.
+/// Hashes of a file's prefixes of several lengths.
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
     /// The path of the file.

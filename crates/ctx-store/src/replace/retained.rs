@@ -16,11 +16,11 @@ use crate::os::Writers;
 use crate::snapshot::meta::{Meta, SnapshotKind};
 use crate::store::Store;
 
-/// If the kernel cannot tell whether a file has writers, the file counts as finished once it has
-/// not changed for this long.
+/// If the kernel cannot tell whether a file has writers, the file is assumed to have none once it
+/// has not changed for this long.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// The result of searching a store's replaced files.
+/// The result of checking a store's replaced files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Replaced files that stay because they may still be in use, each with the id of the snapshot

@@ -55,10 +55,10 @@ impl NewFile {
     }
 }
 
-/// Puts the new file in the live one's place, and carries over what was appended in the meantime.
-/// Returns the number of bytes carried over. If the old file may still be in use, or contains bytes
-/// that are not saved elsewhere, also returns its path. If a step before the exchange fails,
-/// nothing is changed.
+/// Puts the new file in the place of the live file, and carries over what was appended in the
+/// meantime. Returns the number of bytes carried over. If the old file may still be in use, or
+/// contains bytes that are not saved elsewhere, also returns its path. If a step before the
+/// exchange fails, nothing is changed.
 pub(crate) fn swap(
     store: &Store,
     live: &SessionFile,
@@ -91,7 +91,7 @@ pub(crate) fn swap(
         // Let waiting writers continue only now, after the exchange. A process that has been
         // waiting opens the old file, so its line will be carried over. A process that opens the
         // session from now on waits until the new file contains all late bytes, so its line follows
-        // them.
+        // those bytes.
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
@@ -132,7 +132,7 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     Err(StoreError::refused(path, OTHER_CONTENT))
 }
 
-/// Gives the new file the live one's name, and renames the old file to `aside`. If another
+/// Gives the new file the name of the live file, and renames the old file to `aside`. If another
 /// process's file was exchanged by mistake and then restored, adds it to `others`.
 fn exchange_with_live(
     new: &mut TempName,
@@ -198,13 +198,13 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     renamed
 }
 
-/// How long to wait for another write to the old file after the last one.
+/// How long to wait for another write to the old file after the most recent write.
 const QUIET: Duration = Duration::from_millis(50);
 /// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
 /// The interval between two checks of the old file. The interval is short because other processes
-/// are waiting, or are already writing lines to the new file that should come after those still to
-/// be carried over.
+/// are waiting, or are already writing to the new file, where their lines should follow the late
+/// lines from the old file.
 const POLL: Duration = Duration::from_micros(100);
 /// How long to wait for a process that has looked up the old file by name but has not yet opened
 /// it. Opening a file takes far less time, even on a busy machine, so once this time has passed,
@@ -213,7 +213,7 @@ const OPENING: Duration = Duration::from_millis(20);
 /// A session that has not changed for this many seconds is assumed to have no writers.
 const AT_WORK: i64 = 10;
 
-/// Carries over bytes that are appended to the old file into the new one, and counts them.
+/// Copies bytes that are appended to the old file into the new file, and counts them.
 struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
@@ -283,7 +283,7 @@ impl<'a> CarryOver<'a> {
         Ok(saved == before.fingerprint && since == self.carried.digest128())
     }
 
-    /// Appends to `out` those bytes of the old file before offset `to` that have not been carried
+    /// Appends to `out` the bytes before offset `to` in the old file that have not been carried
     /// over yet.
     fn carry(&mut self, to: u64, mut out: &File) -> Result<()> {
         let path = &self.live.path;
@@ -376,9 +376,9 @@ impl<'a> CarryOver<'a> {
         Ok(bytes)
     }
 
-    /// Makes the last check: whether all bytes in the old file are saved and no process can write
-    /// to it any more. If late bytes arrive now, they are carried over, but the old file must stay,
-    /// because readers of the new file may have missed those bytes.
+    /// Checks for the last time whether all bytes in the old file are saved and no process can
+    /// write to it any more. If late bytes arrive now, they are carried over, but the old file must
+    /// stay, because readers of the new file may have missed those bytes.
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;

@@ -92,7 +92,7 @@ pub enum Growth {
 
 /// A session file whose content will be replaced.
 pub enum PendingReplacement<'s> {
-    /// The new content is made from this session, which has been locked and copied.
+    /// The new content is made from this session, whose file has been locked and copied.
     Input(Box<Replacement<'s>>),
     /// As far as the tool knows, the new content is made from something else. The session is not
     /// locked in the meantime, and its file is replaced only if the file has not changed since it

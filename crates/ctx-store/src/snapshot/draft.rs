@@ -77,7 +77,7 @@ impl Snapshot {
     }
 }
 
-/// What is measured while a snapshot's bytes are copied.
+/// The results of measurements made while a snapshot's bytes are copied.
 pub(crate) struct Measured {
     /// The unfinished sha256 of all bytes so far. The hash can be continued with bytes that are
     /// appended to the session later.

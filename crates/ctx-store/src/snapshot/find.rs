@@ -121,8 +121,8 @@ impl Catalog {
         }
     }
 
-    /// Returns the newest snapshot taken before `time`. Considers the same kinds of snapshots as
-    /// the name `latest` does.
+    /// Returns the newest snapshot taken before `time`. Considers only the kinds of snapshots that
+    /// `latest` can refer to.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
         let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {
@@ -131,8 +131,8 @@ impl Catalog {
         })
     }
 
-    /// For a day, returns the numbers of the snapshots taken on it; for a time, returns the number
-    /// of the newest snapshot taken by then.
+    /// For a day, returns the numbers of the snapshots taken on that day; for a time, returns the
+    /// number of the newest snapshot taken by then.
     fn at(&self, when: When) -> Vec<u64> {
         let sequence = |entry: &Entry| entry.id.stamp.sequence;
         if when.is_day {
@@ -271,7 +271,7 @@ const PROPOSED: usize = 3;
 
 /// Returns the known names that are similar to `wanted`, most similar first.
 pub(crate) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // Up to a third of the letters may be wrong. A known name that begins with `wanted` also counts
+    // Up to a third of the letters may differ. A known name that begins with `wanted` also counts
     // as similar.
     let most = (wanted.len() / 3).max(1);
     let mut near: Vec<(usize, &str)> = known

@@ -33,8 +33,8 @@ pub struct Catalog {
     /// Snapshots without a meta.json, because a run was killed before the commit or because the
     /// file was removed.
     pub uncommitted: Vec<SnapshotId>,
-    /// The time when the catalog was made. Relative times such as "1 week ago" count back from this
-    /// time.
+    /// The time when the catalog was made. Relative times such as "1 week ago" are counted back
+    /// from this time.
     pub(crate) now: DateTime<Utc>,
 }
 
