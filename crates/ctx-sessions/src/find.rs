@@ -224,7 +224,7 @@ impl Mark {
     }
 }
 
-/// The agents whose folders are known, by the names shown in the list.
+/// The names of the agents whose folders are known, as shown in the list.
 #[cfg(feature = "clap")]
 pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 

@@ -253,9 +253,9 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // Before the exchange, this is the path of the new version; after the exchange, it is that of
-    // the old version. The path ends with the new version's inode number, so that a later run can
-    // tell which version is there.
+    // Before the exchange, the new version is at this path; after the exchange, the old version is.
+    // The path ends with the new version's inode number, so that a later run can tell which version
+    // is there.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));

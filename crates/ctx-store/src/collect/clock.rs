@@ -6,8 +6,9 @@
 //! the last collection was yesterday. After a real pause, the first run distrusts the clock. A
 //! later run trusts it again if the time that has passed since the first run is plausible.
 //!
-//! Events between two collections must not hide a jump. If a slow clock is corrected, the next
-//! snapshot's time jumps ahead just as the next collection's does, so the snapshot proves nothing.
+//! Events between two collections must not hide a jump. If a slow clock is corrected, the time of
+//! the next snapshot jumps ahead just like the time of the next collection, so the snapshot proves
+//! nothing.
 
 use std::path::PathBuf;
 
@@ -120,8 +121,8 @@ impl ClockRecord {
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }
-        // Measure the pause only up to the doubted time, because later events split the rest into
-        // shorter gaps.
+        // Measure the pause only up to the doubted time, because later events split the rest of the
+        // pause into shorter gaps.
         let pause = Gap::longest(&times, from, doubted);
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
@@ -275,7 +276,7 @@ mod tests {
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
             // The clock is doubted, and then it jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // If runs are weekly, only the first one stops; if they are monthly, every other run
+            // If runs are weekly, only the first run stops; if runs are monthly, every other run
             // stops.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
@@ -290,7 +291,7 @@ mod tests {
         let day = |days: i64| days * 24;
         let daily = |from: i64, to: i64| (from..=to).map(move |day| Seen(day * 24));
         for (events, expected) in [
-            // The clock is a week behind during the first run, and right during the second.
+            // The clock is a week behind during the first run, and right during the second run.
             (
                 vec![Seen(day(-7)), Seen(day(-7)), Run(day(-7)), Seen(0), Run(0), Run(1)],
                 vec![false, true, false],

@@ -29,7 +29,7 @@ const SESSIONS_AT_ONCE: usize = 100;
 /// The scope and the rules of a collection.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
-    /// Collects only this session, but empties the trash for all sessions. `None` collects all
+    /// Collects only this session, but empties the trash for all sessions. `None` means all
     /// sessions.
     pub session: Option<&'a SessionId>,
     /// The rules that decide which snapshots stay.

@@ -85,8 +85,7 @@ impl<'a> Pairing<'a> {
         pairing.in_order();
         pairing.by(LineChange::Moved, |brief, _| vec![brief.hash]);
         pairing.by(LineChange::Changed, |brief, _| brief.keys.clone());
-        // Pair records that have the same role and begin alike, if they are between the same
-        // neighbours.
+        // Pair records that have the same role, begin alike, and are between the same neighbours.
         pairing.by(LineChange::Changed, |brief, gap| {
             alike(brief).map(|alike| hasher.hash_one((gap, alike))).into_iter().collect()
         });
@@ -340,8 +339,8 @@ mod tests {
         assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
     }
 
-    /// A shortened result is recognized as the same message by its call id, and a changed text by
-    /// its beginning and its neighbours.
+    /// A message with a shortened result is recognized by its call id, and a message with changed
+    /// text by its beginning and its neighbours.
     #[test]
     fn what_changed_within_a_message_is_told() {
         let old = session();

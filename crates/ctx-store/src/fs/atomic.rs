@@ -7,8 +7,8 @@
 //! A session file and its replacement exchange names, because an exchange loses neither file.
 //! Before the exchange, the new file is renamed so that it is no longer marked as unfinished, and
 //! no other run removes it. After the exchange, the replaced file is checked. If an agent has put
-//! another file in place since the last check, the names are exchanged back. No file is removed
-//! before it has been checked.
+//! another file at the session's path since the last check, the names are exchanged back. No file
+//! is removed before it has been checked.
 //!
 //! A temporary file is locked for as long as its writer lives, so that later runs can recognize and
 //! remove files left by dead writers.
@@ -234,8 +234,8 @@ impl Write for AtomicFile {
     }
 }
 
-/// Syncs the file, renames it to `target`, and syncs the directory. This order ensures that a power
-/// cut never leaves the name without the bytes.
+/// Syncs the file, renames it to `target`, and syncs the directory. Because of this order, a power
+/// cut cannot leave the new name without its bytes.
 pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
     os::sync(&temp.file).or_not_written(target)?;
     rename_over(temp, target)
@@ -428,8 +428,8 @@ fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     Some((&rest[..at], &rest[at + mark.len()..]))
 }
 
-/// Returns the paths in `dir` whose names [`marked`] built from `stem`, each with the text after
-/// the mark.
+/// Returns the paths in `dir` whose names have the form that [`marked`] builds from `stem`, each
+/// with the text after the mark.
 pub(crate) fn marked_in(
     dir: &Path,
     stem: &OsStr,

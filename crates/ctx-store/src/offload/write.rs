@@ -85,9 +85,8 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Garbage collection has either removed the file
-        // already, so that a new one is written below, or will see that the file has just been
-        // used.
+        // Garbage collection takes the same lock. Either garbage collection has already removed the
+        // file, so a new one is written below, or it will see that the file has just been used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -136,11 +135,11 @@ struct TakenLine {
     times: u64,
 }
 
-/// How many times a single run moved each content out of each call's results.
+/// How many times a single run moved each piece of content out of each call's results.
 type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 
-/// How many times each content was moved out of each call's results, and how many times it was
-/// restored.
+/// How many times each piece of content was moved out of each call's results, and how many times it
+/// was restored.
 #[derive(Debug, Default)]
 pub struct TakenResults {
     calls: HashMap<String, HashMap<Option<String>, Times>>,
@@ -185,7 +184,7 @@ fn read_text(folder: &Folder, name: &str) -> Result<String> {
 }
 
 impl TakenResults {
-    /// Counts one more result as moved out, without writing anything, for a dry run.
+    /// For a dry run, counts one more result as moved out without writing anything.
     pub fn take(&mut self, file: &OffloadedFile, call: Option<&str>) {
         let calls = self.calls.entry(file.name.to_string()).or_default();
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;

@@ -47,7 +47,8 @@ pub(crate) enum LeaseAnswer<'f> {
 
 /// A kernel lease on a file. The kernel delays other processes that open the file until the lease
 /// is dropped. The kernel grants a lease only if no such process already has the file open. A
-/// request is therefore also an atomic check, unlike a search through the list of processes.
+/// request is therefore also an atomic check whether the file is in use, unlike a search through
+/// the list of processes.
 ///
 /// A lease ends when its process exits. By default, the kernel revokes a lease once another process
 /// has waited for 45 seconds.

@@ -15,10 +15,10 @@
 //! If a run is killed, the next run on the same file finds the record in `appending/`, and compares
 //! the file with the record and the snapshot. If the file consists of the old bytes, with or
 //! without all of our lines, nothing needs to be done. If only some of our bytes follow the old
-//! ones, ours are cut off. An agent may have written lines after our incomplete ones, with no
-//! newline in between. The next run then takes a snapshot of the file, and replaces the file with
-//! one without our bytes. A file with any other content has been rewritten by another program, and
-//! is left alone.
+//! bytes, our bytes are cut off. An agent may have written lines after our incomplete line, with no
+//! newline in between. The next run then takes a snapshot of the file, and replaces the file with a
+//! copy that omits our bytes. A file with any other content has been rewritten by another program,
+//! and is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -123,9 +123,10 @@ impl SessionFile {
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts every handle. To get a lease that excludes all other handles, we must
-        // close our handle for reading. Close the handle before opening the file again, because the
-        // open would wait for our earlier lease if that lease could not be released.
+        // The kernel counts every open handle to the file. To get a lease that excludes all other
+        // handles, we must close our handle for reading. Close the handle before opening the file
+        // again, because the open would wait for our earlier lease if that lease could not be
+        // released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;

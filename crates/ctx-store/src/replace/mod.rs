@@ -273,9 +273,9 @@ impl Replacement<'_> {
         Ok(done)
     }
 
-    /// Like [`Replacement::commit`], but with a step in between. Once the snapshot exists, `first`
-    /// is called to write any other files that belong to the new content, such as memory files. If
-    /// `first` fails, the session file is not changed.
+    /// Like [`Replacement::commit`], but with a step between the snapshot and the change. Once the
+    /// snapshot exists, `first` is called to write any other files that belong to the new content,
+    /// such as memory files. If `first` fails, the session file is not changed.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,

@@ -53,7 +53,7 @@ pub struct Restore<'s> {
     pub content: SnapshotBytes,
     /// The commit record of the snapshot.
     pub meta: Meta,
-    /// The session file may begin with any of these contents, each given by its length and hash and
+    /// Each entry holds the length and hash of content that the session file may begin with, and
     /// the id of a snapshot. The first entry is the content that replaced this snapshot; the
     /// snapshot's own bytes and the results of other replacements follow.
     known: Vec<(String, FileHash)>,
@@ -179,9 +179,9 @@ impl Store {
     }
 
     /// Finds the snapshot of the content that a file had before it was last replaced. Skips
-    /// snapshots whose bytes are exactly the current ones. If the file does not begin with content
+    /// snapshots whose bytes are exactly the current bytes. If the file does not begin with content
     /// that a tool wrote, it has been rewritten, so the result is the snapshot from the newest
-    /// replacement. Fails if a damaged snapshot may be the right one.
+    /// replacement. Fails if a damaged snapshot might be the one to restore.
     ///
     /// Also returns hashes of the start of the file. Thanks to these hashes, a rollback reads the
     /// file only twice: here, and again under the lock, because an agent may append lines in
@@ -330,7 +330,7 @@ impl Catalog {
     /// Drops other files' snapshots, if there is at least one snapshot of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
-        // For a damaged snapshot, or one that was read from stdin, the file is unknown.
+        // The file is unknown if the snapshot is damaged or was read from stdin.
         let of_file = |entry: &Entry| {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))

@@ -83,7 +83,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Returns another handle to the open file; the two handles share one position.
+    /// Returns another handle to the open file; the two handles share one file position.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
@@ -258,7 +258,7 @@ pub(crate) struct IdleException {
 }
 
 impl IdleException {
-    /// Fails unless `sha256`, the file's hash, is the expected one.
+    /// Fails unless the file's hash, `sha256`, is the expected hash.
     pub(crate) fn check(self, sha256: &str) -> Result<()> {
         if self.sha256 == sha256 { Ok(()) } else { Err(self.error) }
     }

@@ -87,8 +87,8 @@ impl Store {
     }
 
     /// Recomputes one session's record, or all sessions' records if `session` is `None`. A record
-    /// may be wrong because the power failed before it reached the disk. Returns the number of
-    /// wrong records.
+    /// may be wrong because the power failed before the record reached the disk. Returns the number
+    /// of wrong records.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;

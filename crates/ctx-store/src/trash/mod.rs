@@ -71,9 +71,9 @@ impl TrashedFiles {
 }
 
 impl Store {
-    /// Moves snapshots, and bytes that were never committed, into the trash. Spares a snapshot that
-    /// is on hold, and one that was committed or saved again after `listed`, the time when the
-    /// caller listed the snapshots.
+    /// Moves snapshots, and bytes that were never committed, into the trash. Leaves a snapshot
+    /// where it is if it is on hold, or if it was committed or saved again after `listed`, the time
+    /// when the caller listed the snapshots.
     pub fn discard(
         &self,
         committed: &[SnapshotId],
