@@ -75,8 +75,9 @@ impl Store {
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
-    /// Saves a memory file's content as `history/STEM-TIME-SHA256.md`. Needed before the file is
-    /// rewritten, but not before it is merely extended. Identical content is kept only once.
+    /// Saves a memory file's content as `history/STEM-TIME-SHA256.md`. This is necessary before the
+    /// file is rewritten, but not before text is merely appended to it. Identical content is kept
+    /// only once.
     pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
@@ -189,8 +190,8 @@ impl SharedFile {
         Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes what a run left behind if it was killed in the middle of an exchange: an old version
-    /// whose bytes are also at the start of the file or in `history/`, or a new version that was
+    /// Cleans up after a run that was killed in the middle of an exchange. Removes an old version
+    /// whose bytes are also at the start of the file or in `history/`, and a new version that was
     /// never put in place. Returns the paths of all other versions, which an editor must have
     /// written.
     fn clean_up(&self) -> Vec<PathBuf> {
@@ -301,7 +302,8 @@ fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     alike.any(|name| read(&folder.join(name)).is_ok_and(|(kept, _)| kept == bytes))
 }
 
-/// Returns the last part of an old version's file name: the first digits of the sha256, and `.md`.
+/// Returns the last part of an old version's file name: the first digits of the sha256, followed by
+/// `.md`.
 fn end(bytes: &[u8]) -> String {
     let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
     format!("-{}.md", &hash[..DIGITS])

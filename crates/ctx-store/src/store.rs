@@ -356,8 +356,8 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // If this process is leaving an unfinished file, keep the lock file's content, so that the
-        // next run cleans up as if this one had been killed.
+        // If this process leaves an unfinished file behind, keep the lock file's content, so that
+        // the next run cleans up as if this one had been killed.
         if !is_left() {
             let _ = self.file.set_len(0);
         }

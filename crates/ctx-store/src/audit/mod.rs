@@ -374,7 +374,7 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// The length in bytes of the longest line that the tools write. A longer line comes from another
-/// program. To bound memory use, such a line is read in pieces of this length.
+/// program, and is read in pieces of this length to bound memory use.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Calls `see` with each piece of each line in a log. The second argument is true if the piece is

@@ -246,7 +246,7 @@ mod tests {
     }
     use Event::{Run, Seen};
 
-    /// For each run among the events, returns whether it stops. A run sees only earlier events.
+    /// Returns whether each run among the events stops. A run sees only earlier events.
     fn stopped_among(events: impl IntoIterator<Item = Event>) -> Vec<bool> {
         let (mut record, mut seen, mut stopped) = (ClockRecord::default(), Vec::new(), Vec::new());
         for event in events {

@@ -134,7 +134,7 @@ pub struct Collector<'a> {
     pub events: Vec<Event>,
     /// The snapshots that the collection keeps.
     kept: Vec<Entry>,
-    /// Set if the disk was too full to write an audit record.
+    /// True if the disk was too full to write an audit record.
     pub unaudited: bool,
 }
 

@@ -365,7 +365,7 @@ mod tests {
     }
 
     /// An agent's own log is compared record by record. A record that is not a message is displayed
-    /// by its type.
+    /// as its type.
     #[test]
     fn an_agents_own_file_is_compared_by_its_records() {
         let record = |id: &str, text: &str| {

@@ -5,8 +5,8 @@
 //! either the old file or the complete new one, even after a power cut.
 //!
 //! A session file and its replacement exchange names, because an exchange loses neither file.
-//! Before the exchange, the new file is renamed so that it is no longer marked as unfinished, and
-//! no other run removes it. After the exchange, the replaced file is checked. If an agent has put
+//! Before the exchange, the new file is renamed so that it is no longer marked as unfinished and no
+//! other run removes it. After the exchange, the replaced file is checked. If an agent has put
 //! another file at the session's path since the last check, the names are exchanged back. No file
 //! is removed before it has been checked.
 //!
@@ -256,7 +256,7 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
         // The owner could not be set, so the permissions for "group" and "others" would apply to
-        // different people than before.
+        // other users than before.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))
@@ -293,7 +293,7 @@ impl Drop for TempName {
     }
 }
 
-/// Set if this process could not remove one of its unfinished files.
+/// True if this process could not remove one of its unfinished files.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process is leaving behind an unfinished file that the next run must remove.
@@ -306,8 +306,8 @@ pub(crate) fn is_left() -> bool {
 /// value removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
-    // This field must be dropped before the file is closed, because another file can have the same
-    // inode number after that.
+    // This field must be dropped before the file is closed, because another file can get the same
+    // inode number once the file is closed.
     pub(crate) name: TempName,
     pub(crate) file: File,
 }
@@ -352,8 +352,8 @@ impl TempFile {
         &self.name.path
     }
 
-    /// Returns the open file without removing its name. Used when the file has been renamed, or
-    /// when the name is no longer ours.
+    /// Returns the open file without removing its name. Intended for a file that has been renamed,
+    /// or whose name is no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file

@@ -1,4 +1,4 @@
-//! Lists the entries in a folder, and removes folders. The standard library is not used for
+//! Lists the entries in a folder, and removes folders. The standard library is not used to list
 //! folders, because it panics if a folder cannot be closed, and fails if a signal arrives while a
 //! folder is being opened.
 

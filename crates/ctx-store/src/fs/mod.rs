@@ -143,8 +143,8 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
     Ok(found.is_some())
 }
 
-/// Returns the directory that contains `path`, which is `.` for a bare file name. `Path::parent`
-/// would return an empty path.
+/// Returns the directory that contains `path`, which is `.` for a bare file name. For such a name,
+/// `Path::parent` would return an empty path.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str() != OsStr::new("") => parent,

@@ -245,7 +245,8 @@ use crate::tests::moments::part;
 struct Head {
     /// The id of the snapshot that was taken before the addition.
     snapshot: String,
-    /// The session file's modification time before the addition, measured from the start of 1970.
+    /// The session file's modification time before the addition, as the time since the start of
+    /// 1970.
     modified: Option<Duration>,
 }
 

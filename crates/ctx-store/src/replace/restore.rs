@@ -180,8 +180,8 @@ impl Store {
 
     /// Finds the snapshot of the content that a file had before it was last replaced. Skips
     /// snapshots whose bytes are exactly the current bytes. If the file does not begin with content
-    /// that a tool wrote, it has been rewritten, so the result is the snapshot from the newest
-    /// replacement. Fails if a damaged snapshot might be the one to restore.
+    /// that a tool wrote, another program has rewritten the file, so the result is the snapshot
+    /// from the newest replacement. Fails if a damaged snapshot might be the one to restore.
     ///
     /// Also returns hashes of the start of the file. Thanks to these hashes, a rollback reads the
     /// file only twice: here, and again under the lock, because an agent may append lines in

@@ -95,9 +95,9 @@ pub(crate) fn swap(
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-            // Keep the old file, because a process may have read the new file before it contained
-            // the late bytes, and may write it back without them. If our lease on the new file has
-            // not been revoked, no process can have read the new file yet.
+            // Keep the old file, because a process may have read the new file before the late bytes
+            // were added, and may write it back without those bytes. If our lease on the new file
+            // has not been revoked, no process can have read the new file yet.
             is_over = false;
         }
         drop(all_wait);

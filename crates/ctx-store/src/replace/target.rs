@@ -125,7 +125,7 @@ impl Store {
         Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 
-    /// Begins to replace a session that, as far as the tool knows, is not the input. Also begins
+    /// Begins to replace a session that, as far as the tool knows, is not the input. Also used for
     /// the dry run of any replacement. Does not lock the session. Refuses an unsuitable file now,
     /// before the work starts. If `session` is `None`, the id in the file is used.
     pub fn replace_other(
