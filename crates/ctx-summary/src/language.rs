@@ -26,13 +26,13 @@ pub struct Languages([usize; 3]);
 /// Common short words in English and in other languages that use the Latin alphabet.
 static ENGLISH: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("english"));
 static OTHERS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("other languages"));
-/// A text is not English if at least this percentage of its words are short words from other
-/// languages.
+/// Text is not considered English if at least this percentage of its words are short words from
+/// other languages.
 const SMALL_WORDS: usize = 12;
 
 impl Language {
-    /// Returns the language of `text`, or `None` if the text is too short to recognize its
-    /// language.
+    /// Returns the language of `text`, or `None` if the text is too short for its language to be
+    /// recognized.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let count = |of: fn(char) -> bool| lines().flat_map(str::chars).filter(|c| of(*c)).count();

@@ -44,8 +44,8 @@ pub struct ListLimit {
 }
 
 /// Lists statements from the session with values that neither the summary nor the kept messages
-/// contain. The values that are most likely to be needed are listed first. Returns an empty text if
-/// no value is worth a line.
+/// contain. The values that are most likely to be needed are listed first. Returns an empty string
+/// if no value is worth listing.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
     let counter = answered.counter;
     let heading = match answered.language {
@@ -160,7 +160,8 @@ impl<'i, 'a> Chooser<'i, 'a> {
     }
 }
 
-/// Writes a statement as a line, with its speaker. A tool's output is followed by its call.
+/// Writes a statement as a line, with its speaker. A tool's output is followed by the call that
+/// produced it.
 fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String {
     let text = index.text(segment).replace('\n', " ");
     match (segment.origin, (answered.source_of)(segment.line)) {

@@ -28,7 +28,7 @@ const EARLIER: &str = "### 更早的摘要 / Earlier summary";
 const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
 
 /// Reads the messages to summarize. Reports the number of user messages and tool calls, the latest
-/// topics, and the tools. Memory grows only with the number of tools and the length of earlier
+/// topics, and the tools. Memory use grows only with the number of tools and the length of earlier
 /// summaries, not with the messages.
 ///
 /// The counts of an earlier rule summary are added to the new counts. Any other earlier summary is
@@ -89,14 +89,14 @@ impl RuleSummary {
     }
 
     /// Writes the summary. A summary of more than `limit` tokens is shortened until it fits. First,
-    /// the oldest lines of earlier summaries are removed, and a line says so. Tools are removed
-    /// next, and then topics. The counts are always kept.
+    /// the oldest lines of earlier summaries are removed, and an added line says so. Tools are
+    /// removed next, and then topics. The counts are always kept.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
         // Each stage removes as little as necessary. A stage that cannot make the text fit removes
-        // everything it may.
+        // everything that it is allowed to remove.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;
@@ -212,7 +212,7 @@ impl Carried {
         }
     }
 
-    /// Adds a single line. No blank line is put between two topic lines.
+    /// Adds a single line. No blank line is inserted between two topic lines.
     fn add_line(&mut self, line: &str) {
         let is_topics = |line: &String| line.starts_with(EARLIER_TOPICS);
         if !self.lines.is_empty() && !self.lines.last().is_some_and(is_topics) {
@@ -225,7 +225,7 @@ impl Carried {
         self.lines.is_empty() && self.left_out == 0
     }
 
-    /// Writes all lines except the `skip` oldest ones.
+    /// Writes all lines except the oldest `skip` lines.
     fn write(&self, skip: usize) -> String {
         let count = |lines: &[String]| lines.iter().filter(|line| !line.is_empty()).count() as u64;
         let (gone, kept) = self.lines.split_at(skip);

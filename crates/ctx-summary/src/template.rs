@@ -30,11 +30,11 @@ pub struct Template {
     target: Option<u64>,
     system: String,
     message: String,
-    /// True if the model is asked to translate the headings, so that they are not known in advance.
+    /// True if the model is asked to translate the headings, which are then not known in advance.
     translates: bool,
 }
 
-/// Why a text is not a valid template.
+/// Why a template is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The template does not contain the placeholder for the messages.

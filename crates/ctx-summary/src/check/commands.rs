@@ -71,7 +71,7 @@ pub(super) fn unsupported(
         let Some(verdict) = verdict(clause.trim_end(), area, source) else { continue };
         let end = SENTENCE.find_at(line, start.start);
         let end = end.map_or(line.len(), |end| end.end());
-        // The sentence may have been marked when an earlier summary was checked.
+        // The sentence may already have been marked when an earlier summary was checked.
         let sentence = line[start.start..end].trim_end();
         let marked = sentence.strip_suffix(UNVERIFIED);
         let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
@@ -90,7 +90,7 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
     if area == Area::Done && force != Force::Address {
         return None;
     }
-    // A clause in a language that does not occur in the source cannot be compared with it.
+    // A clause cannot be compared with a source that has no text in the same language.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);

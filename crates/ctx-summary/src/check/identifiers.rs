@@ -26,7 +26,7 @@ pub(super) enum IdentifierKind {
 pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];
-        // Plain words are never looked up, except as parts of paths.
+        // Plain words are looked up only as parts of paths.
         if !token.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'.')) {
             continue;
         }

@@ -46,14 +46,14 @@ pub struct Rules<'a> {
     pub prompt: &'a str,
     /// True if the model reached its output limit, in which case the last line may be incomplete.
     pub cut: bool,
-    /// The number of tokens that the summary replaces, which is also its maximum length. `None`
-    /// means that the length is not limited.
+    /// The number of tokens that the summary replaces. The summary must not be longer than that.
+    /// `None` means that the length is not limited.
     pub largest: Option<u64>,
     /// The counter that measures the length of the answer.
     pub counter: &'static dyn TokenCounter,
 }
 
-/// A repaired answer, which can be used as a summary.
+/// A repaired answer that can be used as a summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// The text of the summary.

@@ -46,8 +46,8 @@ fn is_proper(word: &str, before: &str) -> bool {
     is_plain && is_within && !CALENDAR.split(' ').any(|name| name == word || name[..3] == *word)
 }
 
-/// Days and months. These words are not checked as names, because a summary may write a date
-/// differently.
+/// The names of days and months. These words are not checked as names, because a summary may write
+/// a date differently.
 const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
@@ -70,7 +70,7 @@ fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word))
 }
 
-/// Counts the capitalized parts of a word. `ParseLine` has two.
+/// Counts the capitalized parts of a word, such as the two in `ParseLine`.
 fn humps(word: &str) -> usize {
     let bytes = word.as_bytes();
     let begins = |at: usize| {

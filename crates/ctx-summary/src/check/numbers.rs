@@ -4,11 +4,12 @@ use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::HashedSet;
 
-/// The minimum number of digits in a number that is checked. Shorter numbers are too common.
+/// The minimum number of digits in a number that is checked. Shorter numbers are too common to be
+/// checked.
 const LEAST_DIGITS: usize = 4;
 
-/// Adds the numbers in a word such as `12,345`: each run of digits, each pair of adjacent runs, and
-/// all digits joined.
+/// Inserts into `seen` the numbers found in a word such as `12,345`: each run of digits, each pair
+/// of adjacent runs, and all digits joined.
 pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     let whole = digits(word);
     if whole.is_empty() {
@@ -40,8 +41,8 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     if is_whole {
         return false;
     }
-    // Each part of a time or a range must occur in the record. The two sides of a decimal point
-    // must occur together.
+    // Each part of a time or a range must occur in the record. The digits on both sides of a
+    // decimal point must occur together.
     if word.contains('.') {
         return runs.windows(2).all(|two| seen.has(hash_of_two(two)));
     }

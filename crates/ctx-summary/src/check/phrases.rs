@@ -22,7 +22,7 @@ pub(super) struct Phrases {
 }
 
 impl Phrases {
-    /// Adds a text from the record. The last word of one text and the first word of the next do not
+    /// Adds text from the record. The last word of one text and the first word of the next do not
     /// count as consecutive.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
@@ -120,14 +120,14 @@ pub(super) struct Places {
 
 /// Marks the end of a word's list of positions, and fills the gaps between texts.
 const NONE: u32 = u32::MAX;
-/// The maximum number of stored positions. They take about 16 MB.
+/// The maximum number of stored positions. Together, they take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
 /// The maximum distance at which words count as near each other. It is about the length of a
 /// statement, or of an object in a list.
 const WINDOW: usize = 16;
 
 impl Places {
-    /// Adds the next word of a text.
+    /// Adds the next word from a text.
     pub(super) fn insert(&mut self, word: u64) {
         if self.last.len() >= MOST && !self.last.contains_key(&word) {
             self.is_full = true;

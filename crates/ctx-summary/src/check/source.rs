@@ -40,7 +40,8 @@ pub struct Source {
 }
 
 const USERS_MOST: usize = 16 << 20;
-/// A session uses a language if at least one in this many of its words is in that language.
+/// A session is considered to use a language if at least one in this many words is in that
+/// language.
 const LANGUAGE_PART: usize = 20;
 
 impl Source {
@@ -73,8 +74,8 @@ impl Source {
         }
     }
 
-    /// Adds an earlier summary. An answer may repeat quotes from an earlier summary. Text that is
-    /// marked as unverified in an earlier summary stays unverified.
+    /// Adds an earlier summary to the source. An answer may repeat quotes from an earlier summary.
+    /// Text that is marked as unverified in an earlier summary stays unverified.
     pub fn push_earlier(&mut self, text: &str) {
         let mark = format!(" {UNVERIFIED}");
         for line in text.lines() {
@@ -91,7 +92,7 @@ impl Source {
         self.add_user(&lines.join("\n"));
     }
 
-    /// Adds text that a user or the model wrote.
+    /// Adds to the source text that a user or the model wrote.
     fn add(&mut self, text: &str) {
         self.add_record(text);
         self.add_said(text);
@@ -140,8 +141,8 @@ impl Source {
         same * LANGUAGE_PART < all
     }
 
-    /// Returns what percentage of `words`, and of adjacent pairs in `words`, users or the model
-    /// also wrote.
+    /// Returns two percentages: how many of `words`, and how many adjacent pairs in `words`, were
+    /// also written by users or the model.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {
             0 => 100,

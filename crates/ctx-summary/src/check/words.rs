@@ -27,7 +27,7 @@ impl HashedSet {
         }
     }
 
-    /// Returns true if `hash` was added, or if the set is full, so that `hash` may have been
+    /// Returns true if `hash` was added, or if the set is full, in which case `hash` may have been
     /// dropped.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)

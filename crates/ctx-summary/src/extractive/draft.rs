@@ -126,7 +126,7 @@ impl<'l> Draft<'l> {
     }
 }
 
-/// Returns the table index of a sequence of eight bytes. Few sequences share an index.
+/// Returns the table index for a sequence of eight bytes. Few sequences share an index.
 fn slot(bytes: [u8; 8]) -> usize {
     let number = u64::from_le_bytes(bytes).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(number >> (64 - SLOTS)).unwrap_or(0)
@@ -162,7 +162,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     ItemKind::ALL.iter().copied().map(|kind| (kind, lacks(kind))).collect()
 }
 
-/// Writes the sections of open items and errors.
+/// Writes the sections for open items and errors.
 fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
     let is_state = |item: &&Item| match item.kind {
         ItemKind::Open => item.changed,

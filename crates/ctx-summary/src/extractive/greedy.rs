@@ -9,7 +9,7 @@ use ctx_tokens::TokenCounter;
 
 use super::page::PER_LINE;
 
-/// To rank a segment, its worth is divided by its length raised to this power. A power below 1
+/// A segment's rank is its worth divided by its length raised to this power. A power below 1
 /// slightly favours longer segments, because they read better than many short ones.
 const LENGTH_POWER: f64 = 0.8;
 
@@ -25,8 +25,8 @@ fn power(tokens: u64) -> f64 {
 /// equal worth, the earlier one is chosen first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// The bits of a non-negative floating-point number. The bits sort in the same order as the
-    /// number.
+    /// The bits of the rank, a non-negative floating-point number. Such bits sort in the same order
+    /// as the numbers.
     gain: u64,
     // The fields have only 32 bits, because every segment in a long session may be a candidate.
     number: Reverse<u32>,
@@ -128,7 +128,7 @@ impl<J: Judge> Greedy<J> {
         }
     }
 
-    /// Chooses more segments, of at most `room` tokens in all. Returns true if a segment was
+    /// Chooses more segments, with at most `room` tokens in total. Returns true if a segment was
     /// chosen.
     pub(super) fn more(&mut self, mut room: u64) -> bool {
         let before = self.order.len();

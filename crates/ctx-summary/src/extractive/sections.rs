@@ -127,7 +127,7 @@ fn choose(
     chosen
 }
 
-/// Shortens a line at the end of a word, so that it has fewer than `tokens` tokens.
+/// Cuts a line at the end of a word, so that fewer than `tokens` tokens remain.
 fn shortened(line: &str, tokens: u64, counter: &dyn TokenCounter) -> String {
     let mut chars = line.chars().count();
     loop {

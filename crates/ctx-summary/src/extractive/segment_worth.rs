@@ -212,7 +212,8 @@ mod tests {
 
     use super::worths;
 
-    /// Returns the worth of messages that the user and the model write in turn. The user begins.
+    /// Returns the worth of messages that the user and the model write in turn. The user writes
+    /// first.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(texts) {

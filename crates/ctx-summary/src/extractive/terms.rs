@@ -88,7 +88,7 @@ impl WordLists {
         self.end();
     }
 
-    /// Appends all statements of `next`.
+    /// Appends all statements from `next`.
     pub(super) fn append(&mut self, next: &Self) {
         for statement in 0..next.ends.len() {
             next.of(statement).iter().for_each(|word| self.push(next.hashes[*word as usize]));

@@ -1,5 +1,5 @@
-//! Chooses the segments that a summary quotes for the values in them. Values that are likely to be
-//! needed are preferred, and readable lines are preferred to lines of code.
+//! Chooses which segments to quote in a summary for the sake of the values in them. Values that are
+//! likely to be needed are preferred, and readable lines are preferred to lines of code.
 
 use std::sync::LazyLock;
 

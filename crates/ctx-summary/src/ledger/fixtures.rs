@@ -9,12 +9,12 @@ pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
     Some(Arguments::parse(arguments)?.leaves)
 }
 
-/// Returns a message that consists of one text.
+/// Returns a message with a single text part.
 pub(crate) fn says(role: Role, text: &str) -> Message<'_> {
     Message::new(role, vec![Part::Text(text.into())])
 }
 
-/// Returns a call. The call has the id `c` unless the test passes a different one.
+/// Returns a call. The call has the id `c` unless the test passes a different id.
 pub(crate) fn call<'m>(id: Option<&'m str>, name: &'m str, arguments: &'m str) -> Call<'m> {
     Call { id: id.map(Into::into), name: name.into(), arguments: arguments.into(), slot: None }
 }

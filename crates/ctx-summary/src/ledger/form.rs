@@ -13,7 +13,7 @@ pub enum Label {
     User,
     /// The model speaks.
     Agent,
-    /// The model speaks in text that an earlier summary quotes.
+    /// An earlier summary quotes the model.
     Earlier,
     /// The model calls a tool.
     Call,
@@ -137,7 +137,7 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
 
 const LEFT_OUT: &str = "⟦left out: ";
 
-/// Returns a line that says how many items of each kind did not fit, or an empty text if all fit.
+/// Returns a line that says how many items of each kind did not fit, or an empty string if all fit.
 pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
@@ -158,7 +158,7 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     Some(counts.split(", ").filter_map(count).collect())
 }
 
-/// The heading above quoted lines in summaries by older versions. Sessions may still contain such
+/// The heading above quoted lines in summaries from older versions. Sessions may still contain such
 /// summaries. Each line is followed by its citation. Newer summaries begin with quoted lines,
 /// without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
@@ -179,7 +179,7 @@ enum Section {
     /// Quoted statements and tool output.
     Quotes,
     Items(ItemKind),
-    /// Text that a model wrote under headings of its own.
+    /// Text that a model wrote under its own headings.
     Foreign,
 }
 

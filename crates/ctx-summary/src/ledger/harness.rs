@@ -15,7 +15,7 @@ use memchr::memmem::Finder;
 
 use crate::ledger::LISTS;
 
-/// The author of a text in a user message.
+/// The author of text in a user message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// The user.
@@ -38,12 +38,12 @@ fn begins(text: &str, list: &[String]) -> bool {
     list.iter().any(|begin| text.starts_with(begin.as_str()))
 }
 
-/// Returns true if a text by the agent program contains nothing about the work.
+/// Returns true if text from the agent program says nothing about the work.
 pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
 
-/// Returns the author of a text from a user message.
+/// Returns the author of `text` from a user message.
 pub(crate) fn writer(whole: &str) -> Writer {
     let own = without_reminders(whole);
     let text = own.trim();
@@ -235,7 +235,7 @@ pub enum Speech<'t> {
     Nobody,
 }
 
-/// Returns the words in a text from a user message, by speaker.
+/// Returns the words in `text` from a user message, by speaker.
 pub fn speech(text: &str) -> Speech<'_> {
     match writer(text) {
         Writer::User => match demonstration(text) {

@@ -145,8 +145,8 @@ impl Index {
         numbers
     }
 
-    /// Links a result's segments to the call. If the call reads or changes a file, the lines of the
-    /// result are file content, not outcomes.
+    /// Links the segments from a result to the call. If the call reads or changes a file, the lines
+    /// of the result are file content, not outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
         for number in segments.iter().filter(|number| **number > call) {
             let says_itself = self.has_what_was_asked(*number, call);
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(index.text(segment), "订单 W8123 已发货");
         assert_eq!(index.marks(segment).len(), 1);
         assert_eq!(index.arena.len(), "订单 W8123 已发货".len());
-        // The line number is that of the second message, which is the last one with the identifier.
+        // The line number is that of the second message, the last to contain the identifier.
         assert_eq!(index.identifiers()[0].line, 7);
     }
 

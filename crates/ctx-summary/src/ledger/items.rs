@@ -239,8 +239,8 @@ pub(crate) fn takes_back(decision: &str) -> bool {
 }
 
 /// Returns the subjects of a decision. In English, these are its longer words, except words for
-/// deciding. Chinese has no spaces between words, so any three adjacent characters are a subject,
-/// and so is a run of exactly two characters.
+/// deciding. Chinese has no spaces between words, so any three adjacent characters count as a
+/// subject, and so does a run of exactly two characters.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words.flat_map(|word| {

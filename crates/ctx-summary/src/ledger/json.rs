@@ -151,8 +151,8 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
 }
 
 /// The label in front of the members of a JSON object. The label begins with the name of the
-/// object, or of the nearest enclosing object with a name. The keys from there to the object
-/// follow.
+/// object, or of the nearest enclosing object with a name. This name is followed by the keys that
+/// lead from there to the object.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,
@@ -227,8 +227,8 @@ fn add_members(members: &[(&str, String)], label: &Label, inner: &Label, found: 
     }
 }
 
-/// Returns the text of a value that can share a line with others, or `None` for objects and long
-/// text.
+/// Returns the text of a value that can share a line with other values, or `None` for objects and
+/// long text.
 fn in_a_line(raw: &str) -> Option<String> {
     match raw.as_bytes().first()? {
         b'{' => (raw.len() == 2).then(String::new),

@@ -95,7 +95,7 @@ impl Ledger {
         }
         if self.index.is_full() {
             self.index.shrink();
-            // Segment indexes have changed.
+            // The segment indexes recorded for waiting calls are no longer valid.
             self.items.forget_segments();
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);
     let of_own = orders(&own);
-    // A text without blocks, like most texts, is entirely the writer's own.
+    // Most text has no blocks, and is then entirely the writer's own.
     let of_text = match &own {
         Cow::Borrowed(_) => of_own.clone(),
         Cow::Owned(_) => orders(text),

@@ -19,7 +19,7 @@ pub(crate) struct Match {
     pub(crate) words: u8,
 }
 
-/// Scans segments, and reuses its buffers.
+/// Scans segments, reusing its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Match>,

@@ -43,7 +43,7 @@ impl SegmentKind {
     }
 }
 
-/// Where a text comes from, and who wrote it.
+/// Where text comes from, and who wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The user.
@@ -153,7 +153,7 @@ enum Cut {
 /// Returns the end of the first segment of a line. The line is split at the best position beyond a
 /// third of the maximum width. If several positions are equally good, the last one is used.
 fn end_of_first(line: &str) -> usize {
-    // No character has more columns than bytes.
+    // No character takes up more columns than bytes.
     if line.len() <= WIDEST {
         return line.len();
     }

@@ -1,4 +1,4 @@
-//! Finds sentences of Chinese and English prose in chat messages.
+//! Finds Chinese and English sentences in the prose of chat messages.
 //!
 //! Skips text that is not the writer's own, such as code blocks, quoted lines (`>`), tables,
 //! headings, log lines, and blocks in tags (`<output>…</output>`).

@@ -11,7 +11,7 @@ use crate::ledger::segment::Segment;
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
 /// The maximum number of segments. The number is limited because a segment's fields take more
-/// memory than a short text.
+/// memory than its text if the text is short.
 const MOST_SEGMENTS: usize = 1 << 18;
 /// The worth of a statement, in addition to the worth of the names in it.
 const SAID: f64 = 4.0;

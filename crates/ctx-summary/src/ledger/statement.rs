@@ -171,8 +171,8 @@ impl<'t> Cutter<'t> {
             self.paragraph.to_mut().push_str(bare);
         } else {
             self.end_paragraph();
-            // Unless a paragraph continues a list item, it ends the list before it and the list's
-            // introduction.
+            // Unless a paragraph continues a list item, it ends the preceding list, and the list's
+            // introduction no longer applies.
             if self.after_blank || self.items.is_empty() || !line.starts_with([' ', '\t']) {
                 self.items.clear();
                 self.lead = None;

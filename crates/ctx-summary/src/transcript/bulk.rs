@@ -14,8 +14,8 @@ use crate::{LISTS, is_shell};
 
 /// The maximum length, in characters, of a tool text that is never cut.
 const SHORT: usize = 600;
-/// A text of the usual worth is never cut to fewer characters than this. Splitting the record into
-/// several questions is better than cutting such a text further.
+/// A tool text of the usual worth is never cut to fewer characters than this. Splitting the record
+/// into several questions is better than cutting such a text further.
 const LEAST: usize = 1_000;
 /// The number of tokens in the note about omitted text.
 const MARK: u64 = 12;
@@ -45,7 +45,8 @@ struct Bulk {
 static SHOWING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing tools"));
 static COMMANDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing commands"));
 
-/// Returns true if a call shows existing content. `digest` contains the tool and its main argument.
+/// Returns true if a call shows existing content. `digest` contains the tool's name and its main
+/// argument.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
     if !is_shell(&name) {
@@ -130,7 +131,8 @@ impl Transcript {
     }
 }
 
-/// Finds how long texts of the usual worth may be for the record to have about `room` tokens.
+/// Finds the maximum length of texts of the usual worth at which the record has about `room`
+/// tokens.
 fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
     let bulks = || bulks.iter().flatten().flatten();
     let tokens = |least: usize| -> u64 {

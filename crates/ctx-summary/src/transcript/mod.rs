@@ -23,7 +23,7 @@ pub(crate) use pack::{pack, shorten};
 /// content that is useful only to machines are left out.
 ///
 /// Tool arguments and results are kept whole up to a total of several megabytes, and cut short
-/// beyond that, so memory grows mostly with the text that users and the model wrote.
+/// beyond that, so memory use grows mostly with the text that users and the model wrote.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,

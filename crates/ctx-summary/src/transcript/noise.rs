@@ -119,7 +119,7 @@ pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> S
     render(&lines, &kept)
 }
 
-/// Returns how many lines from the start together have at most `limit` characters.
+/// Returns how many of the first lines together have at most `limit` characters.
 fn first<'l>(lengths: impl Iterator<Item = &'l usize>, limit: usize) -> usize {
     let mut all = 0;
     let fits = |length: &&usize| {

@@ -49,8 +49,8 @@ pub(super) struct Chooser<'t> {
     best: Vec<Option<usize>>,
     /// The number of chosen statements in each message.
     open: Vec<usize>,
-    /// For each message, the user's choice among its options: a statement in the next message, if
-    /// any. The list has one extra entry at the end.
+    /// For each message that offers options, the statement in the next message in which the user
+    /// chooses one, if any. The list has one extra entry at the end.
     choices: Vec<Option<usize>>,
 }
 
@@ -88,8 +88,8 @@ impl<'t> Chooser<'t> {
         Greedy::new(chooser, tokens, vec![false; candidates.len()], &candidates)
     }
 
-    /// Adds the answer to each question in the chain, because a question is useless without its
-    /// answer. If the next message offers options, the answer is the user's choice among them.
+    /// Adds to the chain the answer to each of its questions, because a question is useless without
+    /// its answer. If the next message offers options, the answer is the user's choice among them.
     /// Otherwise, the answer is the best statement in the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
@@ -104,8 +104,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// Finds, for each message, the user's choice among its options: a statement in the next message,
-/// if any. The list has one extra entry at the end.
+/// For each message that offers options, finds the statement in the next message in which the user
+/// chooses one, if any. The list has one extra entry at the end.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -231,7 +231,7 @@ mod tests {
     ];
 
     /// Chooses statements that fit into `room` tokens, drops statements to free `dropped` tokens,
-    /// and returns the rest in order.
+    /// and returns the remaining ones in order.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());
@@ -329,7 +329,7 @@ mod needs_tests {
             [None, Some(0), None]
         );
         assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
-        // The only statement in a dialogue needs no other.
+        // If a dialogue has only one statement, that statement does not need any other.
         assert_eq!(of(&["It is blue."]), [None]);
     }
 

@@ -1,5 +1,5 @@
-//! Renders the chosen statements of a dialogue in order, by speaker, with the date whenever it
-//! changes. A date or name that precedes several messages in a row is written only once.
+//! Renders the chosen statements from a dialogue in order, with the speaker and the date whenever
+//! they change. A date or name that precedes several messages in a row is written only once.
 
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ impl Page<'_> {
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();
         if goes_on && self.is_next(number) {
-            // Separate the sentences with a space only if the original does.
+            // Separate the sentences with a space only if the original text does.
             if !self.text.ends_with(|c: char| !c.is_ascii()) || !text.starts_with(is_wide) {
                 self.text.push(' ');
             }

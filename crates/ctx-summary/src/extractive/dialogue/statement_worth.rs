@@ -16,7 +16,7 @@ use crate::ledger::{Origin, SegmentKind};
 /// another statement.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
-/// The factors for a friendly remark without and with a name, a number or a time.
+/// The factors for friendly remarks: without a name, number or time, and with one.
 const KIND: (f64, f64) = (0.12, 0.5);
 /// The maximum length of a friendly remark, in bytes. A longer statement contains more than a
 /// friendly remark.
@@ -324,7 +324,7 @@ mod words_tests {
         let before = news(&words, 0);
         words.tell(1);
         assert!(news(&words, 0) < before);
-        // A word that is repeated in the same chain counts once.
+        // A word that is repeated in the same chain counts only once.
         let mut others = HashSet::new();
         words.news_beside(3, &mut others);
         assert!(words.news_beside(2, &mut others) < news(&words, 2));

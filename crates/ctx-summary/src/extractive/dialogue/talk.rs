@@ -84,9 +84,9 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// Adds the missing names. A message may lack its name because its beginning repeats an earlier
-    /// message. If all named messages with a role have the same name, the other messages with that
-    /// role get this name, too.
+    /// Fills in missing speakers' names. A message may lack a name because its beginning repeats an
+    /// earlier message. If all named messages with a role have the same name, the other messages
+    /// with that role get this name, too.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);

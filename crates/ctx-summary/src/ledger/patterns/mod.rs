@@ -142,7 +142,7 @@ impl Tables {
     }
 }
 
-/// Returns the pattern for statements of this kind that matches a sentence, if any.
+/// Returns the pattern of this kind that matches a sentence, if any.
 pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
     Sentence::new(sentence, role).pattern(kind)
 }
@@ -169,7 +169,7 @@ impl<'s> Sentence<'s> {
         Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
     }
 
-    /// Returns true if the words of the sentence show that it is of this kind.
+    /// Returns true if the sentence's wording shows that it is of this kind.
     pub fn is_a(&self, kind: MemoryKind) -> bool {
         self.pattern(kind).is_some()
     }

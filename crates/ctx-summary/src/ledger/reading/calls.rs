@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// Quotes a line of a long argument. If `may_name` is set, a line that looks like a name is
+    /// Quotes a line from a long argument. If `may_name` is set, a line that looks like a name is
     /// marked as a name.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind =
@@ -191,7 +191,7 @@ fn kind_of(action: &Action) -> SegmentKind {
     }
 }
 
-/// Returns true if a line of a script only prepares for the actual command.
+/// Returns true if a line in a script only prepares for the actual command.
 fn is_prelude(line: &str) -> bool {
     line.is_empty() || ["#", "set ", "cd ", "export "].iter().any(|begin| line.starts_with(begin))
 }

@@ -105,7 +105,7 @@ impl Reader {
         }
     }
 
-    /// Reads a text from a user message.
+    /// Reads text from a user message.
     fn of_user(&mut self, text: &str) {
         let before = self.reading.quotes.len();
         match writer(text) {
@@ -130,7 +130,7 @@ impl Reader {
         }
     }
 
-    /// Reads text by the user, which may include quoted or pasted text.
+    /// Reads text from the user, including any quoted or pasted text.
     fn own(&mut self, text: &str) {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
@@ -197,8 +197,8 @@ impl Reader {
             _ => Origin::Result,
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
-            // The number refers to the file that was summarized, so the story must not cite it as a
-            // line in this file. Items keep their line numbers, like all items from an earlier
+            // The line number refers to the file that was summarized, so the story must not cite it
+            // as a line in this file. Items keep their line numbers, like all items from an earlier
             // summary.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;

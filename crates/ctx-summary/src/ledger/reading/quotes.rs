@@ -102,7 +102,7 @@ impl Reader {
             return None;
         }
         let Reading { mentions, marks, quotes, .. } = &mut self.reading;
-        // Text in a kept message is not quoted, but the names in it count.
+        // Text in a kept message is not quoted, but the identifiers in it are recorded.
         let quoted = self.leaves.then(|| mentions.push_text(text));
         let first = marks.len();
         for found in found {

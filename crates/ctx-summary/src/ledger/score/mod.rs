@@ -43,7 +43,7 @@ pub struct Scorer {
 
 /// The character at the end of a truncated text.
 const CUT: char = '…';
-/// A text of at most this many bytes is complete unless it ends with [`CUT`].
+/// Text of at most this many bytes is complete unless it ends with [`CUT`].
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {
@@ -88,7 +88,7 @@ impl Scorer {
         }
     }
 
-    /// Adds a text that the new session refers to and that is stored outside both sessions.
+    /// Adds text that the new session refers to but that is stored outside both sessions.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
         // After this, the line in the old session that contains the text counts as referred to.
@@ -225,7 +225,7 @@ impl After {
     }
 }
 
-/// Adds a text as a single line without secrets, like the items in a ledger.
+/// Appends text as a single line without secrets, in the same form as the items in a ledger.
 fn add(all: &mut String, text: &str) {
     let (clean, _) = redact(text);
     all.push_str(&one_line(&clean));
@@ -251,7 +251,7 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
     }
 }
 
-/// Returns the texts in a message that a handle can refer to: each text and each whole result.
+/// Returns everything in a message that a handle can refer to: each text and each whole result.
 fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>> {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
@@ -260,8 +260,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// A text with the positions of its words, so that thousands of searches need not each read the
-/// whole text.
+/// Text and the positions of its words, so that thousands of searches need not each read the whole
+/// text.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,

@@ -56,7 +56,7 @@ impl Serialize for Class {
 pub enum Standing {
     /// The new session contains the item word for word.
     Retained,
-    /// The new session has a handle or a path for a text that contains the item, so the model can
+    /// The new session has a handle or a path for text that contains the item, so the model can
     /// recover the item.
     Recoverable,
     /// Only a snapshot contains the item, so a person can recover it, but the model cannot.
@@ -165,8 +165,9 @@ impl Score {
     /// Returns the share of kept items, from 0 to 1. The share is the weighted mean over all
     /// classes that have items, or 1 if there are no items.
     ///
-    /// The items come from the same ledger that our summaries are written from. The share therefore
-    /// says little about how much a reader knows, or about how one summary compares with another.
+    /// The items come from the same ledger from which our summaries are written. The share
+    /// therefore says little about how much a reader knows, or about how one summary compares with
+    /// another.
     pub fn items_kept(&self) -> f64 {
         let (mut kept, mut all) = (0.0, 0.0);
         for row in self.rows() {
