@@ -67,7 +67,7 @@ fn is_foreign(c: char) -> bool {
 }
 
 impl Languages {
-    /// Adds a message to the count for its language.
+    /// Increments the count for the language of a message, if it can be recognized.
     pub fn push(&mut self, text: &str) {
         if let Some(language) = Language::of(text) {
             self.0[language as usize] += 1;

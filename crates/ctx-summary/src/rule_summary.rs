@@ -180,8 +180,8 @@ impl RuleSummary {
     }
 }
 
-/// How many lines of earlier summaries, tools and topics to leave out. The oldest lines, the oldest
-/// topics and the last tools are left out first.
+/// How much to leave out: lines from earlier summaries, tools and topics. The oldest lines, the
+/// oldest topics and the last tools are left out first.
 type Cut = [usize; 3];
 
 /// The lines of earlier summaries, from oldest to newest.

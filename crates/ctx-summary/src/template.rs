@@ -181,7 +181,7 @@ impl FromStr for Template {
     }
 }
 
-/// Splits off the length in the first line of a template, if any.
+/// Splits off the length on the first line of a template, if any.
 fn target_of(text: &str) -> (Option<u64>, &str) {
     let said = || {
         let (line, rest) = text.split_once('\n')?;

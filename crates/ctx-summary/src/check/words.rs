@@ -1,4 +1,4 @@
-//! Hashes the words in a text, so that a long source takes up little memory.
+//! Hashes the words in text, so that a long source takes up little memory.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -39,7 +39,7 @@ static EMPTY: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("empty"));
 const EMPTY_CHINESE: &str =
     "的了着过请你您我他她它们在把被将和与及就都也要须必应该需得地是有并再先后";
 
-/// Returns true if a text contains Chinese characters.
+/// Returns true if text contains Chinese characters.
 pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }

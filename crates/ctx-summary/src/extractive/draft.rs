@@ -14,9 +14,9 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The story's share of a short and of a long summary, in percent. `LENGTHS` holds the lengths of
-/// the two summaries, in tokens. In sessions with files, the story has a larger share, because
-/// values can be read from the files again.
+/// The percentages of a short summary and of a long summary that the story may fill. `LENGTHS`
+/// holds the lengths of the two summaries, in tokens. In sessions with files, the story has a
+/// larger share, because values can be read from the files again.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
@@ -101,7 +101,7 @@ impl<'l> Draft<'l> {
         self.story.fill(&mut self.text, limit, self.counter, &self.write);
     }
 
-    /// Fills the remaining space of the summary with values.
+    /// Fills the remaining space in the summary with values.
     fn fill(&mut self) {
         let (index, Greedy { chosen, tokens, .. }) = (self.ledger.index(), &self.story);
         let mut values =

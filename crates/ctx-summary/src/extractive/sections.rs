@@ -67,7 +67,7 @@ pub(super) fn sections(
 }
 
 /// Returns the current items of a kind with their positions, from most to least important. Finished
-/// tasks follow the open tasks of the same list.
+/// tasks follow the open tasks from the same list.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let items = items.iter().copied().enumerate().rev();
     let is_told = |item: &Item| item.holds() || item.is_done_task();

@@ -80,8 +80,9 @@ pub(super) fn has_tools(segments: &[Segment]) -> bool {
     segments.iter().any(is_tools)
 }
 
-/// Returns true if the session changes files or runs commands, so that content can be read again. A
-/// session without tool calls counts as well, because its agent may write commands in its text.
+/// Returns true if tool calls in the session change files or run commands, so that content can be
+/// read again. A session without tool calls counts as well, because its agent may write commands in
+/// its text.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
     let is_change =
         |segment: &Segment| matches!(segment.kind, SegmentKind::Change | SegmentKind::Command);

@@ -11,9 +11,9 @@ use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{CODE_LINE, has_files, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
-/// The share of an identifier's worth that a text covers. The first share is for a text that does
-/// not contain the identifier. The other shares are for a text that contains the identifier with
-/// none, one, or several of the words around it.
+/// The share of an identifier's worth that text covers. The first share is for text that does not
+/// contain the identifier. The other shares are for text that contains the identifier with none,
+/// one, or several of the words around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// A line is quoted only for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;

@@ -77,7 +77,7 @@ pub fn heading(kind: ItemKind) -> String {
     format!("## {}{rest}", first.to_uppercase())
 }
 
-/// Splits off the citation at the end of a text, such as `⟦12⟧`, or `⟦12-15⟧` in older summaries.
+/// Splits off the citation at the end of text, such as `⟦12⟧`, or `⟦12-15⟧` in older summaries.
 /// Returns the text before the citation and the first line number in it.
 pub fn cited(text: &str) -> (&str, Option<u64>) {
     let parse = || {

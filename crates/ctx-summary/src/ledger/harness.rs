@@ -43,7 +43,7 @@ pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
 
-/// Returns the author of `text` from a user message.
+/// Returns the author of text from a user message.
 pub(crate) fn writer(whole: &str) -> Writer {
     let own = without_reminders(whole);
     let text = own.trim();

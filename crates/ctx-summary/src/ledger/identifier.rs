@@ -1,7 +1,7 @@
-//! Finds the identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names
-//! in code. A later tool call needs identifiers verbatim, but a paraphrase does not preserve them.
+//! Finds the identifiers in text: paths, URLs, ids, hashes, versions, dates, numbers, and names in
+//! code. A later tool call needs identifiers verbatim, but a paraphrase does not preserve them.
 //!
-//! The scanner is handwritten and works on bytes for speed, because it reads every text in a
+//! The scanner is handwritten and works on bytes for speed, because it reads all the text in a
 //! session.
 
 use std::ops::Range;

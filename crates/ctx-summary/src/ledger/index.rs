@@ -35,8 +35,8 @@ pub struct Index {
     pub(crate) known: Vec<Entry>,
     /// The names of all identifiers in one string.
     pub(crate) names: String,
-    /// How well the kept messages cover each identifier: 0 if none contains the identifier, else 1
-    /// plus the number of words around it in the message that covers it best.
+    /// How well the kept messages cover each identifier: 0 if no message contains the identifier,
+    /// else 1 plus the number of words around it in the message that covers it best.
     pub(crate) coverage: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
@@ -114,8 +114,8 @@ impl Index {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
             self.turn += u32::from(quote.begins_turn);
-            // A repeated text is not added again, unless the user repeats it, which makes it
-            // current again.
+            // Repeated text is not added again unless the user repeats it, which makes it current
+            // again.
             let known = self.seen.get(&quote.hash);
             if let Some(number) = known.filter(|_| quote.origin != Origin::User) {
                 numbers.push(*number);
@@ -133,7 +133,7 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // A heading that repeats an earlier text is replaced by that text's first segment.
+                // A heading that repeats earlier text is replaced by that text's first segment.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,

@@ -154,7 +154,7 @@ fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     (length >= SHORTEST_NAME).then_some(start..end + branch.len())
 }
 
-/// Returns the name of a company's branch in brackets, which is part of the company name before it.
+/// Returns the name of a company's branch in brackets. The brackets are part of the company's name.
 fn branch(rest: &str) -> &str {
     let mut chars = rest.char_indices().take(LONGEST_NAME);
     if !chars.next().is_some_and(|(_, c)| matches!(c, '(' | '（')) {

@@ -12,7 +12,7 @@ use super::noise::cut;
 use super::{Record, Spoken, ToolText, Transcript, whole, written};
 use crate::{LISTS, is_shell};
 
-/// The maximum length, in characters, of a tool text that is never cut.
+/// A tool text of at most this many characters is never cut.
 const SHORT: usize = 600;
 /// A tool text of the usual worth is never cut to fewer characters than this. Splitting the record
 /// into several questions is better than cutting such a text further.
@@ -92,7 +92,7 @@ impl Transcript {
         self.shortened(&bulks, &later, LEAST)
     }
 
-    /// Finds the tool texts that may be cut, by piece and part.
+    /// Finds the tool texts that may be cut. The lists correspond to the pieces and their parts.
     fn bulks(&self, later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Vec<Option<Bulk>>> {
         let bulk = |at: usize, spoken: &Spoken| {
             let worth = match spoken.tool? {

@@ -82,7 +82,7 @@ const SHORT: usize = 2_000;
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
-/// The record, as it is sent to the model.
+/// The record, as sent to the model.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) pieces: Vec<String>,

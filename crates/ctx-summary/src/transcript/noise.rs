@@ -80,7 +80,7 @@ fn each_line_once(text: &str) -> String {
     clean
 }
 
-/// When a text is cut, the percentages of the kept characters that come from its beginning and its
+/// When text is cut, the percentages of the kept characters that come from its beginning and its
 /// end. The rest of the kept characters come from the most informative lines in between.
 const HEAD: usize = 35;
 const TAIL: usize = 30;

@@ -21,8 +21,8 @@ const KIND: (f64, f64) = (0.12, 0.5);
 /// The maximum length of a friendly remark, in bytes. A longer statement contains more than a
 /// friendly remark.
 const LONGEST_KIND: usize = 90;
-/// The factors for a question without and with information in it. An unnamed user's questions to an
-/// assistant have higher factors, because they are more informative.
+/// The factors for questions that contain no information, and for those that contain some. An
+/// unnamed user's questions to an assistant have higher factors, because they are more informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
 /// A question loses worth if the next message repeats at least this percentage of its words.

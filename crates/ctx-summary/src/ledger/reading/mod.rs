@@ -99,8 +99,8 @@ pub(crate) struct Mention {
     pub(crate) hash: u64,
     place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The origins of the texts that contain the identifier. The set is empty if the identifier
-    /// counts only as covered.
+    /// The origins of the texts that contain the identifier. The set is empty if the identifier is
+    /// only recorded as covered.
     pub(crate) origins: Origins,
     /// How well a kept message covers the identifier: 0 if it does not contain the identifier, else
     /// 1 plus the number of words around it.
@@ -156,7 +156,7 @@ impl Mentions {
         id
     }
 
-    /// Records an identifier in a text of this origin, and returns its id.
+    /// Records an identifier in text of this origin, and returns its id.
     pub(super) fn seen(
         &mut self,
         name: &str,

@@ -64,7 +64,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the statements of a redacted text.
+    /// Quotes the statements in redacted text.
     pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let statements = statements(text);
         let mut quotes: Vec<Option<usize>> = Vec::with_capacity(statements.len());
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the lines of a redacted text that has no speaker, such as tool output.
+    /// Quotes the lines of redacted text that has no speaker, such as tool output.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let pieces = pieces(text, self.leaves);
         self.reserve(pieces.len(), text.len());
@@ -133,7 +133,7 @@ impl Reader {
         Some(quotes.len() - 1)
     }
 
-    /// Redacts and counts the secrets in `text`. The middle of a text that is too long is cut out.
+    /// Redacts and counts the secrets in `text`. If the text is too long, its middle is cut out.
     pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let (clean, secrets) = redact(text);
         self.reading.secrets += secrets;
