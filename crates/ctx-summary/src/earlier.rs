@@ -67,8 +67,8 @@ impl Recognizer {
     /// Returns the summary in `message`, without its header and record line, or `None` if the
     /// message is not a summary.
     ///
-    /// Other tools mark a summary only by its header. Only a message that consists of a single text
-    /// can be recognized by a header. A message from the model or a tool is never recognized by its
+    /// Other tools mark a summary only by its header. Only a message with a single text part can be
+    /// recognized by a header. A message from the model or a tool is never recognized by its
     /// header, because an attacker can make it begin with any line.
     pub fn summary_in(
         &self,
@@ -157,7 +157,7 @@ fn without_colon(header: &str) -> &str {
 
 /// Returns the text after `header` if `text` begins with it. A header in brackets may be followed
 /// by anything, because no sentence begins with brackets. Any other header must be alone on its
-/// line, or be followed by a colon or by a slash and its translation.
+/// line, or be followed by a colon or by a slash and a translation.
 fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let rest = text.trim_start().strip_prefix(header)?;
     if header.ends_with(']') {

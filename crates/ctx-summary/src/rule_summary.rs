@@ -145,7 +145,8 @@ impl RuleSummary {
         self.topics.push_back(topic);
     }
 
-    /// Moves topics that precede an earlier summary to a line in the section for earlier summaries.
+    /// If topics precede an earlier summary, moves them into a line of the section for earlier
+    /// summaries.
     fn retire_topics(&mut self) {
         if !self.topics.is_empty() {
             let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");

@@ -22,7 +22,7 @@ pub(super) enum IdentifierKind {
     Number,
 }
 
-/// Adds the identifiers in a source text to `seen`.
+/// Inserts into `seen` the identifiers found in a source text.
 pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];

@@ -164,8 +164,8 @@ impl Check<'_> {
         if says { Ok(kept) } else { Err(Reason::Echo) }
     }
 
-    /// Removes text before the first requested heading, offers of help, and continuations of the
-    /// conversation.
+    /// Removes offers of help, continuations of the conversation, and any text before the first
+    /// requested heading.
     fn without_talk(&mut self, lines: &[String]) -> Result<Vec<String>, Reason> {
         let headings = self.rules.headings;
         let end = shape::end_of_summary(lines);

@@ -92,7 +92,7 @@ impl Source {
         self.add_user(&lines.join("\n"));
     }
 
-    /// Adds to the source text that a user or the model wrote.
+    /// Records text that a user or the model wrote.
     fn add(&mut self, text: &str) {
         self.add_record(text);
         self.add_said(text);
@@ -133,8 +133,8 @@ impl Source {
         }
     }
 
-    /// Returns true if hardly any of the session is in the language of `text`, for example if
-    /// `text` is Chinese in an English session.
+    /// Returns true if hardly any of the session is in the language of `text`, for example, if
+    /// `text` is Chinese and the session is English.
     pub(super) fn lacks_language(&self, text: &str) -> bool {
         let (same, all) = (self.chinese, self.chinese + self.other_words);
         let same = if has_chinese(text) { same } else { all - same };

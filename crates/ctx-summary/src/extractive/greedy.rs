@@ -51,8 +51,8 @@ impl Candidate {
     }
 }
 
-/// The maximum number of rounds for filling a text. One round is not enough, because the length of
-/// the text is known only after it is rendered.
+/// The maximum number of rounds in which text is filled. One round is not enough, because the
+/// length of the text is known only after it is rendered.
 const ROUNDS: usize = 4;
 
 /// Computes the worth of each segment, given the segments that are already chosen.

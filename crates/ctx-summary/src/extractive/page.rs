@@ -70,7 +70,8 @@ pub(super) fn marked(words: &str, label: Label) -> String {
     words.replace('\n', &format!("\n{}", label.as_str()))
 }
 
-/// Returns true if the line cannot be mistaken for another speaker or for a heading of the summary.
+/// Returns true if the line cannot be mistaken for another speaker's line or for a heading of the
+/// summary.
 pub(super) fn is_plain(words: &str) -> bool {
     !words.starts_with("## ") && !words.starts_with("⟦") && labelled(words).is_none()
 }

@@ -1,5 +1,5 @@
-//! Writes sections of items, such as decisions or errors. Each kind of item has a share of the text
-//! for its most important items.
+//! Writes sections of items, such as decisions or errors. For each kind of item, a share of the
+//! text is reserved for the most important items.
 //!
 //! An extractive summary has sections only for open items and errors, because the story covers the
 //! other kinds. A list of everything that a summary must contain has sections for all kinds.

@@ -12,7 +12,7 @@ use super::segment_worth::{CODE_LINE, has_files, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
-/// contain the identifier. The other shares are for text that contains the identifier with none,
+/// contain the identifier. The other shares are for text that contains the identifier with zero,
 /// one, or several of the words around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// A line is quoted only for an identifier that is needed with at least this probability.

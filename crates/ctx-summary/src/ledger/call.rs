@@ -76,8 +76,9 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
 
 /// Returns the error that a tool result reports, on one line, or `None` if it reports no error.
 ///
-/// Few formats mark errors, so errors are looked for in the first lines, where tools usually report
-/// them. On later lines, words such as "error" are usually part of the content.
+/// Few formats mark errors, so errors are searched for in the first lines of the result, where
+/// tools usually report them. On later lines, words such as "error" are usually part of the
+/// content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),

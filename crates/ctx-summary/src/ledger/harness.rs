@@ -427,7 +427,7 @@ mod tests {
             Part::Result(result) => result.name.as_deref(),
             _ => None,
         });
-        // A second result with the same id belongs to no call.
+        // A second result with the same id does not belong to any call.
         let tools: Vec<_> = tools.collect();
         assert_eq!(tools, [None, Some("AskUserQuestion"), None]);
     }

@@ -1,4 +1,4 @@
-//! Reads JSON in the arguments and results of tool calls.
+//! Reads JSON from the arguments and results of tool calls.
 //!
 //! [`Arguments`] contains the keys and leaf values of a call's arguments. [`records`] writes a JSON
 //! result as lines without quotes and braces, such as `S61CZX flights: origin LAX, flight_number
@@ -250,7 +250,7 @@ fn scalar(raw: &str) -> Option<String> {
     }
 }
 
-/// Returns a string without its quotes, or any other value unchanged.
+/// Returns a JSON string without its quotes, or any other JSON value unchanged.
 fn plain(raw: &str) -> Cow<'_, str> {
     let Some(string) = raw.strip_prefix('"') else { return raw.into() };
     let is_plain = |string: &&str| string.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\');

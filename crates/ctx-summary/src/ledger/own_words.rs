@@ -98,7 +98,7 @@ fn runs<'t>(text: &'t str, blocks: Vec<Run<'t>>, orders: &[Range<usize>]) -> Vec
     runs
 }
 
-/// Splits the text into runs of lines at blocks and quoted lines.
+/// Splits the text into runs of lines, at the boundaries of blocks and quoted lines.
 fn blocks(text: &str) -> Vec<Run<'_>> {
     let mut blocks = Blocks::default();
     let mut runs = Vec::new();

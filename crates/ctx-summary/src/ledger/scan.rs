@@ -112,7 +112,7 @@ impl Words {
         u8::try_from(all).unwrap_or(ENOUGH).min(ENOUGH)
     }
 
-    /// Returns the word with the given index, and reads the text up to it if necessary.
+    /// Returns the word with the given index, reading the text up to it if necessary.
     fn get(&mut self, text: &str, number: usize) -> Option<Range<usize>> {
         while self.known.len() <= number {
             let word = next_word(text, &mut self.read)?;

@@ -227,8 +227,8 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
 const CLOSING: &[char] =
     &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
 
-/// Returns the length of the full stops, closing quotation marks, brackets and emphasis at the
-/// beginning of `rest`, up to eight characters.
+/// Returns the combined length of the full stops, closing quotation marks, brackets and emphasis at
+/// the beginning of `rest`, up to eight characters.
 fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }

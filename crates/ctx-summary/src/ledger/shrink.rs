@@ -1,5 +1,5 @@
-//! Limits the memory that an index takes up. Whenever the index is full, only the better half of
-//! its segments is kept.
+//! Limits the memory that an index takes up. Whenever the index is full, only the more useful half
+//! of its segments is kept.
 
 use ctx_text::hash;
 

@@ -1,4 +1,4 @@
-//! Shortens texts in the middle, and packs texts into questions for a model.
+//! Cuts out the middle of long text, and packs text into questions for a model.
 
 use ctx_tokens::TokenCounter;
 

@@ -1,4 +1,4 @@
-//! Chooses the statements of a dialogue that contain the most information for their length.
+//! Chooses the statements in a dialogue that contain the most information for their length.
 //! Choosing a statement also chooses the other informative statements in its message, and the
 //! earlier statements that are needed to understand it.
 
@@ -206,7 +206,7 @@ fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Returns the last question in the message before the one with `statement`.
+/// Returns the last question in the message before the message that contains `statement`.
 fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
     let before = talk.said.get(statement.said.checked_sub(1)?)?;
     let mut numbers = before.statements.clone().rev();

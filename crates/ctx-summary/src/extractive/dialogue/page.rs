@@ -103,7 +103,7 @@ mod tests {
     use super::super::talk::Talk;
     use super::write;
 
-    /// Renders all statements of a dialogue except those in `left_out`.
+    /// Renders all statements in a dialogue except those in `left_out`.
     fn page(texts: &[&str], left_out: &[usize], cite: bool) -> String {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());

@@ -16,7 +16,7 @@ use crate::ledger::{Origin, SegmentKind};
 /// another statement.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
-/// The factors for friendly remarks: without a name, number or time, and with one.
+/// The factors for friendly remarks without a name, number or time, and for those with one.
 const KIND: (f64, f64) = (0.12, 0.5);
 /// The maximum length of a friendly remark, in bytes. A longer statement contains more than a
 /// friendly remark.
@@ -48,7 +48,7 @@ const GIVEN: f64 = 1.6;
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
 
-/// Returns the worth of each statement of a dialogue.
+/// Returns the worth of each statement in a dialogue.
 pub(super) fn worths(talk: &Talk<'_>, words: &Words) -> Vec<f64> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {

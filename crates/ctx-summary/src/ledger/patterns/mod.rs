@@ -70,7 +70,7 @@ pub fn quote(sentence: &str) -> String {
     shorten(plain_line(sentence), QUOTE_MAX)
 }
 
-/// The tables of all kinds, and the hints of all patterns.
+/// The tables for all kinds, and the hints for all patterns.
 struct Tables {
     /// Two tables for each kind of statement. The first is for sentences that name the kind, and
     /// the second is for other sentences that memory files keep.
@@ -169,7 +169,7 @@ impl<'s> Sentence<'s> {
         Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
     }
 
-    /// Returns true if the sentence's wording shows that it is of this kind.
+    /// Returns true if the sentence's wording marks it as a sentence of this kind.
     pub fn is_a(&self, kind: MemoryKind) -> bool {
         self.pattern(kind).is_some()
     }

@@ -143,8 +143,8 @@ impl Reader {
     /// Records what a kept message covers: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
-            // If a message with the same long text is summarized, only these lines can be quoted
-            // from it.
+            // Only the beginning and the end of long text can be quoted, so only these need to be
+            // covered.
             let text = head_and_tail(text.into());
             self.add_coverage(&text);
             let kept = &mut self.reading.kept;

@@ -69,7 +69,7 @@ impl Scorer {
         !self.handles.is_empty()
     }
 
-    /// Searches a message from the old session for texts that the new session refers to.
+    /// Searches a message from the old session for text that the new session refers to.
     pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
         if self.handles.is_empty() {
             return;
@@ -260,8 +260,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// Text and the positions of its words, so that thousands of searches need not each read the whole
-/// text.
+/// Stores text with the positions of its words, so that thousands of searches need not each read
+/// the whole text.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,
