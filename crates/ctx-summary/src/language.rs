@@ -1,4 +1,4 @@
-//! Detects the language that people write in. The headings and the first line of a summary are in
+//! Detects the language in which people write. The headings and the first line of a summary are in
 //! the language of most user messages.
 
 use std::sync::LazyLock;

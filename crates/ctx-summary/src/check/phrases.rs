@@ -22,8 +22,8 @@ pub(super) struct Phrases {
 }
 
 impl Phrases {
-    /// Adds text from the record. The last word of one text and the first word of the next do not
-    /// count as consecutive.
+    /// Stores the words in text from the record. The last word of one text and the first word of
+    /// the next do not count as consecutive.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
         for line in text.lines() {

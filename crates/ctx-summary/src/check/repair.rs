@@ -177,7 +177,8 @@ impl Source {
     }
 }
 
-/// Returns true if a quote is long enough to be something a person said. Shorter quotes are terms.
+/// Returns true if a quote is long enough to be something a person said. Shorter quotes are mere
+/// terms.
 fn is_long(quote: &str) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     let chinese = quote.chars().filter(|c| is_han(*c)).count();

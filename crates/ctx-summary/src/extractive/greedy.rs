@@ -91,9 +91,9 @@ pub(super) struct Greedy<J> {
 }
 
 impl<J: Judge> Greedy<J> {
-    /// Prepares a choice. `tokens` holds the length of each segment that may be chosen. `chosen`
-    /// marks the segments already in the text. `candidates` marks the segments that may be chosen
-    /// for their own worth.
+    /// Prepares to choose segments. `tokens` holds the length of each segment that may be chosen.
+    /// `chosen` marks the segments already in the text. `candidates` marks the segments that may be
+    /// chosen for their own worth.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
         let mut chain = Vec::new();

@@ -1,6 +1,6 @@
 //! Writes the extractive summary. Within a token budget, an extractive summary contains the
-//! segments that are most likely to be needed, in the order of the session, followed by the open
-//! items and errors. Dialogues have separate rules.
+//! segments that are most likely to be needed, in session order, followed by the open items and
+//! errors. Dialogues have separate rules.
 
 mod dialogue;
 mod draft;

@@ -1,5 +1,5 @@
-//! Renders the story in the order of the session, with related lines next to each other. Lines are
-//! labelled with their speaker.
+//! Renders the story in session order, with related lines next to each other. Lines are labelled
+//! with their speaker.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

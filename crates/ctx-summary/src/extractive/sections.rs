@@ -38,7 +38,7 @@ pub(super) fn all_sections(items: &[Item], limit: u64, counter: &dyn TokenCounte
     sections(&holding, limit * 100 / ALL_SHARES, limit, counter)
 }
 
-/// Writes the sections of the given items. The text is empty or ends with a line break.
+/// Writes the sections for the given items. The text is empty or ends with a line break.
 ///
 /// The shares are percentages of `limit`. All sections together have at most `most` tokens.
 pub(super) fn sections(
@@ -95,7 +95,7 @@ fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     ranked
 }
 
-/// Chooses as many items as fit into `room`, and returns them in the order of the session.
+/// Chooses as many items as fit into `room`, and returns them in session order.
 fn choose(
     ranked: &[(usize, &Item)],
     limit: u64,

@@ -34,9 +34,9 @@ pub(super) struct Picker<'i> {
 }
 
 impl<'i> Picker<'i> {
-    /// Prepares a choice for a summary of `limit` tokens. `written` is the summary so far, which
-    /// contains the `chosen` segments. `known` holds the token counts of the segments that have
-    /// already been counted.
+    /// Prepares to choose segments for a summary of `limit` tokens. `written` is the summary so
+    /// far, which contains the `chosen` segments. `known` holds the token counts of the segments
+    /// that have already been counted.
     pub(super) fn greedy(
         index: &'i Index,
         written: &str,

@@ -99,7 +99,7 @@ pub(crate) enum Shape {
     Argument,
 }
 
-/// The minimum length of an identifier, in bytes. Shorter names are too common.
+/// The minimum length of an identifier, in bytes. Shorter names are too common to be informative.
 pub(crate) const SHORTEST: usize = 4;
 /// The minimum length of a hash. Git never abbreviates hashes to fewer digits.
 const SHORTEST_HASH: usize = 7;

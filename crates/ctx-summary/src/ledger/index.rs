@@ -240,7 +240,7 @@ impl Index {
         id
     }
 
-    /// Returns the segments, in the order of the session.
+    /// Returns the segments, in session order.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }

@@ -27,7 +27,7 @@ const MOST_WAITING: usize = 1_000;
 /// The items of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
-    /// The items, in the order of the session.
+    /// The items, in session order.
     pub(crate) list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
     /// The last unrepaired error for each file or command that failed.
@@ -57,7 +57,7 @@ impl Items {
         }
     }
 
-    /// Adds an item, or updates the item with the same text without moving it.
+    /// Adds an item. If an item already has the same text, updates that item without moving it.
     pub(crate) fn add(&mut self, item: Item) {
         if item.text.is_empty() {
             return;

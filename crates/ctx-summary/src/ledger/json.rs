@@ -200,8 +200,8 @@ fn add_object(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
     }
 }
 
-/// Writes short members as lines. The first line begins with the outer label, because the object's
-/// own name is one of its members.
+/// Writes the short members of an object as lines. The first line begins with the outer label,
+/// because the object's own name is one of its members.
 fn add_members(members: &[(&str, String)], label: &Label, inner: &Label, found: &mut Vec<Piece>) {
     let is_news = |(key, value): &&(&str, String)| {
         // `cards card_17: id card_17` would repeat the id.

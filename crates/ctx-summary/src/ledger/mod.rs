@@ -100,7 +100,8 @@ impl Ledger {
         }
     }
 
-    /// Adds an event from a message. `numbers` holds the indexes of the message's segments.
+    /// Adds an event from a message to the ledger. `numbers` holds the indexes of the message's
+    /// segments.
     fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {

@@ -2,10 +2,10 @@
 //! tools contains no other identifiers.
 //!
 //! The lists of units, endings, and words that precede names were written by hand. The author of
-//! the lists had seen the dialogues that are measured in `docs/benchmarks.md`, so the figures there
-//! do not come from held-out data. The effect of a change is measured on English dialogues by
-//! `cargo test --test cli dialogues::`, and on any session by `ctx-score BEFORE AFTER --future
-//! FULL`.
+//! the lists had seen the dialogues used in `docs/benchmarks.md`, so the figures there do not come
+//! from held-out data. The effect of a change is measured on English dialogues by
+//! `cargo test --test cli dialogues::`, and on any session by
+//! `ctx-score BEFORE AFTER --future FULL`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -154,7 +154,7 @@ fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     (length >= SHORTEST_NAME).then_some(start..end + branch.len())
 }
 
-/// Returns the name of a company's branch in brackets. The brackets are part of the company's name.
+/// Returns the bracketed name of a branch that follows a company name and is part of it.
 fn branch(rest: &str) -> &str {
     let mut chars = rest.char_indices().take(LONGEST_NAME);
     if !chars.next().is_some_and(|(_, c)| matches!(c, '(' | '（')) {

@@ -49,8 +49,8 @@ pub(super) struct Chooser<'t> {
     best: Vec<Option<usize>>,
     /// The number of chosen statements in each message.
     open: Vec<usize>,
-    /// For each message that offers options, the statement in the next message in which the user
-    /// chooses one, if any. The list has one extra entry at the end.
+    /// For each message that offers options, the statement in the user's next message that chooses
+    /// one of them, if any. The list has one extra entry at the end.
     choices: Vec<Option<usize>>,
 }
 
@@ -104,8 +104,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// For each message that offers options, finds the statement in the next message in which the user
-/// chooses one, if any. The list has one extra entry at the end.
+/// For each message that offers options, finds the statement in the user's next message that
+/// chooses one of them, if any. The list has one extra entry at the end.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();

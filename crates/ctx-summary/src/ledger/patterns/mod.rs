@@ -72,8 +72,8 @@ pub fn quote(sentence: &str) -> String {
 
 /// The tables for all kinds, and the hints for all patterns.
 struct Tables {
-    /// Two tables for each kind of statement. The first is for sentences that name the kind, and
-    /// the second is for other sentences that memory files keep.
+    /// Two tables for each kind of statement. The first table is for sentences that name the kind,
+    /// and the second table is for other sentences that memory files keep.
     of_kinds: [[Table; 2]; 3],
     /// Statements of any kind that no memory file keeps.
     passing: Matcher,

@@ -155,7 +155,8 @@ impl Reader {
     }
 }
 
-/// Returns true if an argument is too long to share its call's line, and is quoted separately.
+/// Returns true if an argument is too long to share a line with its call, and is therefore quoted
+/// separately.
 fn is_long(value: &str) -> bool {
     let most = if value.contains(char::is_whitespace) { SHORT_ARGUMENT } else { LONGEST_NAME };
     value.len() > most || value.contains('\n')

@@ -2,7 +2,7 @@
 //!
 //! Most of the work for a ledger is done here: secrets are redacted, sentences are judged, and
 //! identifiers are found. A [`Reading`] can be made on any thread. The ledger then absorbs the
-//! readings in the order of the session.
+//! readings in session order.
 
 mod calls;
 mod message;

@@ -91,7 +91,7 @@ impl Scorer {
     /// Adds text that the new session refers to but that is stored outside both sessions.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
-        // After this, the line in the old session that contains the text counts as referred to.
+        // From now on, the line in the old session that contains this text counts as referred to.
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 

@@ -133,8 +133,8 @@ pub fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok,
 /// The results for all items of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// All items, grouped by class, in the order of the session. Identifiers are ordered from most
-    /// to least likely to be needed again.
+    /// All items, grouped by class, in session order. Identifiers are ordered from most to least
+    /// likely to be needed again.
     pub items: Vec<Scored>,
     /// The class of each item that need not be kept, because it is finished or superseded.
     pub retired: Vec<Class>,

@@ -12,7 +12,7 @@ use crate::ledger::call::is_shell;
 use crate::ledger::json::Arguments;
 use crate::ledger::score::future::is_common;
 
-/// The minimum length of a value. Shorter values are too common.
+/// The minimum length of a value. Shorter values are too common to be informative.
 const SHORTEST: usize = 4;
 /// The maximum length of an argument that is a single value. A longer argument is text that may
 /// contain values.
@@ -21,7 +21,8 @@ const LONGEST_VALUE: usize = 60;
 /// is text.
 const MOST_BLANKS: usize = 5;
 
-/// Patterns for values that are removed from a text, in this order, before its words are searched.
+/// Patterns for values, tried in this order. Matches are removed from the text before it is
+/// searched for names and numbers.
 static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let extensions = LISTS.pattern("extensions");
     [
