@@ -8,7 +8,7 @@ use ctx_format::{Dialect, Message, Object, Part, Role};
 use crate::language::{Language, Languages};
 
 /// The record line in English. Every summary contains a record line, which keeps a model from
-/// mistaking a request in the summary for a new one.
+/// mistaking a request in the summary for a new request.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 /// The record line in Chinese. In rule summaries and older summaries, the record line consists of
 /// this text and then the English text.

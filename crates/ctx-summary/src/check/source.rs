@@ -18,9 +18,9 @@ pub const UNVERIFIED: &str = "(unverified)";
 /// The source against which an answer is checked. The source is collected in one pass over the
 /// whole session, including the part that is not summarized.
 ///
-/// To bound memory, words, pairs of neighbouring words and identifiers are stored as at most two
-/// million hashes each, and only the latest 16 MiB of the users' messages are kept. Text beyond
-/// these limits never counts against an answer.
+/// To bound memory use, at most two million hashes each are stored for words, for pairs of
+/// neighbouring words and for identifiers, and only the latest 16 MiB of the users' messages are
+/// kept. Text beyond these limits never counts against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
     /// The users' messages, each on one line and without secrets.

@@ -27,8 +27,8 @@ const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// This closing line has at most [`CLOSING`] tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// In a summary shorter than this, in tokens, space that was reserved for the closing line but is
-/// not needed is filled with more text.
+/// If a summary has fewer tokens than this, unused space that was reserved for the closing line is
+/// filled with more text.
 const LITTLE: u64 = 1_000;
 
 /// Writes a summary that consists of `head`, the story of the session, and as many values as fit

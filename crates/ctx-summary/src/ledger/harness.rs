@@ -79,7 +79,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     own + rest
 }
 
-/// Returns a summary by Claude Code 2 without the draft before it, which contains the same
+/// Returns a Claude Code 2 summary without the preceding draft, which contains the same
 /// information.
 pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     let parts = || {

@@ -17,8 +17,8 @@ use crate::ledger::patterns::{MemoryKind, find, simplified};
 /// dropped. The oldest finished or superseded items are dropped first, then the oldest of the other
 /// items.
 const MOST: usize = 5_000;
-/// The number of preceding decisions that a new decision is compared with, because it may supersede
-/// them.
+/// The number of preceding decisions with which a new decision is compared, because it may
+/// supersede them.
 const LOOKED_BACK: usize = 200;
 
 /// The maximum number of calls without results that are remembered. Further calls are ignored.

@@ -1,10 +1,10 @@
 //! Reads JSON from the arguments and results of tool calls.
 //!
 //! [`Arguments`] contains the keys and leaf values of a call's arguments. [`records`] writes a JSON
-//! result as lines without quotes and braces, such as `S61CZX flights: origin LAX, flight_number
-//! HAT228`. A line cut out of the JSON text would not say to which object and key its values
-//! belong. For this reason, each object has lines of its own, and the lines of an inner object
-//! begin with the name of the outer object.
+//! result as lines without quotes and braces, such as
+//! `S61CZX flights: origin LAX, flight_number HAT228`. A line cut out of the JSON text would not
+//! say to which object and key its values belong. For this reason, each object has its own lines,
+//! and the lines of an inner object begin with the name of the outer object.
 
 use std::borrow::Cow;
 
