@@ -3,9 +3,9 @@
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` states the
 //! call whose result was removed, the length of the result, and the command that prints it. The
 //! digits at the end are the first 8 hex digits of the text's SHA-256 hash. If the tool that
-//! removes a text saves no snapshot of the session, `, if saved` precedes the command, because the
-//! text may be lost. A handle is the last line of the shortened text. If a text is shortened again,
-//! its handle still refers to the original.
+//! removes the text saves no snapshot of the session, `, if saved` precedes the command, because
+//! the text may be lost. A handle is the last line of the shortened text. If that text is shortened
+//! again, the handle still refers to the original.
 //!
 //! Handles written by older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
 //! recognized.
@@ -14,7 +14,7 @@ use std::fmt;
 
 use ring::digest::{SHA256, digest};
 
-/// A reference to a removed text.
+/// A reference to removed text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
     /// The first bytes of the original text's SHA-256 hash.
@@ -42,8 +42,8 @@ impl From<bool> for Saved {
     }
 }
 
-/// A short hash of a text: the first bytes of its SHA-256 hash. `Display` writes a hash as hex
-/// digits.
+/// A short text hash, which consists of the first bytes of the text's SHA-256 hash. `Display`
+/// writes a hash as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 

@@ -4,8 +4,8 @@
 //! [`Class`]. No line is rejected. A [`Dialect`] reads the [`Object`] of a record as an [`Outline`]
 //! (role, calls and results, with no text decoded) or as a whole [`Message`]. The [`Log`] of an
 //! agent contains more than the model receives; the [`view`] of the log determines which records
-//! form the context. [`Validator`] finds whatever the API would reject, [`repair`] fixes it, and
-//! [`convert`] writes the context in another format.
+//! form the context. [`Validator`] finds everything that the API would reject, [`repair`] fixes it,
+//! and [`convert`] writes the context in another format.
 //!
 //! Records are never serialized again. Views borrow from a record, and tools write its original
 //! bytes, changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.

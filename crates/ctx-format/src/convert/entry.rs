@@ -29,8 +29,9 @@ pub(crate) struct Entry {
     /// The model that was in use when the message was written, or `None` if the session does not
     /// name one.
     pub(crate) model: Option<Arc<str>>,
-    /// The text of a summary that was extracted from a record with several messages. Only that
-    /// record marks the message as a summary, and the record is not in the spool.
+    /// The text of the message, if it is a summary extracted from a record with several messages.
+    /// The text is stored here because only that record marks the message as a summary, and the
+    /// record is not in the spool.
     pub(crate) summary: Option<Box<str>>,
     /// Whether the message is a summary.
     pub(crate) is_summary: bool,
@@ -38,7 +39,7 @@ pub(crate) struct Entry {
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied. The flag after each id tells whether a field of
+    /// The ids of the calls that the user denied. The flag with each id tells whether a field of
     /// the record marks the denial.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }

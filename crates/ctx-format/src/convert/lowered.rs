@@ -6,8 +6,8 @@ use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
 
-/// The name of the member that marks user messages written by the agent itself. The member's value
-/// is `false`.
+/// The name of the member that marks user messages written by the agent itself. The value of that
+/// member is always `false`.
 pub(crate) const IS_REQUEST: &str = "_request";
 
 /// The name of the member that lists the calls denied by the user. The member's value is an object

@@ -21,8 +21,8 @@ pub(crate) struct Maker<'m, 'n> {
 
 impl<'a> Maker<'_, '_> {
     /// Creates the turns for a message. `said` holds the fragments of the message. `answering`
-    /// holds the records with results for the message's calls. Each record's flag tells whether its
-    /// other content is written here, too.
+    /// holds the records with results for the message's calls. The flag with each record tells
+    /// whether the record's content other than results is also written here.
     pub(crate) fn turns(
         &mut self,
         said: &[Vec<HeldMessage<'a>>],
@@ -114,7 +114,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Content between results for the same calls was also written by a tool.
+                // Content between results for the same calls comes from a tool as well.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }

@@ -87,7 +87,8 @@ impl<'a> TurnMessage<'a> {
 }
 
 impl Results<'_> {
-    /// The other content of the records that hold the results, as a user message.
+    /// Returns the content other than results as a user message; `None` if there is no such
+    /// content.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
         let origins = self.beside_origin.into_iter().collect();
         let said = || TurnMessage::of_user(self.beside.clone(), origins);

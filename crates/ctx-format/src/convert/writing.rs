@@ -27,7 +27,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) session: Session,
     pub(crate) ids: Ids,
     /// Whether it is too late, or not allowed, to insert a user message at the beginning of the new
-    /// session. A message other than a system message makes it too late.
+    /// session. It is too late once any message other than a system message has been written.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,

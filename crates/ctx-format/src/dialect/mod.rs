@@ -115,7 +115,8 @@ mod tests {
         assert!(by_name("klingon").is_none());
     }
 
-    /// The first line of our summaries marks a summary in every dialect for messages.
+    /// In every dialect that is not a log, the first line of our summaries marks a message as a
+    /// summary.
     #[test]
     fn a_summary_of_each_dialect_is_known_in_every_other() {
         let plain: &dyn Dialect = &Plain;

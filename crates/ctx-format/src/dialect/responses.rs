@@ -37,7 +37,7 @@ impl Dialect for Responses {
     }
 
     fn is_linked(&self) -> bool {
-        // The API rejects a reasoning item without the item after it, and vice versa.
+        // The API rejects a reasoning item without the item that follows it, and vice versa.
         true
     }
 

@@ -64,9 +64,9 @@ impl Problem {
 /// Finds violations of an API's rules in a sequence of messages. Messages are added one at a time,
 /// in file order.
 ///
-/// An agent may send its messages in a different order; for example, it sends a compaction at the
-/// end of the file first. A message therefore waits until all messages that precede it in the
-/// context have been added.
+/// An agent may send its messages in a different order; for example, a compaction at the end of the
+/// file is sent first. A message therefore waits until all messages that precede it in the context
+/// have been added.
 #[derive(Default)]
 pub struct Validator {
     /// The position, within the context, of the message to check next.

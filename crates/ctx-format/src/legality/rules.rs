@@ -14,7 +14,7 @@ use crate::{Outline, Role};
 /// An API's requirements for a sequence of messages. The default requirements are the most lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Where the results of a reply's calls have to be.
+    /// Where the API expects the results of a reply's calls.
     pub results: Results,
     /// Whether adjacent messages with the same role count as one message.
     pub merges_roles: bool,
@@ -25,7 +25,7 @@ pub struct Rules {
     pub user_first: bool,
 }
 
-/// Where the results of a reply's calls have to be.
+/// Where the API expects the results of a reply's calls.
 ///
 /// A record that contains both a call and its result lists neither in its outline, because nothing
 /// can separate them. Examples are calls to Anthropic's server tools and all calls in the Gemini

@@ -154,8 +154,8 @@ impl SecondCopy {
     }
 }
 
-/// The hash of a line's id. Because a long log has many ids, and they are only compared, hashes are
-/// enough.
+/// The hash of a line's id. Hashes suffice, because ids are only compared, and they save memory if
+/// a log has many ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 
@@ -184,7 +184,7 @@ impl LineId {
     }
 }
 
-/// The facts about a line in a tree that determine the path.
+/// The properties of a line that determine the path through the tree.
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub(crate) struct TreeLine {
     /// The number of the line's record.
@@ -301,7 +301,7 @@ struct Break {
     place: usize,
     /// The last line before the break that is not on any path yet.
     before: Option<usize>,
-    /// How many of the lines among `before` and its ancestors the agent would have sent.
+    /// How many lines, out of `before` and its ancestors, the agent would have sent.
     unsent: usize,
 }
 

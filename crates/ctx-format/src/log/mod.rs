@@ -14,7 +14,7 @@
 //!   messages are in the context, the object is limited to them ([`Object::only`]), and no others
 //!   are read.
 //! - **Some of the file is not in the context**: there are branches, compactions that leave old
-//!   records in the file, records that are written again, and replies that take several lines. The
+//!   records in the file, records that are written again, and replies that span several lines. The
 //!   builder from [`Log::view_builder`] receives each record once. At the end, it decides which
 //!   records are sent, which messages they form, and what is wrong with the file. The dialect's own
 //!   `outline` and `message` do not take this into account; `Record::outline` and `Record::message`

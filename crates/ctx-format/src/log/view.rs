@@ -45,7 +45,8 @@ pub trait ViewBuilder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,
-    /// For each record with several messages, the reason why each message is outside the context.
+    /// For each record with several messages, one reason for each message. A reason applies only if
+    /// its message is outside the context.
     lists: HashMap<usize, Vec<Outside>>,
     messages: u64,
     portions: HashMap<usize, Portion>,

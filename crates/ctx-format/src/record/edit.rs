@@ -13,12 +13,13 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Creates a slot for the value `raw` of `object`, with replacements quoted as JSON strings.
+    /// Creates a slot for the value `raw` of `object`, whose replacements are quoted as JSON
+    /// strings.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
 
-    /// Creates a slot for the value `raw` of `object`, with replacements inserted as raw JSON.
+    /// Creates a slot for the value `raw` of `object`, whose replacements are inserted as raw JSON.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: true }
     }
@@ -46,7 +47,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// If `place` overlaps a range that is already replaced.
+    /// Panics if `place` overlaps a range that has already been replaced.
     pub fn replace(&mut self, place: Range<usize>, json: String) {
         let at = self.replaced.partition_point(|(other, _)| other.start < place.start);
         let free = |other: &(Range<usize>, String)| {
@@ -62,7 +63,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// If the text to replace overlaps a range that is already replaced.
+    /// Panics if the text to replace overlaps a range that has already been replaced.
     pub fn set(&mut self, start: usize, object: &Object<'_>, key: &str, json: &str) {
         if let Some(raw) = object.get(key) {
             let place = object.place_of(raw);
@@ -84,7 +85,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// If the text to replace overlaps a range that is already replaced.
+    /// Panics if the text to replace overlaps a range that has already been replaced.
     pub fn cut(&mut self, place: Range<usize>) {
         self.replace(place, String::new());
     }
@@ -94,7 +95,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// If the text to replace overlaps a range that is already replaced.
+    /// Panics if the text to replace overlaps a range that has already been replaced.
     pub fn put(&mut self, slot: &Slot, text: &str) {
         let json = if slot.is_json { text.to_owned() } else { json::quoted(text) };
         self.replace(slot.range.clone(), json);
@@ -104,7 +105,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// If the text to replace overlaps a range that is already replaced.
+    /// Panics if the text to replace overlaps a range that has already been replaced.
     pub fn extend_at(&mut self, start: usize, inner: Self) {
         for (place, json) in inner.replaced {
             self.replace(start + place.start..start + place.end, json);
@@ -134,8 +135,8 @@ impl Edits {
 }
 
 /// Returns the ranges to cut from `text` to remove items from an object or an array, along with the
-/// commas that would be left over. The ranges are in order and do not overlap. `items` yields the
-/// range of each member or element in order, along with whether to remove it.
+/// commas that would be left over. The ranges are in order and do not overlap. For each member or
+/// element, in order, `items` yields its range and whether to remove it.
 pub(crate) fn cuts(
     text: &str,
     items: impl Iterator<Item = (Range<usize>, bool)>,

@@ -28,7 +28,7 @@ pub struct Record<'a> {
     pub offset: u64,
     /// The class of the line.
     pub class: Class,
-    /// Whether `bytes` is the whole line or, if not, which piece of it.
+    /// Whether `bytes` is the whole line or one piece of it, and which piece.
     pub piece: Piece,
     /// Whether the record is in the context; `None` in a linear session, where every record is a
     /// message that is sent.

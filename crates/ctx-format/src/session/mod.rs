@@ -69,8 +69,8 @@ impl<R: Read> Records<R> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes. Thanks
-    /// to `again`, a log's records need not be stored until the context is known.
+    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes.
+    /// Because a log can be read again, its records need not be stored until the context is known.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,
@@ -282,8 +282,8 @@ pub struct Tally {
     pub dialect: Option<String>,
     /// The number of messages; 0 if the dialect is unknown.
     pub messages: u64,
-    /// The number of bad lines. A line is bad if it is not an object, is not blank, and is not
-    /// still being written.
+    /// The number of bad lines. A line is bad unless it is an object, is blank, or is still being
+    /// written.
     pub bad_lines: u64,
     /// The first 100 bad lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -570,8 +570,8 @@ mod tests {
         let batch = Options { batch: true, ..Options::default() };
         let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
         assert_eq!(open(&conversation, &batch), (None, named));
-        // A record in an unsupported format carries less weight than one that certainly belongs to
-        // a dialect, even if it comes first.
+        // A record in an unsupported format carries less weight than a record that certainly
+        // belongs to a dialect, even if the unsupported one comes first.
         let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
         assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
         let late = text.repeat(64) + bedrock;

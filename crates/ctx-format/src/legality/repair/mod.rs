@@ -3,8 +3,8 @@
 //! A [`Planner`] decides which repairs to make, based only on the messages' outlines, so each
 //! record is read only once. The [`Repair`] lists every [`Action`] and writes the repaired records.
 //! Content is kept where possible: a misplaced result is moved to its call, and only a result
-//! without a call is removed. A call without a result gets a new one, which says that the original
-//! is missing.
+//! without a call is removed. A call without a result gets a result that says that the original is
+//! missing.
 
 use crate::record::line_end;
 use crate::{Object, Origin};

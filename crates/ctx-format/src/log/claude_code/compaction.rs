@@ -1,10 +1,10 @@
 //! A compaction in Claude Code's format: a boundary (a line that names the old lines to keep)
 //! followed by a summary.
 //!
-//! Clients since 2.1.141 read a list of the old lines to keep. Clients since 2.1.76 read the first
-//! and the last line of a chain of parents, as tested with 2.1.197. Clients before 2.1.76 read
-//! neither the list nor the chain. If a client cannot find all kept lines with the list or the
-//! chain, or if a kept line has changed, the kept lines are written again after the summary.
+//! Clients since 2.1.141 read a list of the old lines to keep. Clients since 2.1.76 read the ids of
+//! the first and last line in a chain of parents; this was tested with 2.1.197. Clients before
+//! 2.1.76 read neither the list nor the chain. If a client cannot find all kept lines with the list
+//! or the chain, or if a kept line has changed, the kept lines are written again after the summary.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! Finds the lines that the client sends: those on a path through the tree, and others that belong
 //! to that path. The path ends with the newest line or, if the user went back to an earlier line,
-//! with that one.
+//! with that line.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -58,8 +58,8 @@ impl LoadedTree<'_> {
         if or_newest { used.or(newest) } else { used }
     }
 
-    /// Returns a leaf of the tree. If the tree has several leaves, returns the one that was used
-    /// last, or else the one that leads to the newest line.
+    /// Returns a leaf of the tree. If the tree has several leaves, returns the leaf that was used
+    /// last, or else the leaf that leads to the newest line.
     fn outer_leaf(&self) -> Option<usize> {
         let nodes = &self.lines.nodes;
         let parents = || self.nodes().filter_map(|(it, node)| Some((self.parent_id(it)?, node)));
@@ -84,7 +84,7 @@ impl LoadedTree<'_> {
             leaves.extend(self.nodes().map(|(place, _)| place));
         }
         let main = leaves.into_iter().filter(|place| !nodes[*place].is_sidechain);
-        // If several lines have the same time, the first one counts.
+        // If several lines have the same time, the first of them counts.
         main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
     }
 
@@ -216,8 +216,8 @@ impl EarlierLines {
         Self { lines: lines.collect() }
     }
 
-    /// Returns the latest line up to `time` that is not in `seen`, or the first such line in the
-    /// file if several have the same time.
+    /// Returns the latest line that is not in `seen` and not later than `time`. If several such
+    /// lines have the same time, returns the first of them in the file.
     fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
         loop {
             let nearest = *self.lines.range(..=(time, Reverse(0))).next_back()?;

@@ -1,5 +1,5 @@
-//! Writes Claude Code session files, with each block of a reply on its own line. The client 2.1.197
-//! was tested and loads the written files.
+//! Writes Claude Code session files, with each block of a reply on its own line. Version 2.1.197 of
+//! the client was tested, and loads the written files.
 
 use super::NO_USAGE;
 use crate::Role;

@@ -79,8 +79,8 @@ pub(super) struct Lines {
     /// included.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
-    /// The parents of lines that only show a tool's progress. The chain of parents skips lines that
-    /// only show progress.
+    /// The parents of lines that only show a tool's progress. Such lines are skipped when parents
+    /// are followed.
     progress: ById<Option<LineId>>,
     /// The numbers of records whose id is repeated by a later line.
     pub(super) superseded: Vec<usize>,
@@ -89,7 +89,7 @@ pub(super) struct Lines {
     pub(super) last: LastUse,
 }
 
-/// The place in the conversation where the user was last.
+/// Where the user last was in the conversation.
 #[derive(Default)]
 pub(super) struct LastUse {
     pub(super) leaf: Option<LineId>,

@@ -1,7 +1,7 @@
 //! Finds the lines that are in the context of a session, and the session's flaws.
 //!
-//! Flaws are problems that the client 2.1.197 has when it loads a session. Each kind of flaw was
-//! tested with the client 2.1.197. Only the path from which the session continues is examined,
+//! Flaws are problems that version 2.1.197 of the client has when it loads a session. Each kind of
+//! flaw was tested with that version. Only the path from which the session continues is examined,
 //! because a missing parent on an abandoned branch is harmless.
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! A compaction in Codex's format: a line with items that replace everything before it.
+//! A compaction in Codex's format: a line with items that replace everything before that line.
 //!
 //! The compaction is followed by an event with the number of tokens in the context, because
 //! otherwise the client would rely on an older event and compact again at once. If the session is
@@ -99,7 +99,7 @@ fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
     (usage != "null").then_some(usage)
 }
 
-/// Returns the raw items in a record that the client sends.
+/// Returns the items that the client sends from a record, as raw JSON.
 fn raw_items(object: &Object<'_>) -> Option<Vec<String>> {
     let entry = Entry::of(object)?;
     if let Entry::Agent(agent) = &entry {

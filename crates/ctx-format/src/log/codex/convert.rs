@@ -1,4 +1,5 @@
-//! Writes session files of Codex. The client 0.169.0 was tested and loads the written files.
+//! Writes session files of Codex. Version 0.169.0 of the client was tested, and loads the written
+//! files.
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;

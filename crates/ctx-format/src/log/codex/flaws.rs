@@ -1,5 +1,5 @@
-//! The problems that the client 0.169.0 has when it loads a session, and repairs for individual
-//! lines. Each problem was tested with that client.
+//! The problems that version 0.169.0 of the client has when it loads a session, and repairs for
+//! individual lines. Each problem was tested with that version.
 
 use std::borrow::Cow;
 
@@ -26,10 +26,9 @@ pub(super) struct Flaws {
     /// The index of the last line that the client loads, and whether it has a number.
     last: Option<(usize, bool)>,
     ordinal: usize,
-    /// The indexes of lines with items that have no envelope around them.
+    /// The indexes of lines whose items have no envelope.
     bare: Vec<usize>,
-    /// Facts for a new header, collected from the lines if the session does not begin with a
-    /// header.
+    /// If the session does not begin with a header, facts from its lines for use in a new header.
     known: HeaderFacts,
     /// Whether any line has a number, in a session that does not begin with a header.
     has_ordinals: bool,

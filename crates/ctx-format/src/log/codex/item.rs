@@ -12,8 +12,8 @@ use crate::dialect::items;
 use crate::dialect::sign::Sign;
 use crate::{Object, Outline, Role, json};
 
-/// The beginning of project instructions in old files. The current client treats project
-/// instructions in old files as a user message.
+/// The beginning of project instructions in old files. The current client treats these instructions
+/// as a user message.
 const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 
 /// The beginning of a summary that the client wrote.
@@ -23,11 +23,11 @@ const SUMMARY: &str = "Another language model started to solve this problem";
 /// recognized.
 #[derive(Deserialize)]
 pub(super) struct Shapes {
-    /// The required members for each type of item. Function results and other tool results have the
-    /// same members.
+    /// The required members for each type of item. The same members are required for function
+    /// results as for other tool results.
     items: HashMap<String, Sign>,
-    /// The types of items that the client sends if each is on a separate line. Items of any type
-    /// are sent if they are in a compaction.
+    /// The types of items that the client sends when an item is on a line of its own. In a
+    /// compaction, items of any type are sent.
     pub(super) sent: Sign,
     /// The members that the client requires in a line with a message from another agent.
     pub(super) agent_message: Sign,
@@ -63,7 +63,7 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
 }
 
 /// Returns true if the client knows the type of `item` but never sends it. Such an item either
-/// cannot be loaded or stores the state of the working folder, as written by some versions.
+/// lacks a required member or, in files from some versions, stores the state of the working folder.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }

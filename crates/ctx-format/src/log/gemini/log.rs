@@ -1,7 +1,7 @@
 //! Replays the lines of a session in the same way as the client's loader.
 //!
 //! The rules follow `chatRecordingService` in version 0.61.0. The client keeps messages in a map,
-//! so a message that is written again stays in its old place. A rewind undoes the message that it
+//! so a message that is written again keeps its old position. A rewind undoes the message that it
 //! refers to and all later messages, or, if that message does not exist, all messages. A list of
 //! messages in a `$set` replaces everything before it. The client writes a list of messages when it
 //! compacts, when a session begins or resumes, and when a turn is interrupted.

@@ -37,7 +37,7 @@ const OF_CLIENT: [&str; 5] = [
 ];
 
 /// The beginnings of user messages that the client omits when it loads a file. Such messages are
-/// commands, or texts that the client writes every time.
+/// commands, or context that the client generates again each time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 /// The maximum length in bytes of an entry in [`NOT_SENT`].

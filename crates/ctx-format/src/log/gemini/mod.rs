@@ -254,8 +254,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Returns true if there is only a summary, possibly with the model's answer to it, which the
-/// client writes.
+/// Returns true if the messages consist of a summary alone, or of a summary and the model's answer
+/// to it, which the client itself writes.
 fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     match sent {
         [summary] => summary.is_text(),

@@ -51,7 +51,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The role of the message that pi sends. Everything that is not from the model or a tool has
-    /// the role of the user.
+    /// the user's role.
     pub(super) fn role(&self) -> Role {
         match self.kind {
             EntryKind::Assistant => Role::Assistant,

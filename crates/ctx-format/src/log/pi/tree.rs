@@ -13,7 +13,7 @@ use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, json};
 
-/// The facts about an entry that determine the path and the context.
+/// The properties of an entry that determine the path and the context.
 pub(super) struct Node {
     /// The number of the entry's record, starting at 0.
     pub(super) record: usize,
@@ -151,8 +151,8 @@ impl Entries {
                 node.parent = parent;
             }
         } else {
-            // In the file, the next entry has this one as its parent, but the session still
-            // continues from the newest entry before it.
+            // In the file, this entry is the parent of the next one, but the session still
+            // continues from `newest`, which therefore becomes that parent.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }
