@@ -1,4 +1,4 @@
-//! Converts a session to another dialect. The messages of the session's context are written one by
+//! Converts a session to another dialect. The messages in the session's context are written one by
 //! one.
 //!
 //! Messages are read in the order in which the agent would send them. Fragments of a message are

@@ -1,4 +1,4 @@
-//! Converts a message and the records with its results to turns, the units of the new session.
+//! Converts a message, and the records with the results of its calls, to turns of the new session.
 
 use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
@@ -219,7 +219,7 @@ impl<'a> Maker<'_, '_> {
     }
 }
 
-/// For each piece, returns the index of the last result that answers a call at or before this
+/// For each piece, returns the index of the last result that answers a call in this or an earlier
 /// piece.
 fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     let mut calls: HashMap<Key, usize> = HashMap::new();

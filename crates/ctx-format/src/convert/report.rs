@@ -32,7 +32,7 @@ impl SourceId {
     }
 }
 
-/// Writes `12` for a record, and `"12.3"` for a message in a record with a list.
+/// Writes `12` for record 12, and `"12.3"` for message 3 in the list that record 12 holds.
 impl Serialize for SourceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.message {

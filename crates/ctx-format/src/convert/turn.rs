@@ -87,7 +87,7 @@ impl<'a> TurnMessage<'a> {
 }
 
 impl Results<'_> {
-    /// Returns the content other than results as a user message; `None` if there is no such
+    /// Returns all content other than results, as a user message; `None` if there is no such
     /// content.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
         let origins = self.beside_origin.into_iter().collect();

@@ -219,7 +219,7 @@ fn is_reasoning(kind: &str) -> bool {
     matches!(kind, "thinking" | "redacted_thinking")
 }
 
-/// Returns true for block types that no other dialect of messages has.
+/// Returns true for block types that occur in no other message dialect.
 fn is_own(kind: &str) -> bool {
     is_call(kind)
         || is_reasoning(kind)

@@ -46,8 +46,8 @@ fn text_or_opaque(raw: &str) -> Part<'_> {
     json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
 }
 
-/// Returns the byte ranges to cut from the text of `record` to remove blocks from the list
-/// `content` in `object`, a value within the record.
+/// Returns the byte ranges to cut from the text of `record` to remove the blocks for which `goes`
+/// returns true. The blocks are in the list `content` of `object`, a value within the record.
 pub(crate) fn cut_blocks(
     record: &Object<'_>,
     object: &Object<'_>,

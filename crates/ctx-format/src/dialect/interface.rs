@@ -33,7 +33,7 @@ pub enum Sniff {
 pub struct Wrapped<'a> {
     /// The values that the model receives.
     pub sent: Vec<&'a str>,
-    /// Duplicates of values that the agent only shows on its screen.
+    /// Duplicates of such values, which the agent only shows on its screen.
     pub copies: Vec<&'a str>,
 }
 
@@ -44,7 +44,7 @@ pub struct HeldMessage<'a> {
     /// whole record, as in [`Dialect::message`].
     pub message: Message<'a>,
     /// The JSON object of the message, without the JSON that wraps it in a log. If the agent stores
-    /// one object but sends another, this is the one that it sends.
+    /// one object but sends another, this is the object that it sends.
     pub raw: Cow<'a, str>,
     /// The text of the summary, if the message is a summary.
     pub summary: Option<Cow<'a, str>>,
@@ -202,8 +202,8 @@ pub trait Dialect: Sync {
         self.rules()
     }
 
-    /// Returns true if records depend on each other in more ways than through calls and results, so
-    /// removing or inserting a record could break others.
+    /// Returns true if calls and results are not the only links between records, so that removing
+    /// or inserting a record could break others.
     fn is_linked(&self) -> bool {
         self.is_log()
     }

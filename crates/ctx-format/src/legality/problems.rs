@@ -1,8 +1,8 @@
 //! Finds violations of an API's rules in a sequence of messages.
 //!
 //! Even real sessions have problems; for example, an interrupted turn leaves a call without a
-//! result. A tool that removes or changes records therefore compares the problems of its output
-//! with those of its input, because it must not add new ones.
+//! result. A tool that removes or changes records therefore compares the problems in its output
+//! with those in its input, because it must not add new problems.
 
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;

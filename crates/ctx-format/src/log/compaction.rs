@@ -113,8 +113,8 @@ pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &
     edits
 }
 
-/// The ids and times of the lines that a compaction adds. Each new line's time is later than those
-/// of all lines before it, because an agent may sort lines by time.
+/// The ids and times of the lines that a compaction adds. The time of each new line is later than
+/// the times of all lines before it, because an agent may sort lines by time.
 pub(crate) struct NewLines {
     pub(crate) ids: Ids,
     next: DateTime<Utc>,
@@ -258,10 +258,10 @@ impl LineText {
     }
 }
 
-/// Returns the text of `record` with the changes that a tool made to its message in another
-/// dialect. `message` is the message as the record holds it. `before` lists the messages into which
-/// `message` was converted, and `after` lists the same messages after the tool changed results or
-/// arguments, or removed the reasoning. `None` if nothing changed.
+/// Applies to `record` the changes that a tool made to the record's message in another dialect, and
+/// returns the new text. `message` is the message as the record holds it. `before` lists the
+/// messages into which `message` was converted, and `after` lists the same messages after the tool
+/// changed results or arguments, or removed the reasoning. `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,
     message: &Message<'_>,

@@ -148,7 +148,7 @@ impl SecondCopy {
         within.get(key)?;
         let mut cuts = cut_members(object, within, |member| member.key == key).into_iter();
         let cut = cuts.next()?;
-        // Agents never write the same key twice, so lines with a repeated key are left alone.
+        // Agents never write the same key twice, so lines with a repeated key are left unchanged.
         let is_one = cuts.next().is_none();
         is_one.then_some(Self { of: object.place_of(within.get(of)?), cut })
     }

@@ -13,13 +13,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Creates a slot for the value `raw` of `object`, whose replacements are quoted as JSON
-    /// strings.
+    /// Creates a slot for the value `raw` of `object`. Replacements are quoted as JSON strings.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
 
-    /// Creates a slot for the value `raw` of `object`, whose replacements are inserted as raw JSON.
+    /// Creates a slot for the value `raw` of `object`. Replacements are inserted as raw JSON.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: true }
     }

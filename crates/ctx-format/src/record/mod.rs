@@ -44,8 +44,8 @@ pub struct Record<'a> {
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
-    /// Creates a record with this origin from `bytes`, which are either the source's own bytes or a
-    /// replacement for them.
+    /// Creates a record with this origin from `bytes`, which are either the source's own bytes or
+    /// replace them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
         let mut record = Record {
             bytes,

@@ -165,8 +165,8 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
 }
 
 /// Reads the zones from a stream, and compares the number of records with `end`, the number
-/// announced by the writer. Without the announced number, the output of a crashed program would
-/// look like a short file.
+/// announced by the writer. Without the announced number, the incomplete output of a crashed
+/// program would look complete.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
     /// The zone of the last object that was read; `None` before the first object.

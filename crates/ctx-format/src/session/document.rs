@@ -557,7 +557,7 @@ mod head_tests {
             assert_eq!(told(text), (None, None), "{text}");
         }
         assert_eq!(read(b"\xff\xfe\n{}\n"), (None, None));
-        // A document on one line is read as a line here, because more lines could follow.
+        // A document on one line is read as an ordinary line here, because more lines could follow.
         let document = r#"{"sessionId":"g","projectHash":"h","messages":[{"id":"1","type":"user","timestamp":"t","content":"x"}]}"#;
         assert_eq!(told(document), (Some("gemini"), None));
         for id in ["7", "null", "{}"] {

@@ -107,7 +107,8 @@ impl<R: Read> Records<R> {
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
         if let Some(mut view) = log.map(Log::view_builder) {
-            // A document's records differ from the source's bytes, so they have to be stored.
+            // The records of a document do not have the same bytes as the source, so they have to
+            // be stored.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
                 Some(source) => Source::Reader(BufReader::with_capacity(READ_AHEAD, source)),
@@ -189,7 +190,8 @@ impl Options {
 /// Replaces the lines of a document with records. The whole document is read into memory, unless it
 /// exceeds the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // Reads as much of the first line as is needed to see whether it may begin a document.
+    // Reads as much of the first line as is needed to decide whether that line may begin a
+    // document.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);

@@ -154,8 +154,8 @@ impl Notes<'_> {
         }
     }
 
-    /// Returns the time for a line made from the given source records: that of the first source
-    /// record or, if it has none, that of the last line written.
+    /// Returns the time for a line made from the given source records: the time of the first of
+    /// these records or, if that record has no time, the time of the last line written.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
         let entry = origins.first().and_then(|it| self.entries.get(*it));
         let time = entry.and_then(|entry| entry.time.as_deref());

@@ -1,7 +1,7 @@
 //! Repairs a log by making a copy from which the agent loads everything that can be recovered.
 //!
-//! First, every readable object is put on its own line. Then flaws are repaired in rounds until
-//! none that has a remedy remains. Unchanged lines keep their bytes.
+//! First, every readable object is put on its own line. Then flaws are repaired in rounds until no
+//! flaw with a remedy remains. Unchanged lines keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -164,7 +164,7 @@ impl Log<'_> {
     }
 
     /// Adds a line ending to the last line if it has none; otherwise the agent would append its
-    /// next line to it.
+    /// next line to that line.
     fn end_the_last_line(&mut self) {
         let Some(last) = self.lines.last_mut() else { return };
         if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {

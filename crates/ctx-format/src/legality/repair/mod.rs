@@ -222,7 +222,8 @@ impl Repair {
         if lines.is_empty() {
             return Vec::new();
         }
-        // If the record has no line ending, the last record that replaces it has none either.
+        // If the record has no line ending, the last of the records that replace it has none
+        // either.
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()

@@ -262,7 +262,7 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
 /// Splits `text` into the complete objects at its end and the incomplete object, if any, before
 /// them.
 fn behind_torn(text: &str) -> (Vec<&str>, &str) {
-    // An object where a value would be may be part of the incomplete object.
+    // An object in the position of a value may be part of the incomplete object.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);
     let places = memchr::memmem::find_iter(text.as_bytes(), b"{\"");
     let places = places.filter(|at| *at > 0 && !is_value(*at));

@@ -35,8 +35,8 @@ static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.jso
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
 /// The size, in tokens, of the context window that the client assumes by default, whatever the
-/// model supports. This size matches the percentage of remaining context that version 2.1.197 shows
-/// for five models.
+/// model supports. This size is consistent with the percentages of remaining context that version
+/// 2.1.197 shows for five models.
 const WINDOW: u64 = 200_000;
 /// The size, in tokens, of the context window that the client assumes once a session exceeds the
 /// default size.

@@ -112,8 +112,8 @@ impl Line {
 
     fn of_compaction(compacted: &Compacted<'_>) -> Self {
         if !compacted.replaces_all() {
-            // If a summary does not begin like the client's own, the client treats it as a user
-            // message.
+            // If a summary does not begin like the client's own summaries, the client treats it as
+            // a user message.
             let text = compacted.text();
             let kind = if item::is_summary(&text) { ItemKind::Other } else { ItemKind::Request };
             return Self::Summary(Item { kind, bytes: text.len() });

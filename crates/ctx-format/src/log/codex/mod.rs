@@ -1,8 +1,8 @@
 //! The session files of Codex (rollouts). Each line is an item of the OpenAI Responses API, an
 //! event, or a compaction.
 //!
-//! The rules follow client version 0.169.0, and were checked against what it sends when it resumes
-//! a session file.
+//! The rules follow client version 0.169.0, and were checked against what that version sends when
+//! it resumes a session file.
 
 mod compaction;
 mod convert;

@@ -77,8 +77,8 @@ impl Replay {
         self.begins.truncate(self.begins.partition_point(|begin| *begin < from));
     }
 
-    /// Undoes the newest `turns` turns, along with any texts that the client inserted before them.
-    /// Items before the session's first turn are kept.
+    /// Undoes the newest `turns` turns, along with any text that the client inserted before those
+    /// turns. Items before the session's first turn are kept.
     fn take_back(&mut self, turns: u32) {
         let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else { return };
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);

@@ -1,7 +1,7 @@
 //! Finds the messages that are in the context of a session, and the session's flaws.
 //!
-//! Flaws are problems that the Gemini CLI 0.61.0 has when it loads a session. Each kind of flaw was
-//! tested with the client's own loader and checked against what the client sends.
+//! Flaws are problems that version 0.61.0 of the Gemini CLI has when it loads a session. Each kind
+//! of flaw was tested with the client's own loader and checked against what the client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -73,7 +73,8 @@ impl ViewBuilder for Log {
     }
 
     fn begin_document(&mut self) {
-        // A document has no header line, because its other members contain the same data.
+        // A document needs no header line, because its other members contain the same data as a
+        // header.
         self.has_header = true;
     }
 

@@ -155,7 +155,7 @@ fn only_text(content: &str) -> Option<&str> {
     text.starts_with('"').then_some(text)
 }
 
-/// The text in which pi tells the model about a command that the user ran and its outcome.
+/// The text in which pi tells the model about a command that the user ran, and about its outcome.
 fn shell_text(shell: &Object<'_>) -> String {
     let of = |key| shell.text_of(key).unwrap_or_default();
     let (output, file) = (of("output"), of("fullOutputPath"));

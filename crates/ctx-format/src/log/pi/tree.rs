@@ -98,7 +98,7 @@ pub(super) struct Entries {
     pub(super) newest: Option<usize>,
     /// The flaw for a session without a header.
     pub(super) headless: Option<Flaw>,
-    /// In `OpenClaw`, a pair of ids: if the next entry's parent is the first id, the second
+    /// In `OpenClaw`, a pair of ids: if the next entry's parent is the first id, the second id
     /// replaces it.
     stands_for: Option<(LineId, Option<LineId>)>,
 }
