@@ -17,7 +17,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
-    /// A call has no result in any position where the API accepts one.
+    /// A call has no result at a position that the API accepts.
     UnansweredCall,
     /// A result has no call that it could answer from its position.
     OrphanResult,

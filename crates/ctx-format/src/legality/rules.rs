@@ -147,7 +147,7 @@ impl<T: Copy + Default> Pairs<T> {
     }
 
     /// Returns the calls without a result. Calls from earlier turns can no longer get a result,
-    /// because the agent continued without one.
+    /// because the agent continued without it.
     pub(crate) fn finish(&mut self) -> End<T> {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
         let waiting = std::mem::take(&mut self.waiting).into_values();

@@ -261,7 +261,7 @@ impl LineText {
 /// Applies to `record` the changes that a tool made to the record's message in another dialect, and
 /// returns the new text. `message` is the message as the record holds it. `before` lists the
 /// messages into which `message` was converted, and `after` lists the same messages after the tool
-/// changed results or arguments, or removed the reasoning. `None` if nothing changed.
+/// changed results or arguments, or removed the reasoning. Returns `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,
     message: &Message<'_>,

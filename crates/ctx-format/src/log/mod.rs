@@ -192,8 +192,8 @@ impl HeaderFacts {
 /// The time to write if the session states no time at all.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// Creates a replacement for a lost session id: a UUID made from the digits of `time`, so that the
-/// same session always gets the same id.
+/// Creates a replacement for a missing session id: a UUID made from the digits of `time`, so that
+/// the same session always gets the same id.
 fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();

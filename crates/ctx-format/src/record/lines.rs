@@ -7,7 +7,7 @@ use crate::{MAX_LINE, Origin, Piece, Record};
 /// The initial size of the buffer, kept small so that short inputs touch little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
-/// The size of the buffer for longer inputs. For a line longer than that, the buffer grows to the
+/// The size of the buffer for longer inputs. For a line that does not fit, the buffer grows to the
 /// size of the line, up to [`MAX_LINE`].
 const BUFFER: usize = 256 << 10;
 

@@ -303,7 +303,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a record that is a whole line and the only one in its source.
+    /// The origin of a record that is a whole line and the only record in its source.
     pub const ALONE: Self =
         Self { line: 1, offset: 0, piece: Piece::Whole, presence: None, portion: None };
 }

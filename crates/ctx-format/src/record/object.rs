@@ -84,8 +84,8 @@ impl<'a> Object<'a> {
         Self { portion: None, ..self.clone() }
     }
 
-    /// Reads an object within one that has been parsed, without checking its JSON again; `None` if
-    /// the value is not an object.
+    /// Reads an object within a parsed object, without checking its JSON again; `None` if the value
+    /// is not an object.
     pub fn within(raw: &'a str) -> Option<Self> {
         Self::of(raw, &scan::members::<true>(raw)?)
     }

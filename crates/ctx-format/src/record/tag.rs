@@ -43,8 +43,8 @@ pub struct Tag {
     pub zones: Option<Vec<Zone>>,
     /// The number of the line in the source, starting at 1.
     pub line: Option<u64>,
-    /// The exchange that the record belongs to, identified by the 1-based number of its first
-    /// record.
+    /// The exchange that the record belongs to, identified by the 1-based number of the exchange's
+    /// first record.
     pub group: Option<u64>,
     /// The selector or rule that pins the record.
     pub pin: Option<String>,
@@ -215,8 +215,8 @@ impl ZoneReader {
         zone
     }
 
-    /// Returns true if any record so far has had a zone, which means that `ctx-split` wrote the
-    /// stream.
+    /// Returns true if any of the records read so far has a zone, which means that `ctx-split`
+    /// wrote the stream.
     pub fn zoned(&self) -> bool {
         self.zoned
     }

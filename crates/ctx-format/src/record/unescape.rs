@@ -7,7 +7,7 @@ use super::scan::{BLOCK, special};
 
 thread_local! {
     /// The buffer into which each string is decoded before it is copied to a string of the right
-    /// size. Without this buffer, a new one would have to be filled with zeros for each string.
+    /// size. Without it, a new buffer would have to be filled with zeros for each string.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

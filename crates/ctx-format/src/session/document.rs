@@ -229,7 +229,7 @@ fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
 const LINES: usize = 64;
 
 /// The maximum number of bytes to read from the start of a session file. The first line of a Codex
-/// file can contain all instructions to the model.
+/// file can contain all instructions for the model.
 const BYTES: u64 = 1 << 20;
 
 /// Facts from the first lines of a session file. These facts stay true as long as lines are only
@@ -243,8 +243,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the first lines of a session file, and no more of them than necessary. Nothing is
-    /// learned about a document that spans several lines.
+    /// Reads the first lines of a session file, but only as many as necessary. No facts are read
+    /// from a document that spans several lines.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::new(source.take(BYTES));
         let mut detector = Detector::default();

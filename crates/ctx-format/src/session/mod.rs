@@ -130,8 +130,8 @@ impl<R: Read> Records<R> {
         self.dialect
     }
 
-    /// The number of members that the document has besides `messages`; they are not in any record.
-    /// `None` if the input is not a document.
+    /// The number of members that the document has besides `messages`; those members are not in any
+    /// record. `None` if the input is not a document.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
     }

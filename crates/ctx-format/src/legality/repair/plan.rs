@@ -99,8 +99,8 @@ impl Planner {
         }
     }
 
-    /// Handles a result that cannot stay where it is: moves it to the nearest call that needs it
-    /// or, if there is none, removes it.
+    /// Handles a result that cannot stay where it is: moves it to the nearest call that needs a
+    /// result or, if there is no such call, removes it.
     fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
         let id = &outline.results[at.place];
         let calls = &mut self.repair.calls;

@@ -11,7 +11,8 @@ use crate::log::compaction::{LineText, list, quoted};
 const VERSION: &str = "2.1.197";
 
 /// The model name for replies that do not come from an Anthropic API model. A client that reads
-/// this model name continues with its default model; without any name, it hangs.
+/// this model name continues with its default model; if a reply has no model name, the client
+/// hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]

@@ -37,8 +37,8 @@ pub(super) enum Content {
     Message,
     /// Other content for the model: summaries of branches, commands, and texts from extensions.
     Extra,
-    /// A boundary: a compaction, or a reset in `OpenClaw`. Entries before it are no longer sent,
-    /// except those that it keeps.
+    /// A boundary: a compaction, or a reset in `OpenClaw`. Entries before the boundary are no
+    /// longer sent, except those that the boundary keeps.
     Boundary {
         /// The id of the first kept entry before the boundary.
         first_kept: Option<LineId>,
