@@ -57,7 +57,7 @@ pub enum CompactionError {
     /// No line has this member, although the agent requires it in every line.
     #[error("no line has {0}, which the agent requires in every line")]
     Missing(&'static str),
-    /// The file has no header, and without one the agent reads nothing.
+    /// The file has no header, and without a header the agent reads nothing.
     #[error("the file has no header, and without one the agent reads nothing")]
     NoHeader,
     /// A kept record is not in the agent's format.

@@ -149,7 +149,8 @@ impl View {
         self.records.get(number).copied().unwrap_or(Presence::Outside(Outside::NeverSent))
     }
 
-    /// Returns the part of the record that is in the context; `None` if the whole record is.
+    /// Returns the part of the record that is in the context; `None` if the whole record is in the
+    /// context.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }

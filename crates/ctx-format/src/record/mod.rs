@@ -33,7 +33,7 @@ pub struct Record<'a> {
     /// Whether the record is in the context; `None` in a linear session, where every record is a
     /// message that is sent.
     pub presence: Option<Presence>,
-    /// The part of the record that is in the context; `None` if the whole record is.
+    /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
     object: Option<Object<'a>>,
     /// The byte offset of the object in `bytes`, which is not 0 if the object follows a byte order
@@ -298,7 +298,7 @@ pub struct Origin {
     pub piece: Piece,
     /// Whether the record is in the context; `None` in a linear session.
     pub presence: Option<Presence>,
-    /// The part of the record that is in the context; `None` if the whole record is.
+    /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
 }
 

@@ -59,8 +59,8 @@ impl<'a> Member<'a> {
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// The object's messages that are in the context; `None` if all messages are. Dialects read
-    /// only messages in the context.
+    /// The object's messages that are in the context; `None` if all messages are in the context.
+    /// Dialects read only messages in the context.
     pub(crate) portion: Option<Portion>,
 }
 

@@ -133,7 +133,7 @@ impl Presences {
     }
 
     /// For the record with the given number, returns the part that is in the context; `None` if the
-    /// whole record is.
+    /// whole record is in the context.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }

@@ -224,8 +224,8 @@ fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// The maximum number of lines to read from the start of a session file. Agents identify themselves
-/// early.
+/// The maximum number of lines to read from the start of a session file. Lines that identify the
+/// agent come early in the file.
 const LINES: usize = 64;
 
 /// The maximum number of bytes to read from the start of a session file. The first line of a Codex
@@ -291,7 +291,7 @@ pub struct FixedFile {
 }
 
 impl FixedFile {
-    /// Creates a fixed file from `file` and, if already read, its content.
+    /// Creates a fixed file from `file` and, if the file has already been read, its content.
     pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
         Self { file, memory }
     }

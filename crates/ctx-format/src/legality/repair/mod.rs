@@ -158,7 +158,7 @@ struct Call {
     line: u64,
     /// Whether the call has a result at a position where the API accepts it.
     answered: bool,
-    /// The position of the call's result, if the API does not accept it there.
+    /// The position of the call's result, if the API does not accept a result at that position.
     found: Option<ResultAt>,
     /// Where to put the result if it was not found in the call's exchange.
     exchange: Option<Exchange>,

@@ -1,4 +1,4 @@
-//! Decides how to repair a session from the outlines of its messages.
+//! Uses the outlines of a session's messages to decide how to repair the session.
 
 use std::collections::HashSet;
 

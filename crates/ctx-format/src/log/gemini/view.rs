@@ -126,7 +126,7 @@ fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
 #[derive(Default)]
 struct Messages<'t> {
     all: Vec<ContextMessage>,
-    /// The number of the last record in each group.
+    /// For each group, the number of the group's last record.
     ends: Vec<usize>,
     /// The group of each record. All messages in a list belong to the same group.
     groups: HashMap<usize, usize>,
@@ -158,8 +158,8 @@ impl<'t> Messages<'t> {
     }
 
     /// Returns true if record number `record`, with these results, continues the last reply. A
-    /// record before the reply does not continue it. Such a record exists if the client wrote the
-    /// reply again after its results.
+    /// record before the reply does not continue the reply. Such a record exists if the client
+    /// wrote the reply again after its results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));
         self.calls.is_some_and(|calls| self.ends[self.last] < record && are_of(calls))

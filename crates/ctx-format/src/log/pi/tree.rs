@@ -89,7 +89,7 @@ impl Node {
 pub(super) struct Entries {
     /// The entries in file order, without headers.
     pub(super) nodes: Vec<Node>,
-    /// The index of the last entry with each id.
+    /// For each id, the index of the last entry with that id.
     places: HashMap<LineId, usize>,
     /// The version in the header; `None` if there is no header, in which case pi reads nothing.
     pub(super) version: Option<f64>,
