@@ -176,7 +176,8 @@ fn is_read(block: &Object<'_>) -> bool {
 ///
 /// If the server called its own tools or compacted the context, the token counts are sums over
 /// several requests, and `iterations` lists the counts of each request. The size of the context is
-/// that of the last request's prompt (platform.claude.com/docs/en/build-with-claude/compaction).
+/// the size of the last request's prompt
+/// (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     let all = message.object_of("usage")?;
     let last = last_request(&all);

@@ -37,8 +37,8 @@ impl Detector {
         self.sure == Sniff::Yes
     }
 
-    /// The unsupported format that was recognized in the first records; `None` if there is none, or
-    /// if a record certainly belongs to a dialect.
+    /// The unsupported format that was recognized in the first records; `None` if no such format
+    /// was recognized, or if a record certainly belongs to a dialect.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
         self.foreign.filter(|_| self.is_open())
     }

@@ -16,7 +16,7 @@ use crate::{Object, json};
 pub struct Foreign {
     /// A noun phrase for the file, as in "this is an `OpenHands` history".
     pub name: &'static str,
-    /// How to convert the file to a session that the tools read.
+    /// How to convert the file to a session that the tools can read.
     pub remedy: &'static str,
 }
 

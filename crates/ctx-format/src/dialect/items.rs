@@ -1,6 +1,6 @@
 //! The items of the OpenAI Responses API: messages, calls, results and reasoning are separate
-//! items. The formats are those of input items in the API reference, and those that Codex 0.169.0
-//! stores.
+//! items. The formats are those in the API reference's list of input items, and those in the files
+//! that Codex 0.169.0 writes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -87,7 +87,7 @@ impl Format {
     }
 }
 
-/// All dialects. If a record fits several dialects, the one that comes first in this list is used.
+/// All dialects. If a record fits several dialects, the first of them in this list is used.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;

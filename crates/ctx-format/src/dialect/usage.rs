@@ -28,10 +28,10 @@ pub enum UsageOf {
     #[default]
     Record,
     /// The reply with this id. The record with the counts is a fragment of that reply. If several
-    /// fragments of a reply have counts, only those of the last fragment are valid.
+    /// fragments of a reply have counts, only the counts in the last fragment are valid.
     Reply(ReplyId),
     /// The last reply before the record that holds the counts. That record is not part of a reply.
-    /// If several records after a reply have counts, only those of the last record are valid.
+    /// If several records after a reply have counts, only the counts in the last record are valid.
     Before,
 }
 

@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(problems(&Anthropic, &[USER, USE, &other, RESULT, &other_result]), []);
     }
 
-    /// The message sent first may be the last one in the file.
+    /// The message that is sent first may be the last message in the file.
     #[test]
     fn messages_are_looked_at_in_the_order_in_which_they_are_sent() {
         let of = |order: [u64; 3]| {

@@ -261,7 +261,7 @@ impl Head {
             }
             lines.push(line);
             if let Some(dialect) = head.dialect {
-                // The id of the session may also be in a line before the one that revealed the
+                // The id of the session may also be in a line before the line that revealed the
                 // dialect.
                 let mut told = lines.drain(..);
                 head.session = told.find_map(|line| {

@@ -9,7 +9,7 @@ use super::Codex;
 use crate::view::{Outside, Presence};
 use crate::{Options, Record, Records};
 
-/// A summary that begins like those of the client.
+/// A summary that begins like the client's own summaries.
 const SUMMARY: &str = "Another language model started to solve this problem: so far";
 
 /// The lines of a session, each with a word that identifies it in tests.

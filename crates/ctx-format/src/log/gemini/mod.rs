@@ -245,8 +245,8 @@ impl<'a> Messages<'a> {
         self.is_checkpoint && log::is_compaction(&self.list)
     }
 
-    /// Returns the role for the messages when they are read as one; `None` if none of the messages
-    /// is sent.
+    /// Returns the role for the messages when they are read as one message; `None` if none of the
+    /// messages is sent.
     fn role(&self, sent: &[SentMessage<'_, 'a>]) -> Option<Role> {
         let role = sent.first()?.role;
         let is_one = sent.iter().all(|message| message.role == role);
