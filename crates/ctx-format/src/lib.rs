@@ -7,8 +7,8 @@
 //! form the context. [`Validator`] finds everything that the API would reject, [`repair`] fixes it,
 //! and [`convert`] writes the context in another format.
 //!
-//! Records are never serialized again. Views borrow from a record, and tools write its original
-//! bytes, changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.
+//! Records are never re-serialized. Views borrow from a record, and tools write its original bytes,
+//! changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.
 //!
 //! Dependencies point one way: `record` does not depend on any dialect, `dialect/interface.rs` and
 //! `log/mod.rs` do not depend on any format, and no agent's format depends on the format of another

@@ -53,7 +53,7 @@ pub struct Converter<'c> {
     /// The agent's working folder. If this is `None`, the working folder of the source session is
     /// used.
     pub cwd: Option<&'c str>,
-    /// The time to write if none of the messages has one.
+    /// The time to write if none of the messages has a time.
     pub now: DateTime<Utc>,
 }
 

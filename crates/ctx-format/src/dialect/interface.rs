@@ -33,7 +33,8 @@ pub enum Sniff {
 pub struct Wrapped<'a> {
     /// The values that the model receives.
     pub sent: Vec<&'a str>,
-    /// Duplicates of such values, which the agent only shows on its screen.
+    /// Duplicates of values that the model receives. The agent only shows these duplicates on its
+    /// screen.
     pub copies: Vec<&'a str>,
 }
 

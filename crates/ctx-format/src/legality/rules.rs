@@ -48,10 +48,10 @@ impl Rules {
     }
 }
 
-/// Pairs calls with results in a sequence of messages, by call id. If several calls have the same
-/// id, a result answers the nearest earlier reply with an open call that has this id. If that reply
-/// has several such calls, the result answers the first. `T` is the type with which the caller
-/// identifies a call.
+/// Uses call ids to pair calls with results in a sequence of messages. If several calls have the
+/// same id, a result answers the nearest earlier reply with an open call that has this id. If that
+/// reply has several such calls, the result answers the first. `T` is the type with which the
+/// caller identifies a call.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,

@@ -62,8 +62,8 @@ impl Portion {
     }
 
     /// Creates a portion from the messages `inside`, given by their numbers in the record and in
-    /// the context. `reasons` states why each message of the record is outside the context. Reasons
-    /// for messages in `inside` are ignored.
+    /// the context. `reasons` holds one reason for each message in the record. A reason states why
+    /// the message is outside the context, and is ignored if the message is in `inside`.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();

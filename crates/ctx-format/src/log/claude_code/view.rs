@@ -36,8 +36,8 @@ impl ViewBuilder for Lines {
     }
 }
 
-/// Stores the reason why each record is outside the context. `begin` is the index of the first line
-/// in the context.
+/// Stores, for each record outside the context, the reason why it is outside. `begin` is the index
+/// of the first line in the context.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
     for node in lines.nodes.iter().filter(|node| node.is_sent) {

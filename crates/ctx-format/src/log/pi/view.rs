@@ -39,7 +39,7 @@ impl ViewBuilder for Entries {
     }
 }
 
-/// Stores the reason why each record is outside the context.
+/// Stores, for each record outside the context, the reason why it is outside.
 fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> View {
     let mut view = View::default();
     let on_path: HashSet<usize> = path.iter().copied().collect();
