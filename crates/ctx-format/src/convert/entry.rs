@@ -27,7 +27,7 @@ pub(crate) struct Entry {
     /// The time of the message, exactly as the record states it.
     pub(crate) time: Option<Box<str>>,
     /// The model that was in use when the message was written, or `None` if the session does not
-    /// name one.
+    /// name a model.
     pub(crate) model: Option<Arc<str>>,
     /// The text of the message, if it is a summary extracted from a record with several messages.
     /// The text is stored here because only that record marks the message as a summary, and the

@@ -265,7 +265,7 @@ pub(crate) fn of_user(said: &str) -> String {
 
 /// Returns the `agent_message` item that Codex creates from `line`, a stored message from another
 /// agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the message, Codex
-/// adds a text that describes it.
+/// adds text that describes the message.
 pub(crate) fn of_agent(line: &Object<'_>) -> String {
     let text_of = |key| line.text_of(key).unwrap_or_default();
     let sealed = line.get("encrypted_content").filter(|raw| json::text(raw).is_some());

@@ -1,4 +1,4 @@
-//! An API's requirements for a sequence of messages, as data, and the pairing of calls with
+//! Represents an API's requirements for a sequence of messages as data, and pairs calls with
 //! results.
 //!
 //! Each format states its own [`Rules`]. Only `Pairs` interprets the rules, so validation and
@@ -88,7 +88,7 @@ pub(crate) struct OpenCall<T> {
 pub(crate) struct Step<T> {
     /// Whether the message ends the preceding exchange.
     pub(crate) ends_exchange: bool,
-    /// The calls in the ended exchange that have no result.
+    /// The calls without a result in the exchange that has ended.
     pub(crate) unanswered: Vec<OpenCall<T>>,
     /// For each result in the message, the call that it answers.
     pub(crate) answers: Vec<Option<T>>,

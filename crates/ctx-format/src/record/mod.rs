@@ -98,7 +98,7 @@ impl<'a> Record<'a> {
         Some((self.whole_object()?, fragment))
     }
 
-    /// Returns true if the record is not in the context according to the session's view.
+    /// Returns true if, according to the session's view, the record is not in the context.
     pub fn is_outside(&self) -> bool {
         matches!(self.presence, Some(Presence::Outside(_)))
     }

@@ -8,8 +8,8 @@ use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// The maximum size, in tokens, of the user messages that the client keeps if a compaction has no
-/// items. The client counts four bytes as one token.
+/// The maximum total size, in tokens, of the user messages that the client keeps if a compaction
+/// has no items. The client counts four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
 /// The state of the context at some point in the replay.

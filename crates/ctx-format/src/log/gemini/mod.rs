@@ -1,6 +1,6 @@
 //! The session files of the Gemini CLI. A session file is a log in which each line is a message,
 //! metadata or a rewind. Older versions write a document with a list of messages. Such a document
-//! is split into lines of the same form.
+//! is split into lines like those in a log.
 //!
 //! The context consists of what `convertSessionToClientHistory` in version 0.61.0 of
 //! `@google/gemini-cli-core` returns for the loaded messages. Outlines list no calls or results,
