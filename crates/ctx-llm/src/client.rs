@@ -95,14 +95,14 @@ impl Client {
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
         let outcome = retry.run(clock, || self.ask_once(&body, clock, usage));
-        // If the clock is set back during the request, the negative duration counts as 0.
+        // If the clock is set back during the request, count the negative duration as 0.
         usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
     }
 
     /// The context window that the server reports for the model; `None` if the window cannot be
-    /// determined. Sends one short request, and a second one to a llama.cpp server that reports
-    /// only the context window used in training.
+    /// determined. Sends one short request. If a llama.cpp server reports only the context window
+    /// used in training, sends a second request.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
@@ -254,7 +254,8 @@ impl Resolver for ThreadResolver {
         let (own_uri, own_config) = (uri.clone(), config.clone());
         let look_up = move || {
             let addresses = DefaultResolver::default().resolve(&own_uri, &own_config, unlimited);
-            // If resolving the name took longer than the time limit, the receiver no longer exists.
+            // If resolving the name took longer than the time limit, the receiver has already been
+            // dropped.
             drop(sender.send(addresses));
         };
         match self.0().spawn(look_up) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The result of a question to a model.
+/// The outcome of asking a model a question.
 pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 
 /// The reason why a question was not answered. No error contains a key. Text from a server is
@@ -12,7 +12,7 @@ pub enum LlmError {
     /// The key contains characters that are not allowed in a header.
     #[error("the key contains characters not allowed in a header")]
     BadKey,
-    /// The answer was not complete within this time limit.
+    /// The complete answer did not arrive within this time limit.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),
     /// The connection could not be established, or it was lost.
@@ -28,7 +28,7 @@ pub enum LlmError {
         status: u16,
         /// The message from the server; empty if there is none.
         message: String,
-        /// The wait that the server requests, if any.
+        /// How long to wait before another attempt, if the server specifies it.
         retry_after: Option<Duration>,
     },
     /// The input is longer than the model accepts. The variant holds the message from the server.

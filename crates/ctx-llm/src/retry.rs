@@ -31,8 +31,8 @@ pub struct Clock<'a> {
 }
 
 impl RetryPolicy {
-    /// Calls `ask` until it returns an answer, until it fails with an error that waiting cannot
-    /// fix, or until no attempts are left.
+    /// Calls `ask` until it returns an answer or an error that waiting cannot fix, or until no
+    /// attempts are left.
     pub(crate) fn run<T>(&self, clock: Clock<'_>, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tried: u32 = 1;
         loop {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     /// Simulates a request that fails with each of `errors` in turn and then succeeds. Returns the
-    /// request's outcome, and the waits in seconds.
+    /// outcome of the request, and the length of each wait in seconds.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         waits_of(policy(4, 1), errors)
     }

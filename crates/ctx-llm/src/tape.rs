@@ -50,7 +50,7 @@ impl Tape {
         Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
     }
 
-    /// The directory with the recorded answers.
+    /// The directory that holds the recorded answers.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -125,8 +125,8 @@ impl Tape {
         })
     }
 
-    /// Writes a file under a temporary name and then renames it, so that a stopped run leaves no
-    /// incomplete answer.
+    /// Writes a file under a temporary name and then renames it, so that an interrupted run does
+    /// not leave an incomplete file.
     fn write(&self, name: &str, file: &Value) -> Result<()> {
         let write = || {
             // The answers quote the session, so only the owner may read the files.

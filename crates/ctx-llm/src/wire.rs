@@ -1,4 +1,4 @@
-//! The JSON of both APIs: questions, answers, usage, and the model's context window.
+//! The JSON formats of both APIs: questions, answers, usage, and the model's context window.
 
 use std::ops::AddAssign;
 
@@ -163,11 +163,12 @@ fn texts(parts: &[Value]) -> String {
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that a text can be used as a summary. `finish` is the stop reason in the response, and
-/// `limit` is the stop reason that the API uses for an answer that reached `max_tokens`.
+/// Checks that the text of an answer can be used as a summary. `finish` is the stop reason in the
+/// response, and `limit` is the stop reason that the API uses for an answer that reached
+/// `max_tokens`.
 fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion> {
     let mut text = text.trim_start();
-    // Some local servers leave the model's reasoning at the start of the text.
+    // Some local servers leave the model's reasoning at the start of the answer.
     if let Some(thoughts) = text.strip_prefix("<think>") {
         text = thoughts.split_once("</think>").map_or("", |(_, rest)| rest);
     }
@@ -376,7 +377,7 @@ mod tests {
             anthropic(r#"{"content":[],"stop_reason":"refusal"}"#),
             Err(LlmError::Refused(_))
         ));
-        // A text that merely mentions an apology is accepted.
+        // Text that merely mentions an apology is accepted.
         for fine in ["## Goal\nI'm sorry, but …", "Sorry state of the build: 3 errors"] {
             let json = serde_json::json!({"choices": [{"message": {"content": fine}}]});
             assert_eq!(open_ai(&json.to_string()), said(fine, false));

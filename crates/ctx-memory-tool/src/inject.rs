@@ -150,7 +150,8 @@ impl Args {
             Layer::Soul => read_text(&memory.join("summary/soul.md")),
             Layer::Memory => {
                 let master = read_text(&memory.join("summary/master.md"))?;
-                // The comments around the generated part are for people who edit the file.
+                // The comments around the generated part are meant for people who edit the file, so
+                // omit them.
                 let lines = master.lines().filter(|line| !is_mark(line));
                 let master = lines.collect::<Vec<_>>().join("\n");
                 if !master.trim().is_empty() {

@@ -19,7 +19,7 @@ use crate::searchable_text::{
     SearchableText, entry_of, known_role, paragraphs, said, said_in_line,
 };
 
-/// The folders of memory files in a store, and the kind of source in each.
+/// The folders in a store that contain memory files, each with the kind of source that it holds.
 const FOLDERS: [(&str, SourceKind); 5] = [
     ("memory/extracted", SourceKind::Extracted),
     ("memory/daily", SourceKind::Daily),
@@ -184,7 +184,7 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// The content at a position; `None` if no record or paragraph starts there.
+    /// The content at a position in a source; `None` if no record or paragraph starts there.
     pub(crate) fn held(&self, source: &Source, place: SourceLine) -> Result<Option<StoredText>> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
@@ -236,8 +236,8 @@ impl<'a> Stored<'a> {
         Ok(found)
     }
 
-    /// Calls `take` with each record in a snapshot and its position until `take` returns false. A
-    /// snapshot in an unknown dialect has no records.
+    /// Calls `take` with each record in a snapshot and the record's position, until `take` returns
+    /// false. A snapshot in an unknown dialect has no records.
     fn each_record(
         &self,
         entry: &Entry,
@@ -279,7 +279,7 @@ fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
     dialect::by_name(meta.tally.dialect.as_deref()?)
 }
 
-/// Returns true if the file `name` in a folder of this kind is searched.
+/// Returns true if searches include the file `name` in a folder of this kind.
 fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
         SourceKind::Master => name == "master.md",
@@ -288,7 +288,8 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
     }
 }
 
-/// The start of a daily log's day, in milliseconds since 1970; `None` for other sources.
+/// The start of the day that a daily log covers, in milliseconds since 1970; `None` for other
+/// sources.
 fn day_of(source: &Source) -> Option<i64> {
     let day = source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?;
     day.parse().ok().map(start_of)

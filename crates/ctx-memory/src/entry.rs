@@ -13,10 +13,10 @@ use ctx_format::Role;
 use ctx_summary::ledger::patterns::MemoryKind;
 use serde::Serialize;
 
-/// An extracted item. The fields are in the order of the JSON keys.
+/// An item extracted from a session. The fields are in the order of the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
-    /// The kind. It determines which memory file the item is added to.
+    /// The kind of item, which determines the memory file that the item is added to.
     pub kind: MemoryKind,
     /// The sentence, verbatim but on one line, or a digest of a call or an error.
     pub text: String,

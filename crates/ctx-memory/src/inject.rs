@@ -23,7 +23,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// All layers, in the order of the context.
+    /// All layers, in the order in which they appear in the context.
     pub const ALL: [Self; 5] = [Self::Base, Self::Soul, Self::Memory, Self::Runtime, Self::Summary];
 
     /// The name of the layer in flags and messages.
@@ -74,7 +74,8 @@ pub fn assemble(
         let Some(at) = parts.iter().position(|part| part.layer == layer && !part.is_empty()) else {
             continue;
         };
-        // Remove as few lines as possible, or all lines of the layer if even that is not enough.
+        // Remove as few lines as possible. If the context exceeds the budget even without the
+        // layer, remove all of the layer's lines.
         let (_, enough) = bisected(parts[at].lines.len(), |left_out| {
             parts[at].left_out = left_out;
             count(&joined(&parts)) <= budget
@@ -165,7 +166,7 @@ mod tests {
         let parts = Layer::ALL.map(|layer| part(layer, "aa bb\ncc dd\nee ff"));
         let left_out = |budget| of(&parts, Some(budget)).left_out;
         assert_eq!(left_out(30), []);
-        // A line has two words; the note about removed lines has four.
+        // Each line has two words, and the note about removed lines has four.
         let context = of(&parts, Some(28));
         assert_eq!(context.left_out, [(Layer::Runtime, 3)]);
         let many =

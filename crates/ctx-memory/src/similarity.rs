@@ -1,9 +1,9 @@
 //! Determines whether two statements say the same thing in almost the same words.
 //!
-//! Two statements say the same thing if one contains all words of the other and only a few more. If
-//! each statement has a word that the other lacks, such as "tabs" and "spaces", that difference may
-//! be the whole point. Names, numbers, negations and restrictions must be the same in both
-//! statements.
+//! Two statements say the same thing if one contains all the words in the other and only a few
+//! more. If each statement has a word that the other lacks, such as "tabs" and "spaces", that
+//! difference may be the whole point. Names, numbers, negations and restrictions must be the same
+//! in both statements.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ pub(crate) fn is_wide(c: char) -> bool {
     c.is_alphabetic() && u32::from(c) >= 0x2e80
 }
 
-/// Returns true if the word is a name or a number, judged by its characters.
+/// Returns true if the word looks like a name or a number.
 pub(crate) fn is_name(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit() || "_/\\.@:=".contains(c))
         || word.chars().skip(1).any(char::is_uppercase)
@@ -91,7 +91,8 @@ pub(crate) fn plain(word: &str) -> String {
     word.to_lowercase().chars().filter(|c| !"'’".contains(*c)).collect()
 }
 
-/// Adds a word, or all pairs of adjacent characters if the script is written without spaces.
+/// Adds a word to `all` unless it is a filler, and to `exact` if similar statements must share it.
+/// Adds text in scripts without spaces as pairs of adjacent characters.
 fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>) {
     let is_exact = |word: &str| EXACT.split_whitespace().any(|exact| exact == word);
     if word.contains(is_wide) {
@@ -110,7 +111,7 @@ fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>
     }
 }
 
-/// Returns all pairs of adjacent characters of scripts that are written without spaces.
+/// Returns all pairs of adjacent characters from scripts that are written without spaces.
 pub(crate) fn pairs(word: &str) -> Vec<String> {
     let mut text = word.to_owned();
     for filler in CHINESE_FILLERS.split(' ') {

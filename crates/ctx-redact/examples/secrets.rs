@@ -3,8 +3,8 @@
 //!     cargo run --release -p ctx-redact --example secrets -- FOLDER
 //!
 //! Prints one line for each distinct secret: the number of its occurrences, and the secret between
-//! « and » with the text around it. JSON is read string by string, as in the tools; any other file
-//! is read as a single text. The output shows secrets, so do not keep it in a file.
+//! « and » with the text around it. Like the tools, it reads JSON string by string, and any other
+//! file as a single text. The output shows secrets, so do not keep it in a file.
 
 #![allow(clippy::print_stdout)]
 

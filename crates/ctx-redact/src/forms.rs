@@ -130,7 +130,7 @@ pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
         start += run(&bytes[start..at], |b| b == b' ');
     }
     let value = Value::at(cursor.text, start)?;
-    // The piped text may be `user:password`.
+    // The text that `echo` prints may be `user:password`.
     let user = value.bytes.iter().position(|b| *b == b':').map_or(0, |colon| colon + 1);
     let Range { start, end } = value.range;
     (end <= at && end >= start + user + 3).then_some(start + user..end)
@@ -148,7 +148,7 @@ pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let length = run(&bytes[start..], is_token);
     let value = text[start..start + length].trim_end_matches('.');
     // Phrases such as "Bearer tokens expire" and "basic authentication" are prose. Prose contains
-    // no digits in this place, and never follows the header's name.
+    // no digits here, and it never follows the name of a header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
     let is_secret =
         value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
@@ -227,7 +227,7 @@ pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// How many bytes before the cursor are searched for the beginning of a netrc entry.
+/// How many bytes before the cursor to search for the beginning of a netrc entry.
 const ENTRY_MAX: usize = 200;
 
 /// Returns true if the word `password` before the cursor and its value are part of a netrc entry:

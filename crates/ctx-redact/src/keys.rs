@@ -14,11 +14,12 @@ const UNBROKEN: usize = 12;
 /// The minimum length of a key or a random string, in bytes.
 const SHORTEST: usize = 19;
 
-/// Returns true if enough bytes follow for a key or a random string to begin with this word.
+/// Returns true if the word, together with the words joined to it, is long enough for a key or a
+/// random string.
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     let joins = |byte: &u8| matches!(*byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
-    // Most words are short and are followed by a space or a comma.
+    // Return early, because most words are short and are followed by a space or a comma.
     if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(joins) {
         return word.len() >= SHORTEST;
     }

@@ -86,7 +86,7 @@ fn is_last_word(name: &str, word: &str) -> bool {
     is_start && end.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Returns true if the name ends with a short name, as constants in code do: `DEVICE_TYPE_PASS`.
+/// Returns true if the name ends with a short name, as the constant `DEVICE_TYPE_PASS` does.
 pub(super) fn may_be_constant(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or_default();
     RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))

@@ -272,7 +272,7 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// How many bytes before the cursor are searched for the beginning of a table row.
+/// How many bytes before the cursor to search for the beginning of a table row.
 const ROW_MAX: usize = 200;
 
 /// Finds the table cell that follows the name of a secret, as in `| password | hunter2

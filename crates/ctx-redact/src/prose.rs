@@ -36,7 +36,8 @@ const fn pair(end: [u8; 4]) -> usize {
 }
 
 /// Returns true if a name that introduces a value may end at the space at the cursor. The scan
-/// calls this function at every space, so the function reads only four letters.
+/// calls this function at every space, so the function examines only the four letters before the
+/// space.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };
@@ -206,8 +207,8 @@ pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
     may_be && ends_sentence(cursor.text, value.range.end) && announces(cursor)
 }
 
-/// Finds the words of a passphrase from `at` on: `my passphrase is correct horse battery staple`.
-/// After names other than `passphrase`, several words are prose, unless the sentence contains `my`.
+/// Finds the words of a passphrase at `at`: `my passphrase is correct horse battery staple`. After
+/// names other than `passphrase`, several words are prose, unless the sentence contains `my`.
 pub(super) fn passphrase(cursor: Cursor<'_>, at: usize, name: &str) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let is_said = bytes[cursor.at] == b' ';

@@ -240,8 +240,8 @@ fn without_type(value: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns true if the text before a string marks the string as public: `SHA256:` of a fingerprint,
-/// `h1:` of a Go module, or the word `public`.
+/// Returns true if the text before a string marks the string as public: `SHA256:` before a
+/// fingerprint, `h1:` before a Go module's hash, or the word `public`.
 fn is_public(before: &[u8]) -> bool {
     let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
     let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));
@@ -254,7 +254,7 @@ struct Classes {
     capitals: usize,
     small: usize,
     digits: usize,
-    /// The number of changes from one class to another. Characters that are in no class are
+    /// The number of changes from one class to another. Characters outside these classes are
     /// ignored.
     jumps: usize,
 }

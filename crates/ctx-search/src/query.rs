@@ -18,12 +18,11 @@ use crate::words::{each_word, fold, is_unspaced, names_first, plain};
 /// The maximum number of query words that are looked up. Further words are ignored.
 const MOST_WORDS: usize = 1024;
 
-/// The weight of a part of a name relative to the whole name. A query for `readConfig` means the
-/// name rather than two words.
+/// The weight of a part of a name relative to the whole name. A user who searches for `readConfig`
+/// means the name rather than the two words in it.
 const OF_A_PART: f32 = 0.5;
 
-/// Restricts a search to some of the documents. A field that is empty or `None` imposes no
-/// restriction.
+/// Restricts a search to certain documents. A field that is empty or `None` imposes no restriction.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Finds only documents from this session.
@@ -61,7 +60,7 @@ pub struct Hit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// Some or all words from the query, but not the query literally.
+    /// Some or all of the words in the query, but not the query literally.
     Words,
     /// The whole query, literally.
     Whole,
@@ -107,7 +106,8 @@ impl Lookup {
         Self { fields, confined }
     }
 
-    /// Matches documents with any word of `query`. `None` if the query has no words.
+    /// Matches documents that contain any of the words in `query`. `None` if the query has no
+    /// words.
     pub(crate) fn any_word(&self, query: &str) -> Option<BooleanQuery> {
         let mut seen = HashSet::new();
         let mut clauses = Vec::new();
@@ -196,7 +196,7 @@ fn certain_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (at, (range, word)) in all.iter().enumerate() {
-        // In the list, the parts of a word follow the word itself.
+        // Each word in the list is followed by its parts.
         let next = all.get(at + 1);
         let holds_another = next.is_some_and(|(next, _)| next.start < range.end);
         let is_certain = !holds_another || word.chars().next().is_some_and(is_unspaced);

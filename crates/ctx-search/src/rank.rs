@@ -16,14 +16,14 @@ use crate::index::{IndexedSources, SearchError, SearchIndex};
 use crate::query::{Filter, Hit, Holds, Lookup, Written};
 use crate::schema::{SourceKind, role_of};
 
-/// The number of hits that are ranked in addition to the requested ones. The additional hits keep
-/// the order of equal scores stable, and allow literal matches to move up.
+/// How many more hits to rank than were requested. The additional hits keep the order of equal
+/// scores stable, and allow literal matches to move up.
 const SPARE: usize = 64;
 
 /// The maximum number of texts that are read to find the earliest literal match.
 const MOST_READ: usize = 256;
 
-/// How many texts are read at a time, in the order of their sources.
+/// How many texts to read at a time, sorted by source.
 const AT_A_TIME: usize = 16;
 
 /// A document and its address in the index.

@@ -66,7 +66,7 @@ struct Words;
 
 /// The words in a text, in order.
 struct WordStream {
-    /// All words, concatenated; `ends` contains the end of each word.
+    /// All words, concatenated. The end of each word is in `ends`.
     words: String,
     ends: std::vec::IntoIter<usize>,
     /// The end of the last word that was returned.
@@ -182,7 +182,7 @@ pub struct Document {
     pub text: String,
 }
 
-/// The roles, in the order of their numbers in the index, which start at 1.
+/// The roles. In the index, each role is stored as its 1-based position in this list.
 pub const ROLES: [&str; 7] =
     ["system", "developer", "user", "assistant", "tool", "function", "other"];
 

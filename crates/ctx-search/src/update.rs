@@ -33,7 +33,7 @@ pub struct Changes<E> {
     pub failed: Vec<(Source, E)>,
 }
 
-/// The sources that an update must remove and read.
+/// The sources that an update has to remove, and those that it has to read.
 #[derive(Debug, Default)]
 struct Plan {
     /// The numbers of sources to remove.
@@ -43,7 +43,7 @@ struct Plan {
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
 
-/// A source, and the error if it could not be read.
+/// A source, and the error that occurred if the source could not be read.
 type ReadSource<E> = (KnownSource, Result<(), E>);
 
 impl SearchIndex {

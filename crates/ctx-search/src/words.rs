@@ -1,6 +1,6 @@
-//! Splits a text into the words by which it can be found.
+//! Splits text into the words that searches can find it by.
 //!
-//! Sessions contain code and prose, in Chinese and in English. A name is found as a whole and by
+//! Sessions contain code and prose, in Chinese and in English. A name can be found in full or by
 //! its parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`,
 //! `check` and `rs`; the words of `parseHttpHeader` are the whole name, `parse`, `http` and
 //! `header`. The usual abbreviations of a long hash also count as words. Text in scripts without
@@ -144,8 +144,8 @@ enum Class {
 impl Class {
     /// The class of a character outside ASCII.
     fn of(c: char) -> Self {
-        // Do not look up arrows, frames and blocks in the Unicode tables, which are slow: most
-        // tools print these characters.
+        // Do not look up arrows, frames and blocks in the Unicode tables: lookups are slow, and
+        // most tools print these characters.
         if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
             Self::Other
         } else if is_unspaced(c) {
@@ -158,7 +158,7 @@ impl Class {
     }
 }
 
-/// Appends a character as normalized for comparison: by [`plain`] and in lower case.
+/// Appends a character in the form used for comparison: normalized by [`plain`] and in lower case.
 pub(crate) fn fold(c: char, text: &mut String) {
     if c.is_ascii() {
         text.push(c.to_ascii_lowercase());
@@ -277,7 +277,7 @@ const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 /// 鼠标) remain different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
-        // The library converts adjacent characters as a unit, so separate them with spaces.
+        // fast2s converts adjacent characters as a unit, so separate the characters with spaces.
         let apart: String = HAN.flat_map(|c| [c, ' ']).collect();
         let simple = fast2s::convert(&apart);
         simple.chars().step_by(2).collect()
@@ -300,7 +300,7 @@ mod tests {
         words
     }
 
-    /// Identifiers and paths can be found as a whole and by their parts.
+    /// Identifiers and paths can be found in full or by their parts.
     #[test]
     fn names_are_whole_and_in_parts() {
         assert_eq!(
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(words("It's 3.14, ok"), ["it", "s", "3", "14", "3.14", "ok"]);
     }
 
-    /// Hashes can be found as a whole and by their usual abbreviations.
+    /// Hashes can be found in full or by their usual abbreviations.
     #[test]
     fn a_hash_is_found_by_its_beginning() {
         assert_eq!(

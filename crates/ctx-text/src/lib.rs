@@ -1,6 +1,6 @@
 //! Functions that identify a character's script, split a text into words, shorten it to one line,
-//! compute hashes for comparison, and compile regular expressions on first use. No function depends
-//! on the format of a session.
+//! compute hashes for comparison, and compile regular expressions on first use. None of the
+//! functions depends on a session's format.
 
 mod line;
 mod pattern;

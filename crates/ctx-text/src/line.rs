@@ -1,5 +1,5 @@
-//! Puts texts on one line, shortens them, and computes the key that identifies texts as the same
-//! entry.
+//! Functions that put text on one line, shorten it, and compute the key that identifies equal
+//! entries.
 
 use std::borrow::Cow;
 
@@ -31,8 +31,8 @@ pub fn plain_line(text: &str) -> String {
 }
 
 /// Returns true if the trimmed text is already a line of printable ASCII with single spaces. Most
-/// texts are. The check does not branch on each byte, so the compiler can compare several bytes at
-/// once.
+/// texts pass this check. The check does not branch on each byte, so the compiler can compare
+/// several bytes at once.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_shown = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
@@ -83,7 +83,7 @@ pub fn shorten(mut text: String, most: usize) -> String {
 
 /// Uses bisection to find how much of something fits within a limit. Returns two adjacent numbers
 /// between 0 and `all`: the first is within the limit, and the second is above it. `all` must be
-/// above the limit, and 0 must not.
+/// above the limit, and 0 must be within it.
 pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
     let (mut below, mut above) = (0, all);
     while above - below > 1 {
@@ -115,8 +115,8 @@ pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned([head, tail].concat())
 }
 
-/// Returns the key that identifies texts as the same entry: the text in lower case, with single
-/// spaces, and without emphasis around it or punctuation at its end.
+/// Returns the key by which texts are recognized as the same entry: the text in lower case, with
+/// single spaces, and without emphasis around it or punctuation at its end.
 pub fn comparison_key(text: &str) -> String {
     const EMPHASIS: [char; 4] = ['*', '_', '~', ' '];
     const STOPS: [char; 14] =

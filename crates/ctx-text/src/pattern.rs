@@ -33,7 +33,7 @@ pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// A set of words with a fast hash function, because most words in a session are looked up in such
+/// A set of words. Its hash function is fast, because most words in a session are looked up in such
 /// sets.
 pub type WordSet = HashSet<String, RandomState>;
 
@@ -162,7 +162,7 @@ impl Matcher {
         Self { hints: Some(hints), ..Self::new(pattern) }
     }
 
-    /// The pattern as it was written.
+    /// The original pattern, before any conversion.
     pub fn pattern(&self) -> &str {
         &self.pattern
     }
@@ -372,8 +372,8 @@ impl Phrases {
         Self { entries: phrases, firsts, thirds }
     }
 
-    /// Calls `found` with the number and the range of each phrase in the text until `found` returns
-    /// true. Returns whether `found` returned true.
+    /// Calls `found` with the number and the range of each phrase in the text, until a call returns
+    /// true. Returns whether any call did.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         let mut is_at = |at: usize, pair: usize, third: u8| {

@@ -1,6 +1,6 @@
 //! Splits a text into words: runs of letters, digits and underscores. In scripts without spaces,
-//! each character or each pair of adjacent characters is a word instead. This module also
-//! identifies a character's script where word boundaries depend on it, and hashes words.
+//! each character or each pair of adjacent characters is a word instead. This module also hashes
+//! words, and identifies a character's script where word boundaries depend on it.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::Encoding;
 
-/// What is known about models whose names begin with the same prefix.
+/// The properties of all models whose names begin with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {

@@ -46,7 +46,7 @@ pub(super) struct Choice {
 #[derive(Clone, Debug, Default)]
 struct Terms {
     all: Vec<u64>,
-    /// The names and numbers among the words.
+    /// Sorted hashes of the names and numbers in the text.
     names: Vec<u64>,
 }
 
@@ -110,7 +110,7 @@ impl Choice {
     }
 }
 
-/// Counts the `terms` that also occur in `others`, which must be sorted.
+/// Counts the `terms` that also occur in `others`. The slice `others` must be sorted.
 fn common(terms: &[u64], others: &[u64]) -> usize {
     terms.iter().filter(|term| others.binary_search(term).is_ok()).count()
 }

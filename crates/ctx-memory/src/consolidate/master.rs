@@ -22,7 +22,7 @@ pub(super) const PATH: &str = "memory/summary/master.md";
 /// The heading of the section for statements that no longer hold.
 pub(super) const HISTORY: &str = "## No longer holds";
 
-/// How the comments before and after the generated part begin.
+/// The beginnings of the comments before and after the generated part.
 const BEGIN: &str = "<!-- ctx-memory: begin";
 const END: &str = "<!-- ctx-memory: end";
 /// The full text of the comment before the generated part.
@@ -122,7 +122,8 @@ impl Master {
         }
     }
 
-    /// Adds people's lines above the generated part, under the `heading` that precedes them there.
+    /// Adds lines written by people above the generated part. In the generated part, the lines were
+    /// under `heading`.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =

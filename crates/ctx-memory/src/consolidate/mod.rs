@@ -120,7 +120,7 @@ pub(crate) struct NewMemory {
     pub(crate) report: Report,
 }
 
-/// The figures of a run. The field names are the JSON keys.
+/// Statistics about a run. The field names are the JSON keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The number of log entries that were added to L1.

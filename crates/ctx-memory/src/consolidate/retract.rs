@@ -111,8 +111,8 @@ impl Search<'_> {
         }
     }
 
-    /// Treats all statements similar to the superseded one at `at` as superseded too, and returns
-    /// their indexes.
+    /// Treats all statements similar to the superseded statement at index `at` as superseded too,
+    /// and returns their indexes.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
         let Some(by) = old.taken_back.clone() else { return Vec::new() };
@@ -141,14 +141,14 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // The latest other statement from the session of `by` shows when `by` was made. If that
-        // session has no other statements, `by` counts as later than `statement`.
+        // The latest known statement from the session of `by` indicates when `by` was made. If no
+        // statement from that session is known, `by` counts as later than `statement`.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Finds one statement that was reversed by a later one, treats it as superseded, and returns
-    /// its index.
+    /// Finds a statement that a later statement reverses, treats it as superseded, and returns its
+    /// index.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);

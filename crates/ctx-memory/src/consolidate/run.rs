@@ -42,7 +42,7 @@ pub struct Change {
 pub struct Consolidated {
     /// The files that the run changes.
     pub changes: Vec<Change>,
-    /// The figures of the run.
+    /// Statistics about the run.
     pub report: Report,
     /// Files with people's edits, set aside by runs that were then killed; see
     /// [`SharedFile::edits`].
@@ -56,7 +56,7 @@ impl<'a> Consolidation<'a> {
         Self { store, rules: Rules { max_tokens, count } }
     }
 
-    /// Returns the result that a run would have, without writing anything.
+    /// Computes the result of a run without writing anything.
     pub fn plan(&self) -> Result<Consolidated, StoreError> {
         let (old, new) = self.preview()?;
         Ok(Consolidated { changes: changes(&old, &new), report: new.report, edits: Vec::new() })
@@ -221,7 +221,7 @@ impl Run<'_, '_> {
             if file.bytes() == bytes {
                 continue;
             }
-            // If a file only grows, no copy of its old version is needed.
+            // If text is only appended to a file, no copy of the old version is needed.
             if !bytes.starts_with(file.bytes()) {
                 store.keep_version(&file.name(), file.bytes())?;
             }
@@ -235,7 +235,7 @@ impl Run<'_, '_> {
         Ok(new)
     }
 
-    /// Adds an attempt to the report. Keeps the figures from earlier attempts, because those
+    /// Adds an attempt to the report. Keeps the statistics from earlier attempts, because those
     /// attempts may have written some of the files.
     fn add_to_report(&mut self, changes: Vec<Change>, report: &Report) {
         let earlier = std::mem::replace(&mut self.done.report, report.clone());

@@ -13,7 +13,7 @@ use super::{extracted_path, short_hash};
 use crate::entry::{Citation, Entry};
 use crate::similarity::Fingerprint;
 
-/// The author of a statement, in ascending order of importance.
+/// The author of a statement. The variants are in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Author {
     Agent,
@@ -104,7 +104,7 @@ impl Statement {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// Formats this statement's mark for the state. `by` is what supersedes the statement.
+    /// Formats this statement's mark for the state. `by` cites the statement that supersedes it.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }

@@ -164,7 +164,7 @@ impl Extractor {
         }
     }
 
-    /// Extracts items from a redacted text.
+    /// Extracts items from text that has been redacted.
     fn statements(&self, text: &str, role: Role, items: &mut Vec<MemoryItem>) {
         let mut found: Vec<(MemoryKind, String)> = Vec::new();
         let mut lines = Lines::of(text);
@@ -192,8 +192,8 @@ impl Extractor {
     }
 }
 
-/// Redacts a text, and cuts out its middle if it is too long. A private key has many lines, so the
-/// text must be redacted before it is split into sentences.
+/// Redacts `text`, and cuts out the middle if the text is too long. A private key has many lines,
+/// so text must be redacted before it is split into sentences.
 fn cleaned(text: &str) -> Cow<'_, str> {
     head_and_tail(redact(text).0)
 }

@@ -12,7 +12,8 @@ use super::reconcile::bare;
 const LONGEST: usize = 160;
 /// An option with fewer characters than this is only a title, so the lines below it are appended.
 const TITLE: usize = 40;
-/// The maximum number of options in an offer. A longer numbered list contains steps or findings.
+/// The maximum number of options in an offer. A longer numbered list probably contains steps or
+/// findings rather than options.
 const MOST: usize = 9;
 
 static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("offer")));
@@ -97,8 +98,8 @@ impl Offers {
     }
 }
 
-/// Returns true if the line's first character suggests an option. Checking one character is faster
-/// than the pattern, and rejects most lines.
+/// Returns true if the first character of the line can begin an option. Checking one character is
+/// faster than the pattern, and rejects most lines.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))

@@ -26,8 +26,8 @@ pub(super) fn standalone(
     if kind == MemoryKind::Fact {
         return Some(without_interjection(quoted).to_owned());
     }
-    // Keep the whole line if the sentence alone does not state a decision or a wish, and keep the
-    // problem with its remedy.
+    // Keep the whole line if the sentence alone does not state a decision or a wish. Keep a remedy
+    // together with the problem that it solves.
     let is_remedy = is_remedy(quoted);
     let mut line = None;
     if is_remedy || !rules.is_a(kind) {

@@ -33,7 +33,7 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// Returns the sorted names in a folder, without those that are not valid UTF-8. Returns an empty
+/// Returns the names in a folder, sorted. Omits names that are not valid UTF-8. Returns an empty
 /// list if the folder does not exist. Symbolic links are not followed.
 pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: folder.to_owned(), source };
@@ -47,8 +47,8 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Retries an attempt, at most a few times, if another program saved the file between our read and
-/// our write.
+/// Retries `attempt` up to a few times if another program saved the file between our read and our
+/// write.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {

@@ -34,8 +34,8 @@ enum Which {
     R50k,
 }
 
-/// The error for a number that does not identify a token of the encoding. The number of a control
-/// token also counts as unknown, because such a token has no text.
+/// The error for a number that does not identify a token of the encoding. The numbers of control
+/// tokens also count as unknown, because control tokens have no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no token has the number {0}")]
 pub struct UnknownToken(pub u32);

@@ -25,7 +25,8 @@ pub(crate) struct Vocabulary {
     seeds: Numbers<2>,
     /// A bit for each pair of bytes. A bit is set if its two bytes are merged.
     bytes: &'static [u8],
-    /// A filter for all other merges, indexed by the bytes on both sides of the border.
+    /// A filter for all merges except those of two single bytes, indexed by the bytes on both sides
+    /// of the border.
     borders: &'static [u8],
 }
 

@@ -8,8 +8,8 @@ const HIGH: u64 = EACH << 7;
 /// In each byte, the bit in which upper and lower case differ.
 const CASE: u64 = EACH << 5;
 
-/// The eight bytes from `at` on as a number, with the first byte lowest. Bytes past the end of the
-/// text are zero.
+/// The eight bytes that start at `at`, as a number with the first byte lowest. Bytes past the end
+/// of the text are zero.
 #[inline(always)]
 fn eight_bytes(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
@@ -49,7 +49,7 @@ impl Letters {
     pub(super) fn at(text: &[u8], start: usize) -> Self {
         let bytes = eight_bytes(text, start);
         let letters = between(bytes | CASE, b'a', b'z');
-        // The bit that distinguishes the cases is moved to the position of the mark.
+        // Move the bit that distinguishes upper and lower case to the position of the mark.
         let is_lower = bytes << 2;
         let not_upper = !(letters & !is_lower) & HIGH;
         let before = not_upper.wrapping_sub(1) & !not_upper;
@@ -62,8 +62,8 @@ impl Letters {
         Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
     }
 
-    /// The letters from `start` on, if there are at least eight. `not_upper` marks those of the
-    /// first eight letters that are not in upper case.
+    /// The run of letters at `start`, which has at least eight letters. `not_upper` marks those of
+    /// the first eight letters that are not in upper case.
     fn of_long_word(text: &[u8], start: usize, not_upper: u64) -> Self {
         let upper = match not_upper {
             0 => run_end(text, start + 8, |bytes| leading(between(bytes, b'A', b'Z'))),

@@ -26,7 +26,7 @@ pub(crate) fn cl100k(text: &[u8], start: usize) -> usize {
         return end;
     }
     if !class.is(Class::NEWLINE) {
-        // In a piece, letters may be preceded by one other character, and punctuation by a space.
+        // In a piece, one other character may precede letters, and a space may precede punctuation.
         let after = start + length;
         let (next, _) = class_at(text, after);
         if next.is(Class::LETTER) {

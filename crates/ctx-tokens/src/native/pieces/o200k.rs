@@ -30,7 +30,7 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
         if class.is(Class::MARK) {
             return marked(text, start, Word::at(text, after));
         }
-        // In a piece, a word may be preceded by one other character, and punctuation by a space.
+        // In a piece, one other character may precede a word, and a space may precede punctuation.
         let (next, _) = class_at(text, after);
         if next.is(WORDLIKE) {
             return Word::at(text, after).piece_end(text);
@@ -98,8 +98,8 @@ impl Word {
 
     /// U matches as many characters as possible. If a lowercase letter follows, L+ matches it and
     /// as many characters as possible after it. If no lowercase letter follows, U has to give back
-    /// characters until one of them is in L. The character in L ends the word, because only
-    /// uppercase letters follow it. If no character in U is also in L, the whole word is in upper
+    /// characters until one of them is in L; the word ends after that character, because only
+    /// uppercase letters follow. If no character in U is also in L, the whole word is in upper
     /// case.
     fn of_any_letters(text: &[u8], start: usize) -> Self {
         let mut end = start;
