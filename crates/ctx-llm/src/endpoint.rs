@@ -132,7 +132,7 @@ impl Endpoint {
         self.sibling("/models")
     }
 
-    /// The address of a llama.cpp server's properties, at a path without a version.
+    /// The address of a llama.cpp server's properties, whose path contains no version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
         let path = url.split('?').next().unwrap_or_default();

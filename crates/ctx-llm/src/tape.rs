@@ -14,7 +14,7 @@
 //! caller has already redacted its text. If the model declined to answer, the file has a member
 //! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds of errors are
 //! `too-long`, `refused` and `empty`. Network failures are not recorded. If the server was asked
-//! for the model's context window, the response is in `window.json`.
+//! for the model's context window, the response is stored in `window.json`.
 
 use std::cell::RefCell;
 use std::collections::HashSet;

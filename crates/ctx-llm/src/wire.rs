@@ -92,7 +92,7 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
                 messages.insert(0, json!({"role": "system", "content": system}));
             }
             // OpenAI rejects `max_tokens` for its newer models, but most other servers accept only
-            // this name.
+            // `max_tokens`.
             let limit = match endpoint.vendor() {
                 Some(Api::OpenAi) => "max_completion_tokens",
                 _ => "max_tokens",

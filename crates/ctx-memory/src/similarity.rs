@@ -62,7 +62,7 @@ impl Fingerprint {
     }
 }
 
-/// Splits a text at white space and punctuation.
+/// Splits text at white space and punctuation.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || ",;()[]\"“”「」，。；：、（）".contains(c);
     text.split(ends)

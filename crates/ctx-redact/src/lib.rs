@@ -112,8 +112,8 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
     secrets
 }
 
-/// A position in a text. Rules never read the text before `from`, which is the end of the previous
-/// secret.
+/// A position in the text being scanned. Rules never read the text before `from`, which is the end
+/// of the previous secret.
 #[derive(Clone, Copy)]
 struct Cursor<'t> {
     text: &'t str,

@@ -1,6 +1,6 @@
 //! The rules in `rules.txt`: key prefixes, names of secrets, program flags, and words.
 //!
-//! The rules are parsed on first use, when a text contains something that may be a secret.
+//! The rules are parsed on first use, when the scan finds something that may be a secret.
 
 use std::sync::LazyLock;
 

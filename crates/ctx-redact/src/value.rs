@@ -4,7 +4,7 @@
 //! and names, characters of the same class come in runs; a random string switches between capitals,
 //! small letters and digits at almost every other character. The thresholds are:
 //!
-//! | | after a name (`…_key=`) | alone in a text |
+//! | | after a name (`…_key=`) | without a name |
 //! |---|---|---|
 //! | length | 16 or more | 32 to 128 |
 //! | classes | two, one of them digits | all three, each at least three times |
@@ -26,7 +26,7 @@ use crate::{Cursor, is_word, run};
 /// would take quadratic time.
 pub(super) const VALUE_MAX: usize = 256;
 
-/// A value in a text.
+/// A value found in the text, which may be a secret.
 pub(super) struct Value<'t> {
     pub(super) range: Range<usize>,
     pub(super) bytes: &'t [u8],

@@ -179,7 +179,7 @@ pub enum SearchError {
 }
 
 impl SearchError {
-    /// Returns a function that wraps an I/O error in this error, for use with `map_err`.
+    /// Returns a function that wraps an I/O error in this type, for use with `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

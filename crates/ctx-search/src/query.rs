@@ -1,5 +1,5 @@
-//! Queries and hits. This module also finds the part of a text that best matches a query, and
-//! checks whether a text contains a query literally.
+//! Queries and hits. This module also finds the part of a document's text that best matches a
+//! query, and checks whether the text contains the query literally.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
@@ -227,8 +227,8 @@ fn compared(text: &str, keeps_case: bool) -> String {
 }
 
 /// Returns about `length` characters of `text`, from the place with the largest number of distinct
-/// words from `query`. Long words count more. Omissions are marked with `…`, and each run of white
-/// space becomes a single space.
+/// words from `query`. Longer words carry more weight. Omissions are marked with `…`, and each run
+/// of white space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {

@@ -64,7 +64,7 @@ pub(crate) fn register(index: &tantivy::Index) {
 #[derive(Clone)]
 struct Words;
 
-/// The words in a text, in order.
+/// The words in the text, in order.
 struct WordStream {
     /// All words, concatenated. The end of each word is in `ends`.
     words: String,
@@ -139,7 +139,7 @@ impl SourceKind {
     }
 }
 
-/// A file in the store, or another text that is read like a file.
+/// A file in the store, or other content that is read like a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The unique name of the source.

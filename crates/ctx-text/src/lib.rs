@@ -1,4 +1,4 @@
-//! Functions that identify a character's script, split a text into words, shorten it to one line,
+//! Functions that identify a character's script, split text into words, shorten it to one line,
 //! compute hashes for comparison, and compile regular expressions on first use. None of the
 //! functions depends on a session's format.
 

@@ -13,7 +13,7 @@ pub fn trim(text: &str) -> &str {
 }
 
 /// Replaces each run of white space with a single space. Control characters are kept, so that the
-/// line can be found in a text that had its white space replaced in the same way.
+/// line can be found in text whose white space was replaced in the same way.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -97,7 +97,7 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The maximum length in bytes of a text that is read whole. Longer texts are pasted files that do
+/// The maximum length in bytes of text that is read whole. Longer texts are pasted files that do
 /// not fit into any context window. Items for every line in a pasted file would take up a hundred
 /// times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;

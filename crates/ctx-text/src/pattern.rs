@@ -332,8 +332,8 @@ pub struct Phrases {
     entries: Vec<Phrase>,
     /// For each pair of first bytes, the index of its first phrase in `entries`.
     firsts: Vec<usize>,
-    /// For each pair of first bytes, a bit for each third byte that occurs in its phrases. Few
-    /// places in a text pass a test against these bits.
+    /// For each pair of first bytes, a bit for each third byte that occurs in its phrases. Only a
+    /// few places in the text pass a test against these bits.
     thirds: Vec<u32>,
 }
 
@@ -387,7 +387,7 @@ impl Phrases {
         };
         for (at, three) in bytes.windows(3).enumerate() {
             let (pair, third) = (pair(three[0], three[1]), three[2] & 31);
-            // Phrases begin at only a few bytes in a text.
+            // Phrases begin at only a few places in the text.
             if self.thirds[pair] >> third & 1 == 1 && is_at(at, pair, third) {
                 return true;
             }

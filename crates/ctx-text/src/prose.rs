@@ -1,6 +1,6 @@
 //! Recognizes prose, as opposed to code, data and logs.
 
-/// A text with fewer words than this is never prose.
+/// Text with fewer words than this is never considered prose.
 const LEAST_WORDS: usize = 6;
 
 /// Words such as `the` and `of` that only join other words.

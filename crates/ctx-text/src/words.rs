@@ -1,6 +1,6 @@
-//! Splits a text into words: runs of letters, digits and underscores. In scripts without spaces,
-//! each character or each pair of adjacent characters is a word instead. This module also hashes
-//! words, and identifies a character's script where word boundaries depend on it.
+//! Splits text into words: runs of letters, digits and underscores. In scripts without spaces, each
+//! character or each pair of adjacent characters is a word instead. This module also hashes words,
+//! and identifies a character's script where word boundaries depend on it.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -80,9 +80,9 @@ pub fn is_unspaced(c: char) -> bool {
         || is_han(c)
 }
 
-/// All threads share one hasher state, so a text has the same hash in every thread. The state
-/// differs in every run, so that an attacker cannot craft a session with colliding hashes. The
-/// order of results must therefore never depend on these hashes.
+/// All threads share one hasher state, so the same text has the same hash in every thread. The
+/// state differs in every run, so that an attacker cannot craft a session with colliding hashes.
+/// The order of results must therefore never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// Returns a 64-bit hash that is the same in all threads but differs in every run.
@@ -96,8 +96,8 @@ pub fn hash_lowercase(text: &str) -> u64 {
     for c in text.chars().flat_map(char::to_lowercase) {
         hasher.write_u32(u32::from(c));
     }
-    // Mark the end of the text, because the hasher pads its input with zeros, and a text may itself
-    // end with zeros.
+    // Mark the end of the text, because the hasher pads its input with zeros, and the text may
+    // itself end with zeros.
     hasher.write_u32(u32::MAX);
     hasher.finish()
 }

@@ -44,7 +44,7 @@ struct Branch {
     token: Option<u32>,
     /// The bytes that lead to the children, in order.
     bytes: Vec<u8>,
-    /// The index of the first child, which is followed by the other children.
+    /// The index of the first child. The other children follow it.
     first_child: usize,
 }
 

@@ -9,7 +9,7 @@ use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 pub(crate) struct Vocabulary {
     /// The bytes of each token, by rank. The entry for a control token is empty.
     pub(crate) tokens: Vec<Vec<u8>>,
-    /// The last merge for each token of several bytes.
+    /// For each multi-byte token, the merge that produces it.
     pub(crate) merges: Vec<Merge>,
 }
 

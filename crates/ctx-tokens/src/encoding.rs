@@ -90,7 +90,7 @@ impl FromStr for Encoding {
     }
 }
 
-/// Counts tokens in texts.
+/// Counts the tokens in text.
 ///
 /// Each text is counted separately, so the count for two joined texts may differ from the sum of
 /// their separate counts. Text that looks like a control token (`<|endoftext|>`) is counted as

@@ -42,7 +42,7 @@ pub(super) struct Choice {
     about: Option<Terms>,
 }
 
-/// Sorted hashes of the meaningful words in a text.
+/// Sorted hashes of meaningful words.
 #[derive(Clone, Debug, Default)]
 struct Terms {
     all: Vec<u64>,

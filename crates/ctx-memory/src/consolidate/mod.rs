@@ -108,7 +108,7 @@ impl State {
 pub(crate) struct Rules<'a> {
     /// The maximum number of tokens in the master, unless people's own text is longer.
     pub(crate) max_tokens: u64,
-    /// Counts the tokens in a text.
+    /// The function that counts tokens.
     pub(crate) count: &'a dyn Fn(&str) -> u64,
 }
 

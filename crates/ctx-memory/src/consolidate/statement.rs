@@ -27,7 +27,7 @@ pub(super) enum Author {
 /// The day on which each entry was first logged, indexed by the entry's key and citation.
 pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
-/// The key that sorts statements by time: the day, then the line in the file.
+/// The sort key that orders statements by time: the day, then the line in the file.
 pub(super) type Order = (NaiveDate, usize);
 
 /// A list entry in a memory file, or a line that a person wrote into the master.

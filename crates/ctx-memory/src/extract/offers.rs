@@ -31,8 +31,8 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// Finds the options offered in a text from the model: at least two and at most [`MOST`]
-    /// numbered lines.
+    /// Finds the options offered in the model's text: at least two and at most [`MOST`] numbered
+    /// lines.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines().peekable();
         let mut options = Vec::new();

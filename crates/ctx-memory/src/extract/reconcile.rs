@@ -15,8 +15,8 @@ use crate::entry::MemoryItem;
 /// session has moved on to another matter.
 const DECISIONS_COMPARED: usize = 200;
 
-/// The minimum length in bytes of a decision to search for in the model's reports. Shorter texts
-/// occur in many sentences by chance.
+/// The minimum length in bytes of a decision to search for in the model's reports. A shorter
+/// decision occurs in many sentences by chance.
 const SHORTEST: usize = 12;
 
 /// How many items before and after an item are searched for items from the same message.

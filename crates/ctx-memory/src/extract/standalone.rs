@@ -40,7 +40,7 @@ pub(super) fn standalone(
     joined(&lines.parent()?, &text)
 }
 
-/// The lines of a text, searched once from first to last.
+/// Lines of text, searched once from first to last.
 pub(super) struct Lines<'t> {
     rest: Peekable<TextLines<'t>>,
     /// The list entries around the current line, each with its indent.

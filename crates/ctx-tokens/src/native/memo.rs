@@ -1,7 +1,7 @@
 //! A cache of the token counts of recent pieces.
 //!
-//! The same words recur throughout a text, so nearly every piece is found in the cache. All bytes
-//! of a piece are compared, so the cache never returns a wrong count. The cache is needed because a
+//! Text repeats the same words, so nearly every piece is found in the cache. All bytes of a piece
+//! are compared, so the cache never returns a wrong count. The cache is needed because a
 //! vocabulary's tables are larger than the processor's cache. Each thread has its own token cache,
 //! which is allocated when the thread counts its first text and grows when needed.
 
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets: only 16 KiB, because a text may be short.
+/// The initial number of sets: only 16 KiB, because the text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
 /// The maximum number of sets: 2 MiB. With half as many sets, counting prose was 10 % slower.
@@ -119,7 +119,7 @@ fn entry_of(text: &[u8], start: usize, length: usize) -> Entry {
     [bytes as u64 & low, (bytes >> 64) as u64 & high | (length as u64) << LENGTH]
 }
 
-/// The last bytes of a text, padded with zeros.
+/// The last bytes of the text, padded with zeros.
 #[cold]
 fn last_bytes(rest: &[u8]) -> [u8; 16] {
     let mut bytes = [0; 16];

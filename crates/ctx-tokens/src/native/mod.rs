@@ -1,6 +1,6 @@
 //! The engine for OpenAI's encodings.
 //!
-//! A text is split into [`pieces`]. If a piece is a token of the [`vocabulary`], it counts as one
+//! Text is split into [`pieces`]. If a piece is a token of the [`vocabulary`], it counts as one
 //! token. Any other piece is encoded by [merging](merge) its bytes. All tables are read-only data
 //! in the program.
 

@@ -68,7 +68,7 @@ impl Tokenizer {
         Self { vocabulary, encoding }
     }
 
-    /// The number of tokens in a text given as bytes, which should be UTF-8. Invalid bytes are
+    /// The number of tokens in text given as bytes, which should be UTF-8. Invalid bytes are
     /// replaced as in `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and
     /// each byte that cannot begin a character.
     pub fn count_bytes(&self, bytes: &[u8]) -> u64 {

@@ -1,5 +1,5 @@
 //! The vocabulary tables: read-only data written by the build script. No table is built when the
-//! program starts, and the operating system loads only the pages that are needed for a text.
+//! program starts, and the operating system loads only the pages that are needed for the text.
 
 use std::hint::select_unpredictable;
 
@@ -30,7 +30,7 @@ pub(crate) struct Vocabulary {
     borders: &'static [u8],
 }
 
-/// A token that was found in a text.
+/// A token found in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) rank: u32,
