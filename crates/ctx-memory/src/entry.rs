@@ -26,7 +26,7 @@ pub struct MemoryItem {
     pub line: u64,
     /// The id of the session.
     pub session: String,
-    /// The tool of a [`MemoryKind::Runtime`] item.
+    /// The tool that a [`MemoryKind::Runtime`] item is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The reason that the sentence gives for its decision.
@@ -87,7 +87,7 @@ pub struct Entry<'t> {
     pub taken_back: Option<Citation>,
 }
 
-/// The words before the citation of a superseding decision in an entry.
+/// The words that precede the citation of a superseding decision in an entry.
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {

@@ -1,5 +1,5 @@
-//! Adds items to the memory files in a folder, under a lock and with a record in the audit log.
-//! People's edits are never overwritten.
+//! Adds items to the memory files in a folder while holding a lock, and records the merge in the
+//! audit log. People's edits are never overwritten.
 
 use std::path::{Path, PathBuf};
 

@@ -218,7 +218,7 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
 
 /// Finds the signature in an Azure URL (`&sig=…`); the cursor is at the equals sign.
 pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // In HTML, a `;` precedes the name, because `&` is written `&amp;`.
+    // In HTML, a `;` precedes the name, because `&` is written as `&amp;`.
     if !matches!(cursor.before(), [.., b'?' | b'&' | b';', b's', b'i', b'g']) {
         return None;
     }

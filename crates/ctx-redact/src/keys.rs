@@ -88,8 +88,8 @@ fn uuid(tail: &[u8]) -> Option<usize> {
     (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
 }
 
-/// Returns the total length of the dot-separated parts at the start of `tail`, if each part is at
-/// least as long as its entry in `lengths`.
+/// Returns the total length of the dot-separated parts at the start of `tail`, if each part has at
+/// least the length that `lengths` requires.
 fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     let mut end = 0;
     for (index, least) in lengths.iter().enumerate() {

@@ -1,12 +1,11 @@
 //! Removes secrets from text before it leaves a session in a summary, a memory file or a request.
 //!
-//! The scan is written by hand, without regular expressions, because every text that leaves a
-//! session is scanned, even in tools that must start in a few milliseconds. The scan takes linear
-//! time. The scan recognizes keys by their vendor's prefix or by their frame (`keys`), and random
-//! strings by their characters (`value`). Other values are recognized by the name before them
-//! (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
-//! sentence that introduces them (`prose`). Vendors, names, flags and words are listed in
-//! `rules.txt`.
+//! The scan is written by hand, without regular expressions, because all text that leaves a session
+//! is scanned, even by tools that must start within a few milliseconds. The scan takes linear time.
+//! The scan recognizes keys by their vendor's prefix or by their frame (`keys`), and random strings
+//! by their characters (`value`). Other values are recognized by the name before them (`named`), by
+//! their place on a command line, in a request or in a file (`forms`), or by the sentence that
+//! introduces them (`prose`). Vendors, names, flags and words are listed in `rules.txt`.
 //!
 //! The scan is a safety net and not a guarantee: it misses secrets that look like prose.
 //!

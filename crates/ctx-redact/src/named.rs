@@ -118,7 +118,7 @@ impl Assignment<'_> {
     }
 
     /// Returns true for `password=correct-horse` without spaces around the sign, unless the text
-    /// after the value shows that this is an argument in code.
+    /// after the value shows that the value is an argument in code.
     fn is_bare_word(&self, value: &Value<'_>) -> bool {
         let next = self.cursor.bytes().get(value.range.end);
         let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
@@ -239,7 +239,7 @@ pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| value.whole(cursor.text))
 }
 
-/// Strips trailing quotes, commas, line ends (even if they are `\n`) and line numbers.
+/// Strips trailing quotes, commas, line ends (even if written as `\n`) and line numbers.
 fn without_separators(text: &str) -> &str {
     let mut end = text.len();
     loop {

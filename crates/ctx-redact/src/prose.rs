@@ -91,8 +91,8 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Returns true if the word is not a path, an identifier or a call, as in `password utils/hash2.ts`
-/// or `password field_2`.
+/// Returns false for a path, an identifier or a call, as in `password utils/hash2.ts` or `password
+/// field_2`.
 fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
@@ -142,7 +142,7 @@ pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
     words.any(|word| word.eq_ignore_ascii_case(b"my") || word.eq_ignore_ascii_case(b"our"))
 }
 
-/// Returns true if the value after `my password is` is the password: a single word that ends the
+/// Returns true if the phrase `my password is` introduces a password: a single word that ends the
 /// sentence and does not describe a password's state.
 pub(super) fn may_be_own(text: &str, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
@@ -198,8 +198,8 @@ pub(super) fn is_chosen(name: &str, kind: SecretKind) -> bool {
     kind == SecretKind::Password && name.to_ascii_lowercase().contains("pass")
 }
 
-/// Returns true if the word or number after `the password is` is the password; the name ends at the
-/// cursor.
+/// Returns true if the phrase `the password is` introduces a password that is a word or a number;
+/// the name ends at the cursor.
 pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
     let is_number = bytes.iter().all(u8::is_ascii_digit);

@@ -96,7 +96,7 @@ pub(super) fn keys_with(first: u8, second: u8) -> &'static [Key] {
     &RULES.keys[pair(first, second)]
 }
 
-/// Combines the lower five bits of each of the first two bytes of a prefix into a number.
+/// Combines the first two bytes of a prefix into a number, using the lower five bits of each byte.
 fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 31) << 5 | usize::from(second & 31)
 }

@@ -122,8 +122,8 @@ pub(super) fn is_constant(value: &[u8]) -> bool {
     is_name || value.starts_with(b"0x") && value.len() <= 10
 }
 
-/// Returns true for `correct-horse-battery`: three or more words joined by dashes, none of which is
-/// in the list `joining` (as in `up-to-date`).
+/// Returns true for `correct-horse-battery`: three or more words joined by dashes, unless one of
+/// the words is in the list `joining` (as in `up-to-date`).
 pub(super) fn is_phrase(value: &[u8]) -> bool {
     let joins = |part: &[u8]| {
         words("joining").iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))

@@ -60,12 +60,12 @@ pub struct Hit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// Some or all of the words in the query, but not the query literally.
+    /// The document contains some or all of the words in the query, but not the query literally.
     Words,
-    /// The whole query, literally.
+    /// The document contains the whole query literally.
     Whole,
-    /// The whole query, in the earliest message that contains it. The earliest such message counts
-    /// as the origin of the query.
+    /// The document is the earliest message that contains the whole query literally. That message
+    /// counts as the origin of the query.
     First,
 }
 
@@ -226,9 +226,9 @@ fn compared(text: &str, keeps_case: bool) -> String {
     compared
 }
 
-/// Returns about `length` characters of `text`, from the place with the largest number of distinct
-/// words from `query`. Longer words carry more weight. Omissions are marked with `…`, and each run
-/// of white space becomes a single space.
+/// Returns about `length` characters of `text`, from the place where the most distinct words from
+/// `query` occur. Longer words carry more weight. Omissions are marked with `…`, and each run of
+/// white space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {

@@ -1,9 +1,9 @@
 //! The ranking of hits.
 //!
-//! A user who searches for a name, a path or a line of code wants messages that contain it
-//! literally before messages that contain only its words, and the earliest such message first. The
-//! index records only which words a document contains, so the texts of the candidates are read
-//! again.
+//! If a user searches for a name, a path or a line of code, the earliest message that contains it
+//! literally should come first, then other messages that contain it literally, and then messages
+//! that contain only its words. The index records only which words a document contains, so the text
+//! of each candidate is read again.
 
 use std::collections::HashSet;
 

@@ -80,7 +80,8 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     all
 }
 
-/// Returns the end of the run of characters that starts at `at` and whose classes satisfy `is_one`.
+/// Returns the end of the run that starts at `at` and consists of characters whose class satisfies
+/// `is_one`.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     while let Some((class, length)) = class_at(text, at) {
@@ -216,8 +217,8 @@ fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `take` with a word without joints, with its camel-case parts, and, if it is a hash, with
-/// its abbreviations.
+/// Calls `take` with a word that has no joints, with the word's camel-case parts and, if the word
+/// is a hash, with its usual abbreviations.
 fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let word = &text[atom.clone()];
     take(atom.clone());

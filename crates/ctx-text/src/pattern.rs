@@ -93,7 +93,7 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
 }
 
 /// Converts a pattern to a byte pattern that matches the same ASCII texts. Building an automaton
-/// for the byte pattern takes a fraction of the time that a Unicode automaton takes. Characters
+/// for the byte pattern takes a fraction of the time needed for a Unicode automaton. Characters
 /// outside ASCII become `0xFF`, a byte that no text contains.
 ///
 /// A pattern that ignores case becomes a pattern for lower-case texts, because a single letter is
@@ -117,8 +117,8 @@ fn for_ascii_texts(pattern: &str) -> String {
 /// The prefix of a pattern that ignores case.
 const IGNORES_CASE: &str = "(?i)";
 
-/// Returns an ASCII text as expected by a pattern from [`for_ascii_texts`]: in lower case if the
-/// pattern ignores case.
+/// Returns ASCII text in the form expected by a pattern from [`for_ascii_texts`]: in lower case if
+/// the pattern ignores case.
 fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
     if pattern.starts_with(IGNORES_CASE) { text.to_ascii_lowercase().into() } else { text.into() }
 }

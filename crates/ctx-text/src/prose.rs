@@ -45,8 +45,8 @@ pub fn has_word(list: &[u64; SLOTS], word: &[u8]) -> bool {
     number != 0 && list[slot(list, number)] == number
 }
 
-/// Returns a word's slot: starting from the slot given by the word's hash, the first slot that
-/// contains the word or is empty.
+/// Returns the slot for a word: the first slot that contains the word or is empty, starting from
+/// the slot given by the word's hash.
 const fn slot(list: &[u64; SLOTS], number: u64) -> usize {
     let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
     while list[slot] != 0 && list[slot] != number {
@@ -65,8 +65,8 @@ const fn number(word: &[u8]) -> u64 {
     number
 }
 
-/// Returns true if the text is prose: at least a quarter of its words of two or more bytes only
-/// join other words.
+/// Returns true if the text is prose: at least a quarter of the words that have two or more bytes
+/// only join other words.
 pub fn is_prose(text: &str) -> bool {
     let (mut words, mut joining) = (0, 0);
     let mut at = 0;

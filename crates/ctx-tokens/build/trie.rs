@@ -73,8 +73,7 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.retain(|(token, _)| !token.is_empty());
     sorted.sort_unstable();
-    // For each node, its depth in bytes, and all tokens that begin with the bytes that lead to the
-    // node.
+    // For each node, its depth in bytes, and all tokens that begin with the node's bytes.
     let mut queue = vec![(0_usize, sorted.as_slice())];
     let mut branches: Vec<Branch> = Vec::new();
     while let Some(&(depth, range)) = queue.get(branches.len()) {

@@ -18,8 +18,8 @@ pub struct Model {
     /// Whether `encoding` is the models' actual encoding. If the actual encoding is unpublished or
     /// not built in, token counts are estimates.
     pub exact: bool,
-    /// Whether the weights of the models are public, so that a server may run them with a smaller
-    /// context window.
+    /// Whether the weights of the models are public. If they are, a server may run the models with
+    /// a smaller context window.
     pub open: bool,
 }
 

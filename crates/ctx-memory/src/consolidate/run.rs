@@ -1,5 +1,5 @@
-//! Consolidates a store's memory, under a lock and with a record in the audit log. People's edits
-//! are never overwritten.
+//! Consolidates a store's memory while holding a lock, and records the run in the audit log.
+//! People's edits are never overwritten.
 //!
 //! Writes the memory files first, then the master, the daily log, and the state for the next run.
 //! Nothing is lost if a run is killed: a copy of each file is saved before the file is replaced

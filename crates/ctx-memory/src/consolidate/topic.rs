@@ -216,8 +216,8 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
 }
 
-/// Returns the indexes of the lines in the order in which to add them until the limit is reached:
-/// first the lines that fit into their section's share, then all others.
+/// Returns the indexes of the lines in the order in which to add them: first the lines that fit
+/// into their section's share, then all other lines. Lines are added until the limit is reached.
 pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
     let (mut within, mut rest) = (Vec::new(), Vec::new());
     for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {

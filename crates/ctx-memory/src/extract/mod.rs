@@ -143,8 +143,8 @@ impl Extractor {
         }
     }
 
-    /// Extracts what the user wrote in a result: answers to a question, or reasons for denying a
-    /// call.
+    /// Extracts items from what the user wrote in a tool result: answers to a question, or reasons
+    /// for denying a call.
     fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };

@@ -26,7 +26,7 @@ static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.patte
 pub(super) struct Offers {
     /// The label and the text of each option.
     options: Vec<(String, String)>,
-    /// True if the options are in the model's last text, so that a label alone is an answer.
+    /// True if the options are in the model's last text, so that a label alone counts as an answer.
     are_latest: bool,
 }
 

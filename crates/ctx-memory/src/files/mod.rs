@@ -1,6 +1,6 @@
-//! The files in a store's memory other than the memory files: each session's summaries and the
-//! daily logs. People may edit these files. A daily log has an entry for each compaction,
-//! extraction, consolidation and rollback on that day:
+//! Files in a store's memory that are not memory files: each session's summaries, and the daily
+//! logs. People may edit these files. A daily log has an entry for each compaction, extraction,
+//! consolidation and rollback on that day:
 //!
 //! ```text
 //! # 2026-11-24 (UTC)

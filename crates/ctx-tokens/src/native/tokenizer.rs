@@ -80,8 +80,8 @@ impl Tokenizer {
         self.tokens(text, usize::MAX)
     }
 
-    /// The bytes of the given tokens, which may not be valid UTF-8, because a token may end inside
-    /// a character.
+    /// The bytes of the given tokens. The result is not always valid UTF-8, because a token may end
+    /// inside a character.
     pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut text = Vec::new();
         for &rank in tokens {

@@ -1,10 +1,10 @@
 //! Splits text into pieces, each of which is encoded separately.
 //!
 //! OpenAI defines the pieces with a regular expression whose matches follow each other without
-//! gaps. Here, each expression is a function that returns the end of the piece that begins at a
-//! given position. As in the expression, the alternatives are tried in order, and each alternative
-//! matches as much as it can. This module contains the code that several of these expressions
-//! share.
+//! gaps. In this module, each expression is implemented as a function that returns the end of the
+//! piece that begins at a given position. As in the expression, the alternatives are tried in
+//! order, and each alternative matches as much as it can. This module contains the code that
+//! several of these expressions share.
 //!
 //! The text must be valid UTF-8, and the position must be the start of a character.
 
@@ -59,7 +59,8 @@ fn numbers(text: &[u8], start: usize, length: usize) -> usize {
     end
 }
 
-/// The end of a match of `[^\s\p{L}\p{N}]*` at `at`, and of all bytes in `tail` that follow it.
+/// The end of a match of `[^\s\p{L}\p{N}]*` at `at`, including all bytes from `tail` that follow
+/// the match.
 #[inline(always)]
 fn punctuation(text: &[u8], at: usize, tail: &[u8]) -> usize {
     let mut end = run_end(text, at, Class::PUNCTUATION);
