@@ -91,8 +91,8 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
             if !system.is_empty() {
                 messages.insert(0, json!({"role": "system", "content": system}));
             }
-            // OpenAI rejects `max_tokens` for its newer models, but most other servers accept only
-            // `max_tokens`.
+            // OpenAI's newer models reject `max_tokens`, but most other servers accept no other
+            // name for the limit.
             let limit = match endpoint.vendor() {
                 Some(Api::OpenAi) => "max_completion_tokens",
                 _ => "max_tokens",

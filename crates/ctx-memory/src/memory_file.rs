@@ -36,8 +36,8 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
     items.filter(is_new).map(entry).collect()
 }
 
-/// Returns the entries superseded by another session, indexed by key. Omits an entry if its text
-/// also occurs in the file without such a mark.
+/// Returns the entries superseded by another session, indexed by key. Omits entries whose text also
+/// occurs in the file without being superseded by another session.
 fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();

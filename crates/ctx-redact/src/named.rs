@@ -11,8 +11,8 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
 
-/// Finds a value that is joined to its name by a sign or a word; the sign or word takes up `width`
-/// bytes at the cursor.
+/// Finds a value that a sign or a word joins to its name. The sign or word is at the cursor and has
+/// `width` bytes.
 pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let (name, kind) = name_before(cursor)?;
     let text = cursor.text;

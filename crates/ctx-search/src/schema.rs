@@ -165,7 +165,7 @@ impl Source {
     }
 }
 
-/// The unit that a search finds: a message or a paragraph.
+/// The unit of search results: a message or a paragraph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// The 1-based line in the source.

@@ -15,7 +15,7 @@ pub fn words(text: &str, is_alone: impl Fn(char) -> bool) -> impl Iterator<Item 
 }
 
 /// Returns the words in the text, in order. Each pair of adjacent characters for which `is_alone`
-/// returns true is a word; a single such character is not.
+/// returns true is a word; a single such character is not a word.
 pub fn words_and_pairs(
     text: &str,
     is_alone: impl Fn(char) -> bool,

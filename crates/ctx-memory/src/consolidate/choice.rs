@@ -31,7 +31,7 @@ static CHINESE_DECISION_WORDS: LazyLock<Vec<String>> =
 /// longer.
 const LONGEST: usize = 2 * QUOTE_MAX;
 
-/// A statement as a choice between alternatives.
+/// A statement, viewed as a choice between alternatives.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     abandoned: Vec<Terms>,

@@ -1,10 +1,10 @@
 //! Splits text into pieces, each of which is encoded separately.
 //!
 //! OpenAI defines the pieces with a regular expression whose matches follow each other without
-//! gaps. In this module, each expression is implemented as a function that returns the end of the
-//! piece that begins at a given position. As in the expression, the alternatives are tried in
-//! order, and each alternative matches as much as it can. This module contains the code that
-//! several of these expressions share.
+//! gaps. The engine implements each expression as a function that returns the end of the piece that
+//! begins at a given position. As in the expression, the alternatives are tried in order, and each
+//! alternative matches as much as it can. This module contains the code that several of these
+//! expressions share.
 //!
 //! The text must be valid UTF-8, and the position must be the start of a character.
 
