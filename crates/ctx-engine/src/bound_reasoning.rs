@@ -28,14 +28,14 @@ pub(crate) struct BoundReasoning {
     pub(crate) changed: bool,
     blocks: usize,
     first_line: u64,
-    /// The current model, if the session names it.
+    /// The model in use at this point, if the session names it.
     model: Option<String>,
     models: BTreeSet<Option<String>>,
 }
 
 impl BoundReasoning {
-    /// Adds the next record. `new` holds the record's new bytes if it changes. `changes` is true if
-    /// anything other than the record's own reasoning changes.
+    /// Examines the next record. `new` holds the record's new bytes if it changes. `changes` is
+    /// true if anything other than the record's own reasoning changes.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
@@ -50,7 +50,7 @@ impl BoundReasoning {
         self.changed |= changes;
     }
 
-    /// Adds a record that stays unchanged.
+    /// Examines a record that stays unchanged.
     pub(crate) fn keep(&mut self, record: &Record<'_>, dialect: &dyn Dialect) {
         let Some(object) = record.whole_object().filter(|_| self.changed) else { return };
         if let Some(model) = dialect.model(object) {

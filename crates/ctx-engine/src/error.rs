@@ -42,7 +42,7 @@ pub enum ErrorKind {
     /// A line in a batch is not a conversation.
     #[error("{0}: not a conversation")]
     NoConversation(String),
-    /// Of two batches that are compared, one has fewer lines than the other.
+    /// One of the two batches to compare has fewer lines than the other.
     #[error("there is no line {0}")]
     NoSuchLine(u64),
     /// The dialect of the session is unknown, so the operation is not possible.
@@ -136,7 +136,7 @@ pub enum ErrorKind {
     /// Zones are required, but no record has a tag with a zone.
     #[error("no record has a zone")]
     NoZones,
-    /// The zones in a batch record's tag do not match its messages.
+    /// The zones in a batch record's tag do not match the record's messages.
     #[error("the zones in the tag do not match the messages")]
     OtherZones,
     /// The stream ended before its announced end.

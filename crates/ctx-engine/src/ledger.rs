@@ -53,7 +53,8 @@ impl Work for Reader {
 const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {
-    /// Adds the next message, with its line in the session and the length of its record.
+    /// Adds the next message to the ledger, with its line in the session and the length of its
+    /// record.
     pub fn push(&mut self, line: u64, message: &Message<'_>, bytes: usize, zone: Zone) {
         let message = self.calls.name_tools(message);
         if let Some(threads) = &mut self.threads {
@@ -68,7 +69,7 @@ impl LedgerReader {
         }
     }
 
-    /// Adds the text of an earlier summary.
+    /// Adds the text of an earlier summary to the ledger.
     pub fn push_earlier(&mut self, text: &str) {
         match &mut self.threads {
             None => self.ledger.push_earlier(text),

@@ -204,8 +204,8 @@ impl MessageCounter {
 
     /// Returns the number of tokens in a record's message, or 0 if there is no message. The count
     /// is taken from the record's tag if the tag is still valid for this encoding and for a record
-    /// of `bytes` bytes, not counting the tag and the line ending. Without a valid tag, the message
-    /// returned by `message` is counted.
+    /// of `bytes` bytes, not counting the tag and the line ending. If the tag is missing or
+    /// invalid, the message returned by `message` is counted.
     pub fn total<'m>(
         &self,
         tag: Option<&Tag>,
@@ -262,8 +262,8 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     result.parts.iter().map(bytes).sum()
 }
 
-/// How many bytes of base64 to search for an image's size. In a photo, a preview may precede the
-/// size.
+/// How many bytes of base64 to search for an image's size. In a photo, an embedded preview may come
+/// before the dimensions.
 const LOOK_AT: usize = 128 << 10;
 
 /// The longest edge and the largest number of patches that an image can have without being scaled

@@ -48,7 +48,7 @@ impl<C: Change> ChangePass<C> {
         }
     }
 
-    /// Adds the next record.
+    /// Processes the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if self.reading.dialect.is_none() && record.whole_object().is_some() {
             return Err(ErrorKind::UnknownFormat("changed").at(record.line));
@@ -116,7 +116,7 @@ fn cannot_wait(error: PassError) -> PassError {
     }
 }
 
-/// A template for references to files: a text with a placeholder for the file's path, and optional
+/// A template for references to files: text with a placeholder for the file's path, and optional
 /// placeholders for facts about the file.
 #[derive(Clone, Debug)]
 pub struct Template {
@@ -170,8 +170,8 @@ impl Template {
         PLACEHOLDER.replace_all(&self.text, fact).into_owned()
     }
 
-    /// If the text consists of nothing but a reference, returns the path. The default template also
-    /// accepts references written by older versions.
+    /// If the text is just a reference, returns the path. The default template also accepts
+    /// references written by older versions.
     pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
         let found = self.matcher.captures(text).and_then(|it| it.name("path"));

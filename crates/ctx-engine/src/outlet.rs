@@ -78,7 +78,7 @@ impl<W: Write> Outlet<W> {
     /// Writes the records that are still held, and returns the output. `left_out` is the number of
     /// input records that were not passed to the outlet. A tagged stream gets an end marker only if
     /// the input had a correct end marker. If the end marker is missing, the next tool in the
-    /// pipeline knows that an earlier tool has died.
+    /// pipeline can tell that an earlier tool has died.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);

@@ -245,7 +245,7 @@ impl<W: Work> InTurn<W> {
         }
     }
 
-    /// Adds the next item and its length in bytes. Blocks while too many portions are queued.
+    /// Queues the next item, whose length is `bytes`. Blocks while too many portions are queued.
     pub(crate) fn push(&mut self, item: W::Item, bytes: usize) {
         self.portion.push(item);
         self.bytes += bytes;

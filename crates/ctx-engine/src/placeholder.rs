@@ -12,7 +12,7 @@ pub const MAX_PLACEHOLDER: usize = 500;
 /// The beginning of a handle.
 const HANDLE: &str = "⟦ctx:";
 
-/// Splits a text that may have been shortened into its body and its handle. If the original,
+/// Splits text that may have been shortened into its body and its handle. If the original,
 /// according to the handle, is not longer than the text, the handle is treated as part of the text.
 pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
     match Handle::split(text) {

@@ -189,7 +189,7 @@ pub struct BadLines {
 }
 
 impl BadLines {
-    /// Adds a record if it is a bad line. A line that arrives in several pieces is counted once.
+    /// Counts a record if it is a bad line. A line that arrives in several pieces is counted once.
     pub fn add(&mut self, record: &Record<'_>, fate: BadLineOutcome) {
         if record.class.is_bad() && record.piece.begins() {
             self.counts[fate as usize] += 1;

@@ -68,7 +68,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         }
     }
 
-    /// Adds the next record.
+    /// Processes the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if let Some(mut waiting) = self.spooled(record)? {
             waiting.tag.pin = self.decide(record, waiting.bytes, &mut waiting.tag);
@@ -77,8 +77,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write_decided()
     }
 
-    /// Adds the next record of a batch, a whole conversation, and tags the record with the zones of
-    /// its messages. A record that is not a conversation is tagged without zones.
+    /// Processes the next record of a batch, which is a whole conversation, and tags the record
+    /// with the zones of its messages. A record that is not a conversation is tagged without zones.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else { return Ok(()) };
         waiting.tag.end = None;

@@ -29,8 +29,8 @@ impl WaitingRecords {
         Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
     }
 
-    /// Adds the next record. `bytes` holds the bytes to store, and may be empty if they will not be
-    /// read.
+    /// Appends the next record to the list. `bytes` holds the bytes to store, and may be empty if
+    /// they will not be read.
     pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<()> {
         self.records.push(WaitingRecord {
             end: self.start(self.len()) + bytes.len() as u64,

@@ -91,7 +91,7 @@ impl Tally {
         Self { since, ..Self::default() }
     }
 
-    /// Adds an event. Events must be added in the order in which they were written.
+    /// Adds an event to the figures. Events must be added in the order in which they were written.
     pub fn add(&mut self, event: &Event) {
         if self.since.is_some_and(|since| event.time < since) {
             return;
@@ -275,7 +275,7 @@ pub struct ShareHistogram {
 }
 
 impl ShareHistogram {
-    /// Adds a value.
+    /// Adds a value to the histogram.
     pub fn add(&mut self, share: f64) {
         self.count += 1;
         self.sum += share;

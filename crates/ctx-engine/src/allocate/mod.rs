@@ -2,9 +2,9 @@
 //! shared by the system messages, the summary and the latest messages.
 //!
 //! The decision uses only facts about the records. The latest messages stay as long as they fit
-//! into their share of what the system messages leave. Long tool results are counted at their
-//! shortened length. The last exchange stays whenever possible, even if its tool results have to be
-//! shortened. The summary gets the remaining tokens.
+//! into their share of the tokens that the system messages do not use. Long tool results are
+//! counted at their shortened length. The last exchange stays whenever possible, even if its tool
+//! results have to be shortened. The summary gets the remaining tokens.
 
 mod tail;
 #[cfg(test)]
@@ -60,7 +60,7 @@ pub(crate) struct Budget {
     pub(crate) tokens: u64,
     /// The tokens charged per conversation on top of its messages.
     pub(crate) frame: u64,
-    /// The latest messages' share of the tokens that the system messages leave.
+    /// The latest messages' share of the tokens that the system messages do not use.
     pub(crate) tail: Share,
     /// Unused tokens that the latest messages may take on top of their share, `tail`.
     pub(crate) spare: u64,
@@ -153,7 +153,7 @@ struct Packed {
 }
 
 impl Entries {
-    /// Adds the entry of the next record.
+    /// Appends the entry for the next record.
     pub(crate) fn push(&mut self, entry: &Entry) {
         let results = entry.results.iter();
         self.results.extend(results.map(|tokens| saturating_u32(*tokens)));
@@ -197,7 +197,7 @@ impl Entries {
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// Assigns one number to exchanges that turned out to be the same exchange.
+    /// Updates the exchange numbers of records after exchanges have been joined.
     pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));

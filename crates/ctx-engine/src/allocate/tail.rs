@@ -26,7 +26,7 @@ pub(super) const SHORT_ARGUMENTS: u64 = 70;
 pub(super) struct Choice<'e> {
     entries: &'e Entries,
     budget: &'e Budget,
-    /// The tokens that the system messages leave.
+    /// The tokens that the system messages do not use.
     room: u64,
     /// The indices at which the tail can begin without splitting an exchange, from last to first.
     /// The list is empty if not even the last exchange can be kept.

@@ -1,5 +1,5 @@
 //! Finds the call that a result answers, and gives calls short names such as `Read
-//! src/importer.py`. Handles contain the names of calls to show which result was replaced. A result
+//! src/importer.py`. A handle contains such a name to show which result was replaced. A result
 //! usually follows its call closely, so only the latest calls are remembered.
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ fn command(text: &str) -> String {
     beginning(&shown.collect::<Vec<_>>().join(" "), WHAT_CHARS)
 }
 
-/// Describes a call without known arguments by its first strings and numbers.
+/// Describes a call with unfamiliar arguments by the first strings and numbers in them.
 fn plain_values(object: &Object<'_>) -> String {
     let mut line = String::new();
     for member in object.members() {
@@ -130,8 +130,8 @@ fn plain_values(object: &Object<'_>) -> String {
     beginning(&line, WHAT_CHARS)
 }
 
-/// Redacts secrets. Must be called before the text is cut, because half a key is not recognized as
-/// a secret.
+/// Redacts secrets. Must be called before the text is cut, because a truncated key is not
+/// recognized as a secret.
 fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
@@ -162,7 +162,7 @@ pub enum FoundCall<'a, T> {
 }
 
 impl<T> Latest<T> {
-    /// Adds the next call.
+    /// Remembers the next call.
     pub fn insert(&mut self, id: Option<&str>, call: T) {
         if self.recent.len() >= REMEMBERED {
             self.forgotten |= !self.earlier.is_empty();
@@ -187,7 +187,7 @@ fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// How many bytes of a text to search for secrets. Names are much shorter, so this limit never cuts
+/// How many bytes of text to search for secrets. Names are much shorter, so this limit never cuts
 /// through a secret that would end up in a name.
 const PIECE: usize = 2_000;
 /// The maximum number of bytes to drop so that a shortened text ends with a whole word.
@@ -246,7 +246,7 @@ fn end_of_path(path: &str, most: usize) -> String {
 pub struct CallNames(Latest<String>);
 
 impl CallNames {
-    /// Adds the next call in the session.
+    /// Remembers the name of the next call in the session.
     pub fn push(&mut self, call: &Call<'_>) {
         self.0.insert(call.id.as_deref(), called(call));
     }

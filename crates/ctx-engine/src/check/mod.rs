@@ -56,7 +56,7 @@ pub struct CheckPass<'p> {
     report: Report,
 }
 
-/// The state while one conversation is checked.
+/// The state of the check of one conversation.
 struct ConversationCheck {
     validator: Validator,
     size: Size,
@@ -67,7 +67,7 @@ impl ConversationCheck {
         Self { validator: Validator::new(dialect.rules()), size: Size::default() }
     }
 
-    /// Adds a message, and returns its token count if one is needed.
+    /// Checks a message, and returns its token count if one is needed.
     fn push<'m>(
         &mut self,
         line: u64,
@@ -108,7 +108,7 @@ impl ConversationCheck {
 }
 
 impl<'p> CheckPass<'p> {
-    /// Creates a check for a session. `dialect` is `None` if it is unknown.
+    /// Creates a check for a session. `dialect` is `None` if the dialect is unknown.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
         let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
@@ -126,7 +126,7 @@ impl<'p> CheckPass<'p> {
         }
     }
 
-    /// Adds the next record.
+    /// Checks the next record.
     pub fn push(&mut self, record: &Record<'_>) {
         if record.piece.begins() {
             self.report.records += 1;

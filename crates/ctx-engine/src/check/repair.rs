@@ -96,7 +96,7 @@ impl RepairPass {
         }
     }
 
-    /// Adds the next record. Returns an error if the record cannot be repaired.
+    /// Stores the next record. Returns an error if the record cannot be repaired.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if !record.piece.begins()
             && let Some(line) = self.records.last_mut()
@@ -152,8 +152,8 @@ impl RepairPass {
 const OF_API: [Rule; 4] =
     [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
 
-/// Checks a repaired copy, and returns it with the findings. The line numbers in the findings are
-/// those of the original session. Fails if the API or the agent would reject the copy.
+/// Checks a repaired copy, and returns it with the findings. The findings have the line numbers of
+/// the original session. Fails if the API or the agent would reject the copy.
 fn checked(
     dialect: &'static dyn Dialect,
     copy: RepairedLog,

@@ -60,8 +60,9 @@ impl Report {
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds a problem. If violations of the rule are allowed or the rule is already listed, the
-    /// problem is only counted, because every line in a long session may have a problem.
+    /// Adds a problem to the report. If violations of the rule are allowed or the rule is already
+    /// listed, the problem is only counted, because every line in a long session may have a
+    /// problem.
     pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
         if plan.allow.iter().any(|allowed| allowed.name == rule) {
@@ -158,7 +159,7 @@ pub struct DueJson<'a> {
     name: Option<&'a str>,
     due: bool,
     step: &'static str,
-    /// The minimum number of messages for a compaction, if the session has fewer.
+    /// The minimum number of messages for a compaction, given only if the session has fewer.
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
@@ -221,7 +222,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// The id of the tool call that the finding is about, if there is one.
     pub id: Option<String>,
-    /// What is wrong, as readable text.
+    /// A description of what is wrong.
     pub message: String,
 }
 

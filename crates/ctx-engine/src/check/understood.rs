@@ -11,7 +11,7 @@ use crate::Session;
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The bad lines so far, stored only while there are no more than the limit allows.
+    /// The bad lines so far, stored only as long as their number is within the limit.
     bad: Vec<Remark>,
     bad_lines: u64,
     /// The line number of the first JSON object.
@@ -24,8 +24,8 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Adds a bad line or an incomplete last line. In an agent's log, the effect of such a line
-    /// depends on the dialect.
+    /// Takes note of a bad line or an incomplete last line. In an agent's log, the effect of such a
+    /// line depends on the dialect.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
@@ -57,8 +57,8 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// Adds a complete record of a session. `is_message` is true if the record is a message in the
-    /// context.
+    /// Checks a complete record of a session. `is_message` is true if the record is a message in
+    /// the context.
     pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
         let Some(object) = record.whole_object() else { return };
         self.first.get_or_insert(record.line);

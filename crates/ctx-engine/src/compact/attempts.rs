@@ -40,7 +40,7 @@ pub(super) struct Attempts<'a> {
     pub(super) made: Vec<Attempt>,
 }
 
-/// The session as read for one choice of zones, shared by all attempts that keep the same amount.
+/// The session, read with one choice of zones. All attempts that keep the same amount share it.
 pub(super) struct Read<'l> {
     keep: Keep,
     needs: Needs,
@@ -202,9 +202,9 @@ impl Attempts<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(super) enum AttemptKind {
-    /// Keeps what the policy says, and summarizes all other records.
+    /// Keeps the amount set in the policy, and summarizes all other records.
     Policy,
-    /// Keeps half as much as the policy says, after a model's summary has failed its check.
+    /// Keeps half the amount set in the policy, after a model's summary has failed its check.
     LessKept,
     /// Writes a summary of half the length without a model.
     #[strum(serialize = "smaller-summary")]

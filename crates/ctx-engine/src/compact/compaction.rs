@@ -32,8 +32,8 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// The line counts of the file, if it is a plain session in its detected dialect and bad lines
-    /// were kept.
+    /// The line counts of the file, if it is a plain session whose dialect was detected and whose
+    /// bad lines were kept.
     pub tally: Option<Tally>,
     /// The report on the compaction.
     pub report: Report,

@@ -27,7 +27,7 @@ pub struct Content {
     pub last_change: Option<Time>,
     /// For a session lowered from a log, each record's line in the log.
     pub(super) lines: Option<Arc<[u64]>>,
-    /// For a session lowered from a log, the first message in the log that is not understood.
+    /// For a session lowered from a log, the first message in the log that we do not understand.
     pub(super) unread: FirstUnread,
     /// Receives progress updates while the session is read.
     pub(super) watch: Watch,
@@ -159,8 +159,8 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], but does not check for exchanges in another dialect. An earlier reading
-    /// of the session must have made this check.
+    /// Like [`Self::each`], but does not check for exchanges in another dialect. The session must
+    /// already have passed this check.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;

@@ -10,7 +10,8 @@ use crate::{Notes, Result};
 
 impl Attempts<'_> {
     /// Makes attempts until a result is smaller than the session and within the target. If no
-    /// attempt succeeds, keeps less than the policy says, so that the result fits into the target.
+    /// attempt succeeds, keeps less than the policy's amount, so that the result fits into the
+    /// target.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
         // A session may keep less than the policy says only if it is due or above its target.
@@ -21,7 +22,7 @@ impl Attempts<'_> {
         let is_hopeless = !plan.limits.fits(self.before.system_tokens + LEAST_SUMMARY);
         let first = self.made.len();
         let mut failed_check = false;
-        // The smallest result that is too large.
+        // The smallest of the results that were too large.
         let mut smallest: Option<Candidate> = None;
         let summary = plan.summary();
         let mut read: Option<Read<'_>> = None;
@@ -29,7 +30,8 @@ impl Attempts<'_> {
             if kind == AttemptKind::LessKept && !failed_check {
                 continue;
             }
-            // A shorter summary does not help if the messages that stay are above the target.
+            // A shorter summary does not help if the messages that stay exceed the target on their
+            // own.
             let kept = read.as_ref().map(|read| read.kept.tokens);
             let is_above = kept.is_some_and(|kept| !plan.limits.fits(kept));
             if can_share

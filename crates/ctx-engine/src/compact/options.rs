@@ -277,8 +277,8 @@ impl<'a> Plan<'a> {
         Keep { tokens, recent_share: None, ..self.policy().keep }
     }
 
-    /// Returns the amounts to keep that are tried in turn, largest first, if the policy's amount is
-    /// too large. Amounts set by flags are not reduced.
+    /// Returns the amounts to try to keep, largest first, if the policy's amount is too large.
+    /// Amounts set by flags are not reduced.
     pub(super) fn smaller_keeps(&self, before: &SizeBefore) -> Vec<Keep> {
         if self.options.keep.is_some() {
             return vec![self.options.keep];

@@ -51,7 +51,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Passes the old records' messages to `reader`, as they are after pruning.
+    /// Passes the old records' messages to `reader`, in their pruned form.
     pub(super) fn read_old(&self, zones: &Zones, reader: &mut dyn MessageReader) -> Result<()> {
         let dialect = self.content.dialect;
         let recognizer = self.plan.recognizer();

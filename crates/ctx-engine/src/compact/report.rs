@@ -173,8 +173,7 @@ pub struct Report {
     /// Files with offloaded results that were moved to the trash because nothing refers to them
     /// anymore.
     pub deleted_files: Option<Vec<String>>,
-    /// Files with offloaded results that could not be read, so the results are missing from the
-    /// summary.
+    /// Files of offloaded results that could not be read. The summary does not cover these results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as computed by `ctx-score`.
@@ -266,7 +265,8 @@ impl Report {
     }
 }
 
-/// Returns the share of tokens that is left after the compaction, or `None` for an empty session.
+/// Returns the share of the tokens that remain after the compaction, or `None` for an empty
+/// session.
 pub(super) fn ratio(after: u64, before: u64) -> Option<f64> {
     (before > 0).then(|| rounded(after as f64 / before as f64))
 }

@@ -39,7 +39,7 @@ pub(super) struct Survey<'p> {
     pub(super) ledger: Option<Ledger>,
     /// Counts of the session's lines.
     pub(super) tally: Tally,
-    /// The first message that is not understood (for logs, see `Content::unread`).
+    /// The first message that we do not understand (for logs, see `Content::unread`).
     pub(super) unread: FirstUnread,
 }
 
@@ -337,7 +337,7 @@ impl<'f> Flush<'f> {
         Self { reader, recognizer: plan.recognizer(), is_due: false, waiting: Vec::new(), bytes: 0 }
     }
 
-    /// Adds the next message. `is_due` returns true if this message makes the session due.
+    /// Takes the next message. `is_due` returns true if this message makes the session due.
     pub(super) fn push(
         &mut self,
         record: &Record<'_>,

@@ -19,9 +19,9 @@ use crate::{ErrorKind, Notes, PassError, Result};
 const RAISES: usize = 3;
 
 impl Attempts<'_> {
-    /// Uses the target as a budget. Keeps what the policy says, or less if that does not fit into
-    /// the budget. If the target is too small for the records that must stay, raises the budget
-    /// until they fit. Returns `None` if the session does not become smaller.
+    /// Uses the target as a budget. Keeps the policy's amount, or less if that amount does not fit
+    /// into the budget. If the target is too small for the records that must stay, raises the
+    /// budget until they fit. Returns `None` if the session does not become smaller.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let pass = self.read_for_budget(&summary, &writer)?;
@@ -66,7 +66,7 @@ impl Attempts<'_> {
         Ok(None)
     }
 
-    /// Keeps what the policy says, or less if that does not fit into the target, and writes no
+    /// Keeps the policy's amount, or less if that amount is above the target, and writes no
     /// summary.
     pub(super) fn keep_fewer(
         &mut self,

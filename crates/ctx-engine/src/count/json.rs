@@ -78,7 +78,7 @@ impl<'a> CountFormat<'a> {
     }
 
     /// Returns the JSON total for all files. The total has no share of the context window, because
-    /// each file is sent on its own.
+    /// each file is sent separately.
     pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
         CountJson { files: Some(files), ..self.json("total", counts) }
     }

@@ -257,7 +257,7 @@ impl<W: Write> AnnotatePass<W> {
         }
     }
 
-    /// Adds the next record.
+    /// Counts and tags the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let tokens = self.count.count(record);
         let untagged = record.untagged().into_owned();

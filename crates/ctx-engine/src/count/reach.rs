@@ -20,7 +20,7 @@ pub struct Volume {
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
 impl Reach {
-    /// Adds a record.
+    /// Counts the bytes of a record.
     pub(super) fn record(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         let bytes = record.bytes.len() as u64;
         let count = u64::from(record.piece.begins());

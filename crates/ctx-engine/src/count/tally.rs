@@ -124,7 +124,7 @@ impl Tally {
         called.unwrap_or_else(named)
     }
 
-    /// Adds the tally from other conversations.
+    /// Adds the counts from other conversations to these.
     pub fn merge(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.messages += other.messages;

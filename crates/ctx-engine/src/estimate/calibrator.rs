@@ -61,8 +61,8 @@ pub struct Calibrator {
     /// The possible error in the size of the last request, given that this size may be a tool's
     /// correction rather than the API's count.
     doubt: f64,
-    /// The smallest plausible number of tokens besides the messages in any initial request. Initial
-    /// requests are the first request in the file and the first after each compaction.
+    /// The smallest plausible number of non-message tokens in any initial request. Initial requests
+    /// are the first request in the file and the first after each compaction.
     base: Option<f64>,
     /// Whether there has been an initial request: the first in the file or the first after a
     /// compaction.

@@ -44,7 +44,7 @@ pub struct Calibration {
     calibrator: Calibrator,
 }
 
-/// The reply whose usage the agent takes as the length of its context.
+/// The reply from whose usage the agent derives the length of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
     /// Identifies the reply that the usage belongs to.
@@ -162,7 +162,7 @@ struct Run {
     goes_on: bool,
 }
 
-/// Identifies a reply. Replies whose records have no id are distinguished by the number.
+/// Identifies a reply. If replies have no id, the number tells them apart.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {
@@ -185,8 +185,8 @@ impl CalibrationPass {
         }
     }
 
-    /// Adds a record. `tokens` is the record's token count, if it is known and the record is in the
-    /// context.
+    /// Processes a record. `tokens` is the record's token count, if it is known and the record is
+    /// in the context.
     pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else { return };
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
@@ -316,7 +316,8 @@ impl CalibrationPass {
 }
 
 impl Run {
-    /// Adds the message in `line`. `sum` is the number of tokens on the path before the message.
+    /// Processes the message in `line`. `sum` is the number of tokens on the path before the
+    /// message.
     fn said(&mut self, role: Role, sum: u64, line: u64, pruned: u64) {
         let is_reply = role == Role::Assistant;
         if is_reply && !self.goes_on {

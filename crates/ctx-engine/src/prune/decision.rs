@@ -66,7 +66,7 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Reports and checks the decisions. Decisions that free too little are reported but not
+    /// Reports and checks the decisions. Decisions that free too few tokens are reported but not
     /// applied.
     pub(super) fn report_and_check(
         &mut self,
@@ -287,7 +287,7 @@ impl<'p> Decision<'p> {
     }
 }
 
-/// Reports how many tokens each rule frees, and the total.
+/// Reports how many tokens are freed by each rule and in total.
 pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
         return notes.info("nothing to prune");

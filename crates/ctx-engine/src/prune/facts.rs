@@ -93,7 +93,7 @@ pub(super) struct CallFacts {
     pub(super) is_fixed: bool,
 }
 
-/// A text's size. `tokens` is 0 if the count is not needed.
+/// The size of a text. `tokens` is 0 if the count is not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextSize {
     pub(super) tokens: u32,
@@ -152,7 +152,7 @@ pub(super) struct Reasoning {
 }
 
 impl Facts {
-    /// Adds a record, after its results have been added.
+    /// Adds the facts about a record. The facts about its results must be added first.
     pub(super) fn add_record(&mut self, record: RecordFacts) {
         let results_end = saturating_u32(self.results.len() as u64);
         self.records.push(RecordFacts { results_end, ..record });

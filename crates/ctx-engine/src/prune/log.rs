@@ -64,7 +64,7 @@ pub(super) struct Leaving {
 }
 
 impl LogLines {
-    /// Adds the next record. `stays` is true if the record must stay.
+    /// Adds the next record to the log. `stays` is true if the record must stay.
     pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
         let bytes = record.bytes.len() as u64;
         let Some(object) = record.whole_object() else {
@@ -351,7 +351,7 @@ impl LogCheck {
         Some(Self { view: dialect.log()?.view_builder(), records: Vec::new() })
     }
 
-    /// Adds the next remaining record and its new bytes.
+    /// Reads the new bytes of the next remaining record.
     pub(super) fn push(&mut self, index: usize, record: &Record<'_>) {
         // A line that is too long arrives in several pieces but is one record.
         if record.piece.begins() {

@@ -56,7 +56,7 @@ pub struct Options {
     pub clear: Option<String>,
     /// The rules that take no parameter.
     pub drop: Vec<Rule>,
-    /// Shorten strings in call arguments that are longer than this, in characters.
+    /// Shorten strings of more than this many characters in call arguments.
     pub argument_chars: Option<usize>,
     /// Drop all but this many of the last messages. System messages stay and are not counted.
     pub window_messages: Option<u64>,
@@ -153,7 +153,7 @@ impl Options {
 /// How texts are shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// The length, in characters, up to which a text is not changed.
+    /// Texts of at most this many characters are not changed.
     pub max_chars: usize,
     /// How much to keep from the beginning of a text, as a share of `max_chars`.
     pub head_share: Share,
@@ -229,7 +229,7 @@ pub struct LastCall {
 }
 
 impl LastCall {
-    /// Adds the next message, which was read from `object`.
+    /// Examines the next message, which was read from `object`.
     pub fn message(&mut self, role: Role, object: &Object<'_>) {
         let time = Time::of(object);
         self.any = time.or(self.any);

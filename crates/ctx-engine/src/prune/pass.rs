@@ -52,7 +52,7 @@ impl<'p> PrunePass<'p> {
         is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
 
-    /// Adds the next record.
+    /// Gathers the facts about the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.read_facts(record, zone)?;

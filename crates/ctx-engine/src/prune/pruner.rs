@@ -50,8 +50,8 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a message that was read from `object`. If `is_fixed` is set, the message must stay
-    /// unchanged. Returns the message's token count if all messages are counted.
+    /// Gathers the facts about a message that was read from `object`. If `is_fixed` is set, the
+    /// message must stay unchanged. Returns the message's token count if all messages are counted.
     pub fn message(
         &mut self,
         outline: &Outline<'_>,
@@ -80,7 +80,7 @@ impl<'p> Pruner<'p> {
         tokens
     }
 
-    /// Adds a record that is not a message, such as an incomplete last line.
+    /// Handles a record that is not a message, such as an incomplete last line.
     pub fn line(&mut self, is_tail: bool) {
         self.add_exchange(None);
         self.facts.add_record(RecordFacts { is_tail, ..RecordFacts::default() });
@@ -128,7 +128,8 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a tool result. Returns the token count of the result if all messages are counted.
+    /// Gathers the facts about a tool result. Returns the token count of the result if all messages
+    /// are counted.
     fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
         let index = self.facts.results.len();
         let call = match self.calls.find(result.id.as_deref()) {

@@ -236,8 +236,8 @@ impl<'f> LaterResults<'f> {
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Adds a result. `stays` is true if the result's text stays. A call that writes a file
-    /// supersedes earlier results even if its own result is replaced.
+    /// Takes note of a result. `stays` is true if the result's text stays. A call that writes a
+    /// file supersedes earlier results even if its own result is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];
         if !facts.is_text {

@@ -16,8 +16,8 @@ use super::{Freed, Options, Trim};
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
-/// In a trimmed text, the maximum number of characters for the numbers and the note about rescued
-/// lines.
+/// The maximum length, in characters, of the numbers and the note about rescued lines in a trimmed
+/// text.
 const NOTES_CHARS: usize = 127;
 
 /// The shortened arguments of a call.

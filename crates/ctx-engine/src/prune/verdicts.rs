@@ -1,4 +1,5 @@
-//! Computes how many tokens the verdicts on a session's records free, and applies the verdicts.
+//! Computes how many tokens would be freed by the verdicts on a session's records, and applies the
+//! verdicts.
 
 use std::borrow::Cow;
 
@@ -72,7 +73,7 @@ impl<'p> Verdicts<'p> {
         self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
     }
 
-    /// Returns what each change to a record frees, or what dropping the record frees.
+    /// Returns how many tokens are freed by each change to a record, or by dropping the record.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
@@ -100,7 +101,7 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// Returns how many tokens each rule frees.
+    /// Returns how many tokens are freed by each rule.
     pub fn sums(&self) -> Sums {
         (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
     }

@@ -136,7 +136,7 @@ pub struct BatchScore {
 }
 
 impl BatchScore {
-    /// Adds the next conversation.
+    /// Adds the score of the next conversation.
     pub fn add(&mut self, line: u64, score: &Score) {
         let kept = score.items_kept();
         self.scored += 1;

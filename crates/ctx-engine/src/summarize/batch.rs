@@ -31,7 +31,7 @@ impl<'p> Batch<'p> {
         }
     }
 
-    /// Adds the next record.
+    /// Processes the next record.
     pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<()> {
         self.zones.read(record);
         if record.class.is_bad() && self.plan.drop_bad {

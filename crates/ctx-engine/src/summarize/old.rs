@@ -116,8 +116,8 @@ impl OldZone {
         self.reader.is_some() || self.input.is_some()
     }
 
-    /// Adds a message that stays. The summary need not repeat the message's content, but a model's
-    /// answer may refer to it.
+    /// Takes note of a message that stays. The summary need not repeat the message's content, but a
+    /// model's answer may refer to it.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
         self.support(message);
         if let Some(reader) = &mut self.reader {
@@ -141,7 +141,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message in the zone. `line` and `bytes` are the line and length of the message's
+    /// Adds a message to the zone. `line` and `bytes` are the line and length of the message's
     /// record. `earlier` is the text of the earlier summary that the message contains, if any.
     pub(super) fn push(
         &mut self,
@@ -173,7 +173,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message, given only its size.
+    /// Adds a message to the zone, given only its size.
     pub(super) fn push_size(&mut self, size: MessageSize) {
         self.messages += u64::from(!size.continues);
         self.earlier_messages += u64::from(size.is_earlier);

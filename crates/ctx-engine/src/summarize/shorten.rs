@@ -13,7 +13,7 @@ const MARK: u64 = 4;
 /// The minimum number of tokens to keep from a text that is cut.
 const LEAST_TEXT: u64 = 8;
 /// The percentage of the kept text that comes from the beginning of the original. The most
-/// important part of a file or list is at the top, but that of a command's output is at the end.
+/// important part of a file or list is at the top, but in a command's output it is at the end.
 const HEAD: usize = 60;
 /// The maximum length of a string in call arguments, in characters.
 const ARGUMENT_CHARS: usize = 120;

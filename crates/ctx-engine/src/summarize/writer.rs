@@ -26,7 +26,7 @@ pub struct Writer {
 }
 
 /// If the whole context has a budget, a model's summary should use this percentage of the tokens
-/// that the system messages leave. The other tokens are for the latest messages.
+/// that the system messages do not use. The other tokens are for the latest messages.
 const MODEL_SHARE: u64 = 60;
 /// How much to reserve for a model's answer, as a percentage of its maximum length. The percentage
 /// is more than 100 because the model's tokenizer may count differently. Whatever the answer does
@@ -41,8 +41,8 @@ const LEAST_TARGET: u64 = 64;
 /// number, within the limits `USUAL`.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
-/// The minimum percentage of a model's answer that must remain when it is too long and lines are
-/// removed from its end.
+/// If lines are removed from the end of a model's answer because it is too long, at least this
+/// percentage of the answer must remain.
 const LEAST_LEFT: u64 = 50;
 /// The maximum number of tokens in the list of items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;

@@ -40,20 +40,20 @@ impl<'p> ZonePass<'p> {
         }
     }
 
-    /// Adds the next record, with the zone in its tag.
+    /// Processes the next record, whose zone is in its tag.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_to(zone, record)
     }
 
-    /// Adds the next record, with the given zone.
+    /// Processes the next record, which is in the given zone.
     pub(super) fn push_to(&mut self, zone: Zone, record: &Record<'_>) -> Result<()> {
         self.unread.look_at(record, self.assembly.dialect.map(|it| it as &dyn Dialect));
         self.push_in(zone, record, None)
     }
 
-    /// Adds the next record of a session that is known to be understood. `changed` is the new
-    /// content of the record, if it has been changed.
+    /// Processes the next record of a session that is known to be fully understood. `changed` is
+    /// the new content of the record, if it has been changed.
     pub fn push_in(
         &mut self,
         zone: Zone,
@@ -88,7 +88,7 @@ impl<'p> ZonePass<'p> {
         assembly.stay(record, outline.as_ref(), &bytes)
     }
 
-    /// Leaves out the next record, regardless of its zone.
+    /// Omits the next record from the output, regardless of its zone.
     pub fn drop(&mut self, record: &Record<'_>) {
         self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
     }

@@ -76,7 +76,7 @@ impl Exchanges {
         joined
     }
 
-    /// Adds the next message. Returns the id of the message's exchange, if any.
+    /// Processes the next message. Returns the id of the message's exchange, if any.
     pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
         let before = self.joinable(outline);
         let Some(id) = self.find(number, outline, before) else {

@@ -2,8 +2,9 @@
 //!
 //! Zones are decided as records arrive, based only on facts about the records. [`Splitter::push`]
 //! takes the facts about the next record. The splitter is an iterator over the final verdicts, in
-//! order. A record has no verdict as long as later records may change it. The records that wait are
-//! those in the kept tail, in an incomplete exchange, and after the latest user message.
+//! order. A record gets no verdict as long as later records could still change that verdict. A
+//! record waits for its verdict if it is in the kept tail, in an incomplete exchange, or after the
+//! latest user message.
 
 mod exchanges;
 mod known;
@@ -90,7 +91,7 @@ impl Splitter {
         }
     }
 
-    /// Adds a message. `tokens` is used only if [`Keep::tokens`] is set.
+    /// Processes a message. `tokens` is used only if [`Keep::tokens`] is set.
     pub fn push(&mut self, outline: &Outline<'_>, tokens: u64, pinned: bool) {
         if outline.role.is_system() && !outline.is_summary {
             return self.wait(Some(Reason::System), None);
@@ -112,12 +113,12 @@ impl Splitter {
         self.wait(pinned.then_some(Reason::Pinned), exchange);
     }
 
-    /// Adds a line without a message, treated like the record before it.
+    /// Processes a line without a message, which is treated like the record before it.
     pub fn push_line(&mut self) {
         self.wait(Some(Reason::Follows), None);
     }
 
-    /// Adds an incomplete last line, which is always kept.
+    /// Processes an incomplete last line, which is always kept.
     pub fn push_tail(&mut self) {
         self.wait(Some(Reason::Tail), None);
     }

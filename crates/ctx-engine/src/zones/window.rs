@@ -37,7 +37,7 @@ impl Window {
         Self { keep, ..Self::default() }
     }
 
-    /// Adds a record whose message is not a system message.
+    /// Processes a record whose message is not a system message.
     pub(super) fn push(&mut self, number: u64, known: &MessageFacts) {
         if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
             push_bounded(&mut self.messages, number, keep);

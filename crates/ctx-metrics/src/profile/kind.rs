@@ -17,7 +17,7 @@ use strum::{IntoStaticStr, VariantArray};
 pub enum ContentKind {
     /// System and developer messages.
     System,
-    /// The summary that a compaction wrote.
+    /// A summary written by a compaction.
     Summary,
     /// The user's text, images and other parts.
     User,
@@ -48,7 +48,8 @@ impl ContentKind {
             Role::User => Self::User,
             Role::Assistant => Self::Assistant,
             Role::Tool | Role::Function => Self::Results,
-            // A message with another role is a list of messages that replaces everything before it.
+            // A message with any other role is a list of messages that replaces everything before
+            // it.
             Role::Other => Self::Summary,
         }
     }

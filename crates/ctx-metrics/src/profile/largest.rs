@@ -113,7 +113,7 @@ pub struct Savings {
     pub more: usize,
 }
 
-/// Results that the same rule removes or shortens, from calls with the same name.
+/// Results of calls with the same name that are removed or shortened by the same rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// The rule that removes or shortens these results.

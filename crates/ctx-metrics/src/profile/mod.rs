@@ -62,8 +62,8 @@ impl ProfilePass {
         Self { counter, timeline: Timeline::default() }
     }
 
-    /// Reads an earlier state of the session. `replaced` describes the replacement of the file that
-    /// led to this state.
+    /// Reads an earlier state of the session. `replaced` describes the file replacement that led to
+    /// this state.
     pub fn earlier(
         &mut self,
         session: &mut Session,
@@ -81,7 +81,7 @@ impl ProfilePass {
     }
 
     /// Reads the current state of the session, and returns the profile. `replaced` describes the
-    /// replacement of the file that led to this state, and `plan` is the pruning plan to preview.
+    /// file replacement that led to this state, and `plan` is the pruning plan to preview.
     pub fn now(
         mut self,
         session: &mut Session,
@@ -231,7 +231,7 @@ impl Walk {
         self.inside
     }
 
-    /// Adds the next record. Returns `None` if the record was never in the context.
+    /// Processes the next record. Returns `None` if the record was never in the context.
     fn push<'r>(&mut self, record: &Record<'r>) -> Option<Step<'r>> {
         let object = record.whole_object()?;
         let dialect = self.dialect;

@@ -54,7 +54,7 @@ pub struct Mark {
 /// The maximum number of reductions to list. Older reductions are left out.
 const MOST_MARKS: usize = 100;
 
-/// The replacement of a session's file that led to a new state.
+/// A file replacement that led to a new state of the session.
 #[derive(Clone, Debug)]
 pub struct Replaced {
     /// Why the file was replaced.
@@ -223,8 +223,8 @@ impl Series {
     }
 }
 
-/// Adds a point. If the last point is in the same stride and `may_go` accepts it, the new point
-/// replaces it. The first point is always kept, because it shows where the curve starts.
+/// Adds a point to a curve. If the last point is in the same stride and `may_go` accepts it, the
+/// new point replaces it. The first point is always kept, because it shows where the curve starts.
 fn add(points: &mut Vec<Point>, point: Point, stride: u64, may_go: impl Fn(&Point) -> bool) {
     let is_second = points.len() == 1;
     match points.last_mut() {

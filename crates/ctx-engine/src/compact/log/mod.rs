@@ -40,7 +40,7 @@ struct Decision {
     /// left of the record.
     texts: Vec<Option<(String, bool)>>,
     summary: Option<String>,
-    /// Which log records the messages in the context came from before the compaction.
+    /// The log records from which the context was built before the compaction.
     context: Vec<SourceId>,
     records: LogRecords,
 }
@@ -298,7 +298,7 @@ fn hash(part: &Part<'_>) -> u64 {
     hasher.finish()
 }
 
-/// In a lowered record, the name of the member that lists its log records.
+/// The name of the member in which a lowered record lists the log records that it came from.
 const MARK: &str = "_source";
 
 /// Lowered records, grouped by the log record that they come from.

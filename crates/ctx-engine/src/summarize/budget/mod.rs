@@ -29,12 +29,12 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The latest messages' share of the tokens that the system messages leave. The share is low
+/// The latest messages' share of the tokens that the system messages do not use. The share is low
 /// because, token for token, a summary of older messages is more informative than additional recent
 /// messages.
 const TAIL: Share = Share::of_percent(35);
-/// The latest messages' percentage in a dialogue, where important facts can be anywhere. The latest
-/// messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
+/// The percentage for the latest messages in a dialogue, where important facts can be anywhere. The
+/// latest messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
 
@@ -99,7 +99,7 @@ impl<'p> BudgetPass<'p> {
         }
     }
 
-    /// Adds the next record.
+    /// Processes the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         self.zones.read(record);
         self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
@@ -178,8 +178,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the latest messages' share of the tokens that the system messages leave. The share
-    /// is larger than usual if a summary does not need all the other tokens.
+    /// Returns the latest messages' share of the tokens that the system messages do not use. The
+    /// share is larger than usual if a summary does not need all the other tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
@@ -243,8 +243,8 @@ impl<'p> BudgetPass<'p> {
         Ok((made.finish(&mut self.records, notes)?, zones))
     }
 
-    /// Uses the space that the summary leaves for additional recent messages. A model is asked only
-    /// once, so its summary may cover messages that end up being kept.
+    /// Fills the space that is left after the summary with additional recent messages. A model is
+    /// asked only once, so its summary may cover messages that end up being kept.
     fn filled(&mut self, mut made: SummedUp<'p>, budget: &mut Budget) -> Result<SummedUp<'p>> {
         let mut given = None;
         for _ in 0..ROUNDS {
@@ -354,7 +354,7 @@ fn talk_tail(room: u64) -> Share {
     u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
-/// A negligible share for the latest messages.
+/// The share of the latest messages when nearly all their tokens come from `spare`.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
 /// How many times to try to keep more messages.

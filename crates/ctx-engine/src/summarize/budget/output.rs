@@ -47,8 +47,8 @@ impl<'p> Output<'p> {
         has_place
     }
 
-    /// Adds a record as `verdict` says. `index` and `tokens` are the record's index in the session
-    /// and its token count.
+    /// Adds a record to the output, as `verdict` requires. `index` and `tokens` are the record's
+    /// index in the session and its token count.
     pub(super) fn record(
         &mut self,
         index: usize,
@@ -135,7 +135,8 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary, before shortened records are given the tokens left in the budget.
+/// An output with its summary, before the unused tokens are spent on longer versions of shortened
+/// records.
 pub(super) struct SummedUp<'p> {
     pub(super) decision: Decision,
     pub(super) notes: Notes,
@@ -381,7 +382,7 @@ mod tests {
         assert!(with[3].len() < long.len() / 4);
         let without = lines(&mut output(&plan, 130, true, &session).expect("it fits"));
         assert_eq!(without[..2], with[1..3]);
-        // The space of the omitted summary is given to the result.
+        // Omitting the summary leaves more room for the result.
         assert!(without[2].len() > with[3].len());
     }
 

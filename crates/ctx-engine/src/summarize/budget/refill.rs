@@ -1,6 +1,6 @@
-//! Makes shortened records longer again, latest first, with the tokens that the summary leaves in
-//! the budget. Refilling is the last step, because the length of a summary is known only once it
-//! has been written.
+//! Makes shortened records longer again, latest first, using the tokens that are left in the budget
+//! after the summary. Refilling is the last step, because the length of a summary is known only
+//! once it has been written.
 
 use ctx_format::Record;
 
@@ -9,8 +9,8 @@ use super::super::shorten::{Limits, Shortener};
 use crate::Result;
 use crate::waiting::WaitingRecords;
 
-/// The minimum number of tokens to give back. Fewer tokens would hardly make a text more
-/// informative.
+/// The minimum number of tokens by which to lengthen a record. Fewer tokens would hardly make its
+/// text more informative.
 const LEAST_GAIN: u64 = 32;
 /// How many times to try a lower limit if a record is still too long.
 const TRIES: usize = 3;
