@@ -1,6 +1,6 @@
-//! Finds signed reasoning that a change to the session invalidates. Newer models bind each block of
-//! reasoning to all messages before it. If any of those messages changes, the API rejects or drops
-//! the block.
+//! Finds signed reasoning that is invalidated by a change to the session. Newer models bind each
+//! block of reasoning to all messages before it. If any of those messages changes, the API rejects
+//! or drops the block.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ impl BoundReasoning {
         self.models.insert(self.model.clone());
     }
 
-    /// Warns about the blocks that were found.
+    /// Warns about the blocks of signed reasoning that were found.
     pub(crate) fn warn(&self, notes: &mut Notes) {
         if self.blocks == 0 {
             return;

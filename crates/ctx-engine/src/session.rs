@@ -238,7 +238,7 @@ impl BadLines {
 }
 
 /// The first part of a session that looks like a message but is not understood: its line, a
-/// description, and its format if known.
+/// description and, if known, its format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 

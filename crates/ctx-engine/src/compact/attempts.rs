@@ -92,7 +92,7 @@ impl Attempts<'_> {
         Ok(Some((read, built)))
     }
 
-    /// Reads the session for zones that have already been decided.
+    /// Reads the session with zones that have already been decided.
     pub(super) fn read<'l>(
         &self,
         keep: Keep,

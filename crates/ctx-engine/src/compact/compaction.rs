@@ -47,7 +47,7 @@ pub struct Compacted {
     pub summary: Option<Summary>,
 }
 
-/// A step before the summary, offloading or pruning, that already made the session smaller.
+/// A step, offloading or pruning, that made the session smaller before any summary was written.
 struct FirstStep {
     what: &'static str,
     size: Size,

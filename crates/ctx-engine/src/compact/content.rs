@@ -167,7 +167,7 @@ impl Content {
         session.each(handle)
     }
 
-    /// Returns this document with its messages replaced with the records in `new`.
+    /// Returns this document with its messages replaced by the records in `new`.
     pub(super) fn document_with(&self, new: &Self) -> Result<Self> {
         let frame = Frame::of_document(self.bytes()?);
         let lines = new.bytes()?;
@@ -186,14 +186,14 @@ impl Content {
         Ok(bytes)
     }
 
-    /// Opens the content at its beginning.
+    /// Opens the content for reading from the beginning.
     pub(super) fn session(&self) -> Result<Session> {
         let mut session = self.session_with(b"")?;
         session.lines.clone_from(&self.lines);
         Ok(session)
     }
 
-    /// Opens the content at its beginning, with the bytes `behind` appended.
+    /// Opens the content for reading from the beginning, with the bytes `behind` appended.
     pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session> {
         let mut session =
             session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;
@@ -201,8 +201,8 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content at its beginning as plain lines, without determining which of them are in
-    /// the context.
+    /// Opens the content for reading from the beginning as plain lines, without determining which
+    /// of them are in the context.
     pub(super) fn lines(&self) -> Result<Session> {
         if self.is_document {
             return self.session();

@@ -176,7 +176,7 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// Clears the report's request for attention. Otherwise, a periodic job would report the same
+/// Marks the report as not needing attention. Otherwise, a periodic job would report the same
 /// session every time, because failed attempts on streams are not remembered.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {

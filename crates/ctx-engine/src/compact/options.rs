@@ -256,7 +256,7 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
-    /// Adds what the user and the log say about the session to a counted size.
+    /// Supplements a counted size with what the user and the log say about the session.
     pub(super) fn measured(&self, counted: Size) -> Size {
         Size {
             overflow: self.options.overflow,

@@ -100,7 +100,7 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
 }
 
 /// Writes a copy of the session with the verdicts from a survey applied. Also returns the signed
-/// reasoning that the changes invalidate.
+/// reasoning invalidated by the changes.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,

@@ -151,7 +151,7 @@ pub struct Report {
     pub kept_records: Option<u64>,
     /// The 0-based index of the first kept record.
     pub first_kept_index: Option<u64>,
-    /// How the summary was made, and what the model requests cost.
+    /// How the summary was made, and the cost of the model requests.
     #[serde(flatten)]
     pub summing: Summing,
     /// The time taken to prepare the new content, in milliseconds.
@@ -239,7 +239,7 @@ impl Report {
         self.duration_ms += next.duration_ms;
     }
 
-    /// Records what the model requests cost, and how long the compaction has taken until `now`.
+    /// Records the cost of the model requests, and how long the compaction has taken until `now`.
     pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
         self.summing.usage = usage;
         // If the clock was set back, the duration is 0.

@@ -99,7 +99,7 @@ impl<'p> Survey<'p> {
         })
     }
 
-    /// Like [`Self::each`], but skips records that pruning drops.
+    /// Like [`Self::each`], but skips records dropped by pruning.
     fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.each(|record, entry| {
             if !self.is_dropped(record) {
@@ -317,7 +317,7 @@ pub(super) fn dated<'m>(
 }
 
 /// Passes the messages of a session to a reader while the session is still being surveyed, so that
-/// another thread can already work on them. Only due sessions are flushed, so messages are held
+/// another thread can start working on them. Only due sessions are flushed, so messages are held
 /// back until it is certain that the session is due.
 pub(super) struct Flush<'f> {
     reader: &'f mut dyn MessageReader,

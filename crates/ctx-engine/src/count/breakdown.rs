@@ -92,9 +92,9 @@ pub enum Breakdown {
 /// A row of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// What the row counts, such as the name of a role or tool.
+    /// The label of the row, such as the name of a role or tool.
     pub key: String,
-    /// The number of messages, parts, calls or lines.
+    /// How many messages, parts, calls or lines the row covers.
     pub count: u64,
     /// The size in tokens, or `None` if the size is in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]

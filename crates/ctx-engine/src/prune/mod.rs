@@ -75,9 +75,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the pruning rules of a compaction's policy, or `None` if the policy does not prune.
-    /// The caller decides whether old results are cleared, because the policy may allow clearing
-    /// only if the other rules do not free enough.
+    /// Returns the pruning rules from a compaction's policy, or `None` if the policy does not
+    /// prune. The caller decides whether old results are cleared, because the policy may allow
+    /// clearing only if the other rules do not free enough tokens.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,
@@ -250,7 +250,8 @@ pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Returns whether each record precedes the window, or an empty list if there is no window.
+/// Returns, for each record, whether it precedes the window. Returns an empty list if there is no
+/// window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     let Some(messages) = options.window_messages else { return Vec::new() };
     // Facts that were gathered for options without a window contain no exchanges.

@@ -76,7 +76,7 @@ struct Decider<'f> {
     facts: &'f Facts,
     options: &'f Options,
     counter: MessageCounter,
-    /// Whether each record precedes the window; the list is empty if there is no window.
+    /// For each record, whether it precedes the window. The list is empty if there is no window.
     before_window: Vec<bool>,
     protected_from: usize,
 }

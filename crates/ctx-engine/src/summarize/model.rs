@@ -119,8 +119,8 @@ impl Model {
         Ok(Answer { summary, checked, flaw })
     }
 
-    /// Returns the prompt for a summary with `target` tokens, in the user's language if such a
-    /// prompt exists.
+    /// Returns the prompt for a summary of `target` tokens, in the user's language if such a prompt
+    /// exists.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
         let small = Template::small_in(language, target);

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::Summary;
 
-/// How a summary was made, and what the model requests cost.
+/// How a summary was made, and the cost of the model requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
     /// The method that wrote the summary, or `none` if there is no summary.
     pub method: Method,
     /// Whether the summary was written without a model even though a model was requested.
     pub fell_back: bool,
-    /// What the model requests cost.
+    /// The cost of the model requests.
     #[serde(flatten)]
     pub usage: Usage,
 }

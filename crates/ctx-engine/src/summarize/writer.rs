@@ -46,8 +46,8 @@ const USUAL: (u64, u64) = (500, 4_000);
 const LEAST_LEFT: u64 = 50;
 /// The maximum number of tokens in the list of items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-/// The minimum space, in tokens, for a list of missing values. Less space than this is better used
-/// for the latest messages.
+/// The minimum space, in tokens, for a list of missing values. Any smaller space is better used for
+/// the latest messages.
 const LITTLE_ROOM: u64 = 330;
 /// The maximum length of a list of missing values is the length of the model's answer divided by
 /// this number, within the limits `LIST`.

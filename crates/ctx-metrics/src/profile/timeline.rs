@@ -64,7 +64,7 @@ pub struct Replaced {
     /// The time of the replacement.
     pub time: DateTime<Utc>,
     /// The number of bytes written by the replacement. `None` if the audit log does not contain the
-    /// number; the replacement then wrote the whole file.
+    /// number; in that case, the whole file was written.
     pub bytes: Option<u64>,
 }
 
@@ -173,8 +173,7 @@ impl Timeline {
 /// The maximum number of points on a curve. A screen cannot show more points.
 pub const MOST_POINTS: usize = 600;
 
-/// The points at up to this many restarts of the context are never merged. With more restarts, any
-/// points may be merged.
+/// Points at restarts of the context are never merged, unless there are more restarts than this.
 const MOST_KEPT: usize = 100;
 
 /// The size of the context after a record.

@@ -211,7 +211,7 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
 }
 
 impl Decision {
-    /// Returns the lines that the agent itself would append if it made this compaction.
+    /// Returns the lines that the agent itself would append if it performed this compaction.
     fn compaction_lines(
         &self,
         mut writer: Box<dyn CompactionWriter>,

@@ -29,7 +29,8 @@ pub(super) struct Cut {
     pub(super) tokens: (u64, u64),
 }
 
-/// Gives back at most `free` tokens to shortened records, and returns how many were given back.
+/// Lengthens shortened records by at most `free` tokens in total, and returns how many tokens were
+/// used.
 pub(super) fn refill(
     cuts: &[Cut],
     records: &mut WaitingRecords,
