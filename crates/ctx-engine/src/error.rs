@@ -154,7 +154,7 @@ pub enum ErrorKind {
     /// The model's summary failed its check, and no other summary is allowed.
     #[error("{0}")]
     FailedCheck(String),
-    /// A step that the caller performs for the pass has failed.
+    /// A step performed by the caller of the pass has failed.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
     /// The session cannot be scored because its dialect is unknown.
@@ -273,7 +273,7 @@ impl PassError {
         ErrorKind::Temporary(error).into()
     }
 
-    /// Creates an error from the failure of a step that the caller performs.
+    /// Creates an error from the failure of a step performed by the caller.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }

@@ -296,8 +296,8 @@ impl Reading {
         messages.truncate(first.unwrap_or(0));
     }
 
-    /// Returns an error if the change would alter the structure of the record, for example which
-    /// calls its results answer.
+    /// Returns an error if the change would alter the structure of the record, for example by
+    /// changing which calls its results answer.
     fn check(
         &self,
         dialect: &dyn Dialect,
@@ -315,7 +315,7 @@ impl Reading {
     }
 }
 
-/// Returns true if the message is one of those that `protect_last` counts.
+/// Returns true if the message is one of those counted by `protect_last`.
 fn is_reply(outline: &Outline<'_>) -> bool {
     outline.role == Role::Assistant && outline.begins_message()
 }

@@ -103,7 +103,7 @@ struct HeldRecord {
 }
 
 impl<W: Write> TaggedWriter<W> {
-    /// Creates a writer to `output`, with temporary files in the folder `temp`.
+    /// Creates a writer that writes to `output`, with temporary files in the folder `temp`.
     pub fn new(output: W, temp: &Path) -> Self {
         Self { output, held: None, behind: Spool::new(temp), behind_length: 0 }
     }

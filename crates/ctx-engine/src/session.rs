@@ -126,7 +126,7 @@ impl Session {
     }
 
     /// Returns an error if the session is an agent's log in a JSON document. The log's records
-    /// would be written as lines, and the agent cannot load lines.
+    /// would be written as lines, which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {

@@ -21,7 +21,8 @@ use crate::summarize::Summing;
 pub enum Outcome {
     /// The session is smaller, and within its target if it has one.
     Compacted,
-    /// The session is smaller but still above its target, because what must stay is too large.
+    /// The session is smaller but still above its target, because the part that must stay is too
+    /// large.
     OverTarget,
     /// Nothing was summarized, but the messages to be sent to the model were pruned.
     Pruned,
@@ -170,7 +171,7 @@ pub struct Report {
     pub attempts: Vec<Attempt>,
     /// The snapshot of the session from before the compaction.
     pub snapshot: Option<String>,
-    /// Files with offloaded results that were moved to the trash because nothing refers to them
+    /// Files of offloaded results that were moved to the trash because nothing refers to them
     /// anymore.
     pub deleted_files: Option<Vec<String>>,
     /// Files of offloaded results that could not be read. The summary does not cover these results.

@@ -195,7 +195,7 @@ impl Attempts<'_> {
         }))
     }
 
-    /// Expands `zones`, which lacks the records dropped by pruning, so that it covers all records.
+    /// Adds the records dropped by pruning to `zones`, so that it covers all records.
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();

@@ -182,7 +182,7 @@ impl CountPass {
             None => {
                 let tokens = self.count(record);
                 if let Some(calibration) = &mut self.calibration {
-                    // Tokens in records outside the context do not count.
+                    // Tokens in records outside the context are not counted.
                     calibration.push(record, Some(tokens).filter(|_| !record.is_outside()));
                 }
             }
@@ -234,7 +234,7 @@ pub struct OfSession {
     pub model: Option<String>,
     /// The context window of `model`, if it is known.
     pub window: Option<u64>,
-    /// The size of the context in the API's tokens, including what is sent without being in the
+    /// The size of the context in the API's tokens, including content that is sent but not in the
     /// file.
     pub estimate: Option<Estimate>,
 }

@@ -286,7 +286,7 @@ const ENOUGH: f64 = 0.97;
 /// How many tokens each request added, and the formula fitted to them.
 #[derive(Clone, Debug)]
 struct Fit {
-    /// The factor before anything is learned.
+    /// The factor to use before anything has been learned.
     prior: f64,
     /// The number of tokens that each request added, as counted by us and by the API.
     steps: VecDeque<(f64, f64)>,

@@ -299,7 +299,7 @@ pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// Reports that nothing is changed because too little would be freed.
+/// Reports that nothing is changed because too few tokens would be freed.
 pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
     if !sums.is_empty() {
         let gain = sums.total().gain();

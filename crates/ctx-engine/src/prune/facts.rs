@@ -68,8 +68,8 @@ pub(super) struct RecordFacts {
 /// The facts about a tool result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultFacts {
-    /// The hash of the original text, if a handle may contain it or another result has the same
-    /// text.
+    /// The hash of the original text, if a handle may contain the hash or if another result has the
+    /// same text.
     pub(super) hash: Option<ShortHash>,
     /// Whether the result consists of text that a rule may replace.
     pub(super) is_text: bool,

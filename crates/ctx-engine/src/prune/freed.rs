@@ -69,12 +69,13 @@ impl Sums {
         self.0.is_empty()
     }
 
-    /// Returns the sum for each rule that changes something, in the order of [`Rule`]'s variants.
+    /// Returns the combined effect of each rule that changes something, in the order of [`Rule`]'s
+    /// variants.
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
         self.0.iter().map(|(rule, sum)| (*rule, *sum))
     }
 
-    /// Returns the sum of all changes.
+    /// Returns the combined effect of all changes.
     pub fn total(&self) -> Sum {
         let mut total = Sum::default();
         for sum in self.0.values() {

@@ -217,7 +217,7 @@ impl<'p> Pruner<'p> {
         ResultFacts { hash, is_text: true, has_failed, call, size }
     }
 
-    /// Returns the hash of the next result's text if a handle may contain it or if an earlier
+    /// Returns the hash of the next result's text if a handle may contain the hash or if an earlier
     /// result has the same text. The hash is then also stored for the earlier result. Most texts
     /// need no hash.
     fn hash(&mut self, text: &str, is_named: bool) -> Option<ShortHash> {

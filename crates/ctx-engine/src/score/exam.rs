@@ -240,7 +240,7 @@ mod tests {
         Message::new(role, vec![Part::Text(text.into())])
     }
 
-    /// Returns a mark per question, namely `+` for kept, `-` for lost, and `?` for never there.
+    /// Returns a mark per question, namely `+` for kept, `-` for lost, and `?` for never present.
     fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
         let mut exam = Exam::parse(QUESTIONS).expect("questions");
         for message in after {

@@ -38,11 +38,11 @@ pub(super) struct OldZone {
     pub(super) rule: RuleSummary,
     /// The input for the model, gathered only if a model will be asked.
     pub(super) input: Option<ModelInput>,
-    /// The number of messages in the zone.
+    /// The number of messages in the old zone.
     pub(super) messages: u64,
-    /// The number of messages in the zone that are summaries from earlier compactions.
+    /// The number of messages in the old zone that are summaries from earlier compactions.
     earlier_messages: u64,
-    /// The number of lines in the zone that are not messages.
+    /// The number of lines in the old zone that are not messages.
     pub(super) other_lines: u64,
     /// The texts of the messages, concatenated, up to a total of [`COMPARED`] bytes.
     texts: String,
@@ -141,7 +141,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message to the zone. `line` and `bytes` are the line and length of the message's
+    /// Adds a message to the old zone. `line` and `bytes` are the line and length of the message's
     /// record. `earlier` is the text of the earlier summary that the message contains, if any.
     pub(super) fn push(
         &mut self,
@@ -173,7 +173,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message to the zone, given only its size.
+    /// Adds a message to the old zone, given only its size.
     pub(super) fn push_size(&mut self, size: MessageSize) {
         self.messages += u64::from(!size.continues);
         self.earlier_messages += u64::from(size.is_earlier);
@@ -201,7 +201,7 @@ impl OldZone {
         }
     }
 
-    /// Returns a summary of the zone with the given text.
+    /// Returns a summary of the old zone with the given text.
     pub(super) fn summary(&self, text: String) -> Summary {
         let (messages, earlier) = (self.messages, self.earlier_messages);
         Summary { messages, earlier, text, ..Summary::default() }

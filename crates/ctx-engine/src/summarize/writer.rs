@@ -261,7 +261,7 @@ impl Writer {
     }
 }
 
-/// Subtracts from the available space the line that marks a summary as a record. The text of an
+/// Reduces the available space by the line that marks a summary as a record. The text of an
 /// extractive summary already contains the line that marks it as a record.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");

@@ -25,7 +25,8 @@ pub(super) struct KeptRecord {
 }
 
 impl KeptRecords {
-    /// Returns the log records that the messages in `new`, the compacted plain session, come from.
+    /// Returns the log records from which the messages in `new`, the compacted plain session, were
+    /// lowered.
     pub(super) fn of(new: &[Marked]) -> Self {
         let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
         let mut seen = HashSet::new();
@@ -58,8 +59,8 @@ impl KeptRecord {
 /// What is needed to compact a log: the text of some of its records, and a writer that has read the
 /// whole log.
 pub(super) struct LogRecords {
-    /// Writes the agent's own compaction records. `None` if the agent's format has no such records;
-    /// the session is then rewritten.
+    /// Writes the agent's own compaction records. `None` if the agent's format has no compaction
+    /// records; the session is then rewritten.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,

@@ -254,7 +254,8 @@ impl<'p> BudgetPass<'p> {
             }
             if self.writer.needs().model {
                 given = given.or_else(|| made.given());
-                // The latest messages may use all the space that a summary of this size leaves.
+                // The latest messages may use all the space that is not taken by a summary of this
+                // size.
                 let system = self.entries.tokens_of(RecordKind::System);
                 let room = budget.tokens.saturating_sub(budget.frame + system);
                 budget.tail = LEAST_TAIL;
