@@ -163,7 +163,7 @@ pub enum ErrorKind {
     /// The full session does not begin with the messages of the old session.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
-    /// The questions for a score cannot be used.
+    /// The file of questions for a score cannot be used.
     #[error(transparent)]
     Exam(#[from] ExamError),
     /// Part of a session cannot be expressed in another dialect, and the caller does not accept

@@ -204,7 +204,7 @@ impl Entries {
         }
     }
 
-    /// Pins the records that `keep` selects, in addition to those that selectors pin.
+    /// Pins the records selected by `keep`, in addition to those pinned by selectors.
     pub(crate) fn pin(&mut self, keep: Keep) {
         let mut zones = KnownZones::of(keep, |take| {
             (1..).zip(&self.list).for_each(|(number, entry)| take(number, &entry.facts()));

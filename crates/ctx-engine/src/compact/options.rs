@@ -171,9 +171,9 @@ impl Limits {
     }
 }
 
-/// The minimum number of tokens for messages, because a session cannot continue with fewer.
-/// Messages may take this many tokens (or the whole limit, if that is lower) even if the system
-/// prompt and the tools leave less room.
+/// The minimum number of tokens for messages. A session cannot continue with fewer. Messages may
+/// take this many tokens (or the whole limit, if that is lower) even if the system prompt and the
+/// tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
 /// Converts `limit` from the API's tokens to a number of our tokens that is certain not to exceed

@@ -52,7 +52,7 @@ impl Counts {
         counts
     }
 
-    /// Adds the counts from other conversations.
+    /// Adds the counts from other conversations to these.
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.bytes += other.bytes;

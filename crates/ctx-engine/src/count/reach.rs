@@ -79,7 +79,7 @@ impl Reach {
         }
     }
 
-    /// Returns the volumes with their labels.
+    /// Returns the number and total size of the parts with each label.
     pub fn rows(&self) -> impl Iterator<Item = (&str, Volume)> {
         self.0.iter().map(|(what, volume)| (what.as_ref(), *volume))
     }

@@ -290,7 +290,7 @@ struct Fit {
     prior: f64,
     /// The number of tokens that each request added, as counted by us and by the API.
     steps: VecDeque<(f64, f64)>,
-    /// The formula's errors, as values of `times`.
+    /// The formula's errors, each expressed as the smallest `times` that would allow it.
     misses: VecDeque<f64>,
     factor: f64,
     extra: f64,

@@ -85,7 +85,7 @@ pub(super) struct ResultFacts {
 pub(super) struct CallFacts {
     /// The index of the tool in `Facts::tools`.
     pub(super) tool: u32,
-    /// The index of the file use in `Facts::files`.
+    /// The index of the call's file use in `Facts::files`.
     file: u32,
     /// The position of the call's name in `call_names`.
     name: u32,

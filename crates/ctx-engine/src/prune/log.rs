@@ -273,7 +273,7 @@ fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
 }
 
 impl Leaving {
-    /// Returns the messages that the verdicts remove from a list of messages.
+    /// Returns the messages removed by the verdicts from a list of messages.
     pub(super) fn of_list(count: usize, verdicts: &Verdicts<'_>) -> Self {
         let dropped = (0..count).map(|record| verdicts.dropped_by(record));
         Self { dropped: dropped.collect(), ..Self::default() }

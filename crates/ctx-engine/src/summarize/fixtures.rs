@@ -112,7 +112,7 @@ pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
     acting_model(answers.iter().map(answer))
 }
 
-/// Creates a model whose server performs the given acts.
+/// Creates a model whose server performs these actions.
 pub(super) fn acting_model(acts: impl IntoIterator<Item = Act>) -> (Model, Server) {
     let server = Server::new(acts);
     let client = Client::new(Settings {

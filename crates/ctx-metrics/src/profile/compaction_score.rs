@@ -78,7 +78,7 @@ impl CompactionScore {
     }
 }
 
-/// Scores the last compaction recorded in a session. It receives the session's records one by one.
+/// Scores the last compaction recorded in a session, whose records are passed in one by one.
 #[derive(Default)]
 pub(super) struct RecordedCompaction {
     before: LedgerReader,
