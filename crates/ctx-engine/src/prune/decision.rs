@@ -35,7 +35,7 @@ pub struct Decision<'p> {
     pub(super) verdicts: Verdicts<'p>,
     /// Whether to apply the verdicts.
     pub(super) changes: bool,
-    /// How many tokens the changes free, by rule.
+    /// How many tokens are freed by the changes, by rule.
     pub sums: Sums,
     leaving: Leaving,
     /// How many lines outside the context are removed from an agent's log, by rule.
@@ -218,8 +218,8 @@ impl<'p> Decision<'p> {
         })
     }
 
-    /// Returns the edits to a record that stays, and how many bytes they cut from second copies of
-    /// texts that do not change.
+    /// Returns the edits to a record that stays, and how many bytes the edits cut from second
+    /// copies of unchanged text.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
         let Some(object) = record.whole_object() else { return (Edits::new(), 0) };
         let changed = record_edits(&self.verdicts, index, record, dialect);

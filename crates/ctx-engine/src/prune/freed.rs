@@ -1,4 +1,4 @@
-//! How many tokens each change frees, and the sums by rule.
+//! How many tokens are freed by each change, and the sums by rule.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Returns the number of tokens that the changes free.
+    /// Returns the number of tokens freed by the changes.
     pub fn gain(&self) -> u64 {
         self.before.saturating_sub(self.after)
     }

@@ -326,8 +326,8 @@ impl Leaving {
     }
 }
 
-/// The lines or second copies of texts that a rule removes from an agent's log without changing the
-/// context.
+/// The lines, or the second copies of text, that are removed from an agent's log by one rule
+/// without changing the context.
 #[derive(Debug, Serialize)]
 pub struct Unsent {
     /// The name of the rule.

@@ -150,14 +150,14 @@ impl Options {
     }
 }
 
-/// How texts are shortened.
+/// How to shorten text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// Texts of at most this many characters are not changed.
+    /// Text of at most this many characters is not changed.
     pub max_chars: usize,
-    /// How much to keep from the beginning of a text, as a share of `max_chars`.
+    /// How much of the beginning to keep, as a share of `max_chars`.
     pub head_share: Share,
-    /// How much to keep from the end of a text, as a share of `max_chars`.
+    /// How much of the end to keep, as a share of `max_chars`.
     pub tail_share: Share,
     /// The maximum number of apparent error lines to keep between head and tail.
     pub rescue_lines: usize,

@@ -27,7 +27,7 @@ pub struct Pruner<'p> {
     /// For each text, the index of the first result with that text. The key is a hash that is
     /// faster to compute than the hash in handles.
     first_with: HashMap<u64, usize>,
-    /// The original lengths, in bytes, of texts that an earlier run shortened.
+    /// The original lengths, in bytes, of the texts shortened by an earlier run.
     originals: HashSet<u64>,
     /// If there is a window, finds exchanges, because a window never splits an exchange.
     exchanges: Option<ExchangeFinder>,

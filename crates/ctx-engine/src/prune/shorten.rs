@@ -1,4 +1,4 @@
-//! Shortens texts: removes noise from results, and trims results and call arguments. A text is
+//! Shortens text: removes noise from results, and trims results and call arguments. Text is
 //! replaced only if the new text has fewer bytes and fewer tokens.
 
 use std::borrow::Cow;
@@ -92,12 +92,12 @@ pub(crate) fn shorten_arguments(
 }
 
 impl Trim {
-    /// Trims a text that is longer than the limit. If `was_shortened` is set, the text is trimmed
+    /// Trims text that is longer than the limit. If `was_shortened` is set, the text is trimmed
     /// again only if it is longer than any trimmed text can be, so that trimming twice has the same
     /// result as trimming once.
     fn apply(&self, text: &str, was_shortened: bool) -> Option<String> {
         let limit = if was_shortened { self.max_chars.max(self.longest()) } else { self.max_chars };
-        // A text cannot have more characters than bytes.
+        // No text has more characters than bytes.
         if text.len() <= limit {
             return None;
         }
@@ -210,7 +210,7 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns true if a text contains a run of [`BASE64_LINE`] base64 characters. Each window of
+/// Returns true if the text contains a run of [`BASE64_LINE`] base64 characters. Each window of
 /// [`BASE64_LINE`] bytes is searched from its end. The next run can begin only after the last byte
 /// that is not a base64 character, so most bytes are never examined.
 fn has_base64_run(text: &[u8]) -> bool {

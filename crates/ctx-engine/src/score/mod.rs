@@ -59,7 +59,7 @@ pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> R
 }
 
 /// Reads the old session, and returns its ledger. The messages are also passed to the measures in
-/// `further`, and to the scorer, which looks for texts that the new session refers to.
+/// `further`, and to the scorer, which looks for the texts to which the new session refers.
 pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,

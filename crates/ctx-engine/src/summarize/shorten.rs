@@ -10,7 +10,7 @@ use ctx_summary::ledger::{is_observation, without_reminders};
 
 /// The number of tokens in the `[…]` that marks a cut.
 const MARK: u64 = 4;
-/// The minimum number of tokens to keep from a text that is cut.
+/// The minimum number of tokens to keep when text is cut.
 const LEAST_TEXT: u64 = 8;
 /// The percentage of the kept text that comes from the beginning of the original. The most
 /// important part of a file or list is at the top, but in a command's output it is at the end.
@@ -73,7 +73,7 @@ impl Shortener<'_> {
         (!edits.is_empty()).then(|| record.edited(&edits))
     }
 
-    /// Returns the beginning and end of a text, followed by its handle. The result has about
+    /// Returns the beginning and end of the text, followed by a handle. The result has about
     /// `tokens` tokens, or more if the handle needs more.
     fn short(&self, text: &str, tokens: u64, call: &str) -> Option<String> {
         let whole = self.counter.text(text);
@@ -91,8 +91,8 @@ impl Shortener<'_> {
         let (mut low, mut high) = (0, body.len());
         let mut bytes = share(body.len(), room, whole);
         let mut best: Option<(String, u64)> = None;
-        // The number of bytes per token varies within a text, so the length is corrected after each
-        // attempt.
+        // The number of bytes per token varies within the text, so the length is corrected after
+        // each attempt.
         for _ in 0..CORRECTIONS {
             let short = handle.behind(&ends(body, bytes));
             let now = self.counter.text(&short);
@@ -137,7 +137,7 @@ const CORRECTIONS: usize = 4;
 /// the limit.
 const CLOSE: u64 = 8;
 
-/// Returns the beginning and end of a text, with about `bytes` bytes in total.
+/// Returns the beginning and end of the text, with about `bytes` bytes in total.
 fn ends(body: &str, bytes: usize) -> String {
     if bytes >= body.len() {
         return body.trim_end().to_owned();

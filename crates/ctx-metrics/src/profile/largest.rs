@@ -1,4 +1,4 @@
-//! The largest parts of a context, and the tokens that pruning would free.
+//! The largest parts of a context, and the tokens that would be freed by pruning.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -100,7 +100,7 @@ fn shown(text: &str) -> String {
 /// The maximum number of groups to list. Groups that are not listed are only counted.
 pub const MOST_GROUPS: usize = 30;
 
-/// The tokens that pruning a session would free.
+/// The tokens that would be freed by pruning a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Savings {
     /// The savings from each rule, as reported by `ctx-prune -n`.
@@ -142,7 +142,7 @@ impl Calls {
         self.0.insert(line, called);
     }
 
-    /// Returns the tokens that the decision would free if it were applied.
+    /// Returns the tokens that would be freed by applying the decision.
     pub(super) fn savings(&self, decision: &Decision<'_>) -> Savings {
         let mut groups: BTreeMap<(Rule, &str), (Sum, u64)> = BTreeMap::new();
         for (line, freed) in decision.freed() {

@@ -1,6 +1,6 @@
 //! Analyzes what fills the context window of a session: the kinds of content over time, what
-//! reduced the context, its largest parts, the tokens that pruning would free, and what the last
-//! compaction kept and lost.
+//! reduced the context, its largest parts, the tokens that would be freed by pruning, and what the
+//! last compaction kept and lost.
 //!
 //! The session is read once. Apart from a name that is stored for each result, memory use is
 //! bounded.
@@ -42,7 +42,7 @@ pub struct Profile {
     pub marks: Vec<Mark>,
     /// The largest parts of the context.
     pub largest: Vec<Item>,
-    /// The tokens that pruning would free, or why the session cannot be pruned.
+    /// The tokens that would be freed by pruning, or why the session cannot be pruned.
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
     pub score: Option<CompactionScore>,

@@ -250,8 +250,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // If a text is slightly too long or cannot be made short enough, the model is not asked
-            // again.
+            // If the summary is slightly too long or cannot be made short enough, the model is not
+            // asked again.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,
@@ -337,7 +337,7 @@ mod tests {
         made.finish(&mut records, &mut notes)
     }
 
-    /// Repeats a text, and replaces `#` in each copy with the copy's number.
+    /// Repeats the text, and replaces `#` in each copy with the copy's number.
     fn names(count: u32, text: &str) -> String {
         let names = (0..count).map(|n| text.replace('#', &n.to_string()));
         names.collect()
