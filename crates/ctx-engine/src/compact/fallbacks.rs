@@ -14,7 +14,7 @@ impl Attempts<'_> {
     /// target.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // A session may keep less than the policy says only if it is due or above its target.
+        // Less than the policy's amount may be kept only if the session is due or above its target.
         let in_need = self.due || !plan.limits.fits(before);
         // Attempts that cannot reach the target even at their minimum sizes are skipped.
         let can_share =

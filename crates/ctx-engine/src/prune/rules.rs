@@ -59,7 +59,7 @@ fn protected_from(facts: &Facts, replies: usize) -> usize {
     (0..facts.records.len()).rev().filter(is_reply).nth(before).unwrap_or(0)
 }
 
-/// Returns the rule that drops a message because of its content, if any.
+/// Returns the rule, if any, that drops a message because of its content.
 pub(super) fn dropping_rule(
     record: &RecordFacts,
     reasoning: Option<&Reasoning>,

@@ -111,7 +111,7 @@ impl OldZone {
         }
     }
 
-    /// Returns true if messages that stay must be added as well.
+    /// Returns true if the writer also needs the messages that stay.
     pub(super) fn reads_kept(&self) -> bool {
         self.reader.is_some() || self.input.is_some()
     }

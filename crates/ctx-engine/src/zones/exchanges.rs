@@ -17,7 +17,7 @@ pub(super) struct Exchange {
     pub(super) first: u64,
     /// The number of the last record in the exchange so far.
     pub(super) last: u64,
-    /// The number of the last user message in the exchange that begins a turn, if any.
+    /// The number of the last user message that begins a turn within the exchange, if any.
     pub(super) last_user: Option<u64>,
     /// Whether any record in the exchange is pinned.
     pub(super) pinned: bool,
