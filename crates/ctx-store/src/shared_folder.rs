@@ -305,7 +305,7 @@ fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
 /// Returns the last part of an old version's file name: the first digits of the sha256, followed by
 /// `.md`.
 fn end(bytes: &[u8]) -> String {
-    let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
+    let hash = hash(&mut &bytes[..]).expect("reading from a slice cannot fail");
     format!("-{}.md", &hash[..DIGITS])
 }
 

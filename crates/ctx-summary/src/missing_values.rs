@@ -15,8 +15,8 @@ use crate::{LISTS, is_shell};
 const LEAST_CHANCE: f64 = 0.02;
 /// No list is written if fewer tokens than this are available for it.
 const LEAST: u64 = 30;
-/// The weight of the user's own words. The user's words come first, however likely they are to be
-/// needed, because they cannot be looked up elsewhere.
+/// The weight of the user's own words. The user's words come first, even if they are unlikely
+/// to be needed, because they cannot be looked up elsewhere.
 const OWN: f64 = 1_000.0;
 /// The maximum length, in bytes, of a message that the user probably wrote for this session.
 const PASTED: usize = 2_000;

@@ -26,8 +26,8 @@ pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     words: Words,
-    /// The number of tokens in the user's chosen segments. Above `most_asked`, the later words of a
-    /// request are worth less.
+    /// The number of tokens in the user's chosen segments. Once this exceeds `most_asked`, segments
+    /// from the later part of a long request are worth less.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,

@@ -10,7 +10,7 @@
 //! A `$set` with messages is a single record with several messages, from the user as well as from
 //! the model. The record counts as one message with all their parts and the role `Other`. If the
 //! role of that record were `User`, the model's words would carry the user's authority. A summary
-//! followed only by the model's answer has the user's role, as it does in the client. If other
+//! followed only by the model's answer has the user role, as it does in the client. If other
 //! messages follow the summary in the same record, the record is read like any other, so that no
 //! message is lost.
 
