@@ -2,7 +2,7 @@
 """Compares ctx-compact and ctx-prune with other tools, on the same files of Claude Code.
 
     benches/beside.py files FILE...            tokens before and after, time, whether the client resumes, whether the change can be undone
-    benches/beside.py appender FILE --runs 10  whether the lines survive that another process appends while the tool runs
+    benches/beside.py appender FILE --runs 10  whether lines survive if another process appends them while the tool runs
     benches/beside.py exam EXAM FOLDER         what the context still tells, at the size that each other tool leaves
 
 Each trial runs on a copy of the file, in its own home folder, without proxies or telemetry. Environment variables:

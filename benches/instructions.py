@@ -10,7 +10,7 @@ counts vary by less than 1 %. --check fails if a command needs over 3 % more tha
 command needs over 3 % less, --check only prints a note. It uses the debug build, which CI has anyway:
 the counts are higher than those of a release build, but the same changes of the code affect them.
 
-Without SESSION the input is examples/session.jsonl, repeated once. All commands run with one job.
+Without SESSION, the input is two copies of examples/session.jsonl. All commands run with one job.
 """
 
 import argparse
