@@ -388,7 +388,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     }
 }
 
-/// Returns the failure for an error while writing a temporary file.
+/// Returns the failure to report if a temporary file cannot be written.
 pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
         .hint("set TMPDIR to another folder")

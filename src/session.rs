@@ -131,8 +131,8 @@ impl Session {
     }
 }
 
-/// Returns how folders are searched. Unless `always` is true, folders are searched only with
-/// `--recursive`.
+/// Returns the rules for searching folders, which skip replaced files. Unless `always` is true,
+/// folders are searched only with `--recursive`.
 pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }
 }

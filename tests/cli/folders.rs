@@ -46,6 +46,10 @@ fn a_folder_is_no_error_without_a_way_out() {
         .stderr_has("d: no session files in this folder; --glob PATTERN sets the names to look for")
         .run();
     for name in ["ctx-compact", "ctx-split", "ctx-snapshot", "ctx-extract"] {
-        with_folder(tool(name)).args(["d"]).code(2).stderr_has("name session files: find ").run();
+        with_folder(tool(name))
+            .args(["d"])
+            .code(2)
+            .stderr_has("pass session files; to list them: find ")
+            .run();
     }
 }

@@ -319,7 +319,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     ls(&dir)
         .args(["d"])
         .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         1      ~8       ?   425  ?    hi\n")
-        .stderr("ctx-ls: warning: 2 files are not sessions: d/foreign.jsonl\nctx-ls: warning: 1 file or folder could not be read: d/loop: a link to a folder that contains it\n")
+        .stderr("ctx-ls: warning: 2 files are not sessions: d/foreign.jsonl\nctx-ls: warning: cannot read 1 path: d/loop: a link to a folder that contains it\n")
         .run();
 }
 

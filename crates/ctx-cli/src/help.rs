@@ -94,5 +94,5 @@ fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     for (command, what) in page.examples.iter().filter(|row| row.0.contains(&whole)).take(most) {
         let _ = write!(examples, "  # {what}\n  {command}\n");
     }
-    format!("Examples:\n{examples}\nThe manual: {0} --man, or man {0}", tool.name)
+    format!("Examples:\n{examples}\nManual: {0} --man, or man {0}", tool.name)
 }

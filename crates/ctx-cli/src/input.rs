@@ -57,7 +57,7 @@ impl Input {
         if meta.as_ref().is_some_and(Metadata::is_dir) {
             let find = format!("find {} -name '*.jsonl'", shell_word(&name));
             let failure = Failure::new("is a directory").at(&name, None);
-            return Err(failure.hint(format!("name session files: {find} lists them")));
+            return Err(failure.hint(format!("pass session files; to list them: {find}")));
         }
         Ok(Self::counted(name, meta, file))
     }
@@ -262,7 +262,7 @@ mod tests {
         let failure = Input::open(Path::new("/")).err().expect("a directory");
         assert_eq!(
             failure.to_string(),
-            "/: is a directory; name session files: find / -name '*.jsonl' lists them"
+            "/: is a directory; pass session files; to list them: find / -name '*.jsonl'"
         );
         let failure = Input::open(Path::new("/no/such")).err().expect("missing");
         assert_eq!(

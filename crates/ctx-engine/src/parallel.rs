@@ -275,7 +275,7 @@ impl<W: Work> InTurn<W> {
 
 impl<I: Send + 'static> Threads<I> {
     /// Starts the workers and the collector. Returns `None` if one thread is enough, or if the
-    /// collector and at least one worker cannot be started.
+    /// collector or all workers cannot be started.
     fn start<W: Work<Item = I>>(
         builder: fn() -> Builder,
         threads: usize,

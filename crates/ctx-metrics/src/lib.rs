@@ -32,9 +32,9 @@ pub struct Stats {
     /// The number of compactions without a recorded end, because they were killed, failed, or are
     /// still running.
     pub unfinished: u64,
-    /// The sum of the token counts before each compaction that changed a session.
+    /// The sum of the token counts measured before each compaction that changed a session.
     pub tokens_before_compact: u64,
-    /// The sum of the token counts after each compaction that changed a session.
+    /// The sum of the token counts measured after each compaction that changed a session.
     pub tokens_after_compact: u64,
     /// `tokens_after_compact` divided by `tokens_before_compact`.
     pub ratio: Option<f64>,

@@ -22,7 +22,7 @@ pub struct SearchIndex {
     pub(crate) folder: PathBuf,
     /// The writer's lock; `None` if another run holds it.
     lock: Option<File>,
-    /// Whether the index was emptied because it was damaged or its format version differed.
+    /// Whether the index was emptied because it was damaged or had another format version.
     pub was_damaged: bool,
 }
 

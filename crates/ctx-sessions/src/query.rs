@@ -194,9 +194,9 @@ impl Listed {
             warnings.push(format!("{files}: {}", first.display()));
         }
         if let Some((first, error)) = self.unreadable.first() {
-            let things = counted(self.unreadable.len(), "file or folder", "files or folders");
+            let things = counted(self.unreadable.len(), "path", "paths");
             let first = first.display();
-            warnings.push(format!("{things} could not be read: {first}: {error}"));
+            warnings.push(format!("cannot read {things}: {first}: {error}"));
         }
         if self.rows.is_empty() && self.failed.is_empty() {
             let looked_in = self.looked_in.iter();

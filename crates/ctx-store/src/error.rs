@@ -76,7 +76,7 @@ pub enum StoreError {
     NoSnapshotOf(PathBuf),
     /// The file seems to have been moved, so only its content can identify its session, but several
     /// sessions match.
-    #[error("{} begins with the content of several sessions: {}", path.display(), sessions.join(", "))]
+    #[error("the beginning of {} matches several sessions: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
         /// The moved file.
         path: PathBuf,

@@ -499,7 +499,7 @@ mod store_tests {
         fs::remove_file(root.join("FORMAT")).expect("removed");
         assert_eq!(Store::around(&root.join("tmp/x")).as_ref(), Some(&root));
         fs::remove_dir(root.join("locks")).expect("removed");
-        assert_eq!(Store::around(&root), None, "such folder names are common");
+        assert_eq!(Store::around(&root), None, "without FORMAT and locks/, it could be any folder");
     }
 
     /// P1: a store is private from the moment it is created.

@@ -229,7 +229,7 @@ static SOURCES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("sources"));
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
 /// Returns false for a line of code, a search result, or a member of an object in a command's
-/// output. Lines of code and listings can be looked up, and mean nothing on their own.
+/// output. Such text means nothing without its surroundings, and the agent can look it up again.
 fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;

@@ -99,8 +99,8 @@ struct Args {
     evidence: Option<PathBuf>,
     /// List the retained, recoverable or lost items, or the questions
     ///
-    /// Prints the class, the line in BEFORE and the text of each item, or the mark, the id, the
-    /// category and the text of each question.
+    /// For each item, prints its class, its line number in BEFORE and its text. For each question,
+    /// prints its mark (`+`, `-` or `?`), id, category and text.
     #[arg(short, long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
     /// Print one JSON object

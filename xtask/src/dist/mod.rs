@@ -2,7 +2,8 @@
 //! package.
 //!
 //! The packages do not depend on the machine that builds them: they contain no local paths or
-//! owners, all file times are the time of the last commit, and files are sorted by name.
+//! owners, all file times are `$SOURCE_DATE_EPOCH` or the time of the last commit, and files are
+//! sorted by name.
 
 mod cargo;
 mod stage;

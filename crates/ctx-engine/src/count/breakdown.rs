@@ -74,7 +74,7 @@ impl Counts {
     }
 }
 
-/// What a breakdown groups by.
+/// The property by which a breakdown groups tokens or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]

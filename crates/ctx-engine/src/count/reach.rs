@@ -1,4 +1,4 @@
-//! Counts how many bytes of a file are sent to the model, and why the other bytes are not sent.
+//! Counts how many bytes of a file are sent to the model, and how many are not, by reason.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -38,7 +38,7 @@ const AROUND: u64 = 40;
 /// The minimum length to request from a model, in tokens.
 const LEAST_TARGET: u64 = 64;
 /// The length to request from a model by default is the length of the replaced text divided by this
-/// number, within the limits `USUAL`.
+/// number, clamped to the limits in `USUAL`.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
 /// If lines are removed from the end of a model's answer because it is too long, at least this
@@ -50,7 +50,7 @@ const MUST_KEEP: u64 = 1_200;
 /// the latest messages.
 const LITTLE_ROOM: u64 = 330;
 /// The maximum length of a list of missing values is the length of the model's answer divided by
-/// this number, within the limits `LIST`.
+/// this number, clamped to the limits in `LIST`.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
 /// The maximum number of lines in a list of missing values. One more line is allowed for every

@@ -45,8 +45,8 @@ pub enum Outside {
 /// records undid or replaced the others, or its only message with different content.
 ///
 /// A record holds several messages if it is a compaction, or if an agent wrote all messages at the
-/// beginning of a session into one record. Messages are numbered from 0, in the order in which a
-/// dialect reads them from the whole record.
+/// beginning of a session into one record. Messages are numbered from 0, in the order in which
+/// they appear in the whole record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     inside: Arc<[(usize, u64)]>,

@@ -42,7 +42,7 @@ impl SessionFile {
         let why = if kind.is_symlink() {
             "is a symbolic link"
         } else if kind.is_dir() {
-            "is a directory; name session files: find DIR -name '*.jsonl' lists them"
+            "is a directory; pass session files; to list them: find DIR -name '*.jsonl'"
         } else if kind.is_fifo() {
             "is a FIFO"
         } else if !kind.is_file() {

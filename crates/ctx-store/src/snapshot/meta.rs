@@ -127,11 +127,12 @@ pub struct Tokens {
 /// file's name. A file name is limited to 255 bytes.
 const LONGEST_NAME: usize = 220;
 
-/// The mark in the second names of replaced files, which have the form `.NAME.ctx-old-SEQUENCE`.
+/// The middle part of the hidden name under which a replaced file is kept, which has the form
+/// `.NAME.ctx-old-SEQUENCE`.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
-/// Returns the second name for a replaced file, `.NAME.ctx-old-SEQUENCE`. The name makes the file
-/// hidden, so that no agent mistakes it for a session.
+/// Returns the hidden name for a replaced file, `.NAME.ctx-old-SEQUENCE`. The file is hidden so
+/// that no agent mistakes it for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();

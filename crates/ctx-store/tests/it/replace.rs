@@ -31,7 +31,7 @@ fn only_plain_files_with_one_name_are_replaced() {
         (bench.path("link"), "is a symbolic link"),
         (
             bench.path("dir"),
-            "is a directory; name session files: find DIR -name '*.jsonl' lists them",
+            "is a directory; pass session files; to list them: find DIR -name '*.jsonl'",
         ),
         (PathBuf::from("/dev/null"), "is a device or a socket"),
     ] {

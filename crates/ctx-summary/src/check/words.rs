@@ -44,7 +44,7 @@ pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// Converts text to lower case with one kind of apostrophe, for pattern matching.
+/// Lowercases text and replaces curly apostrophes with straight ones, for pattern matching.
 pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }
