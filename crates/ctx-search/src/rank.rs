@@ -38,7 +38,8 @@ impl SearchIndex {
     /// The score is BM25 over the words in the query. The highest BM25 score of the search is added
     /// to the score of each document that contains the query verbatim. It is added twice for the
     /// earliest of these documents that is a message in a snapshot. If two scores are equal, the
-    /// newer document comes first. `read` returns the text of a document; `None` if the document cannot be read.
+    /// newer document comes first. `read` returns the text of a document; `None` if the document
+    /// cannot be read.
     pub fn search(
         &self,
         query: &str,

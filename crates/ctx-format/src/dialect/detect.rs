@@ -76,9 +76,9 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
     })
 }
 
-/// A plain session, which could be in either the `chat` or the `anthropic` dialect. When writing to a plain
-/// session, our tools use only content that is legal in both dialects. A plain session is read as
-/// `chat`, so the name of this dialect is `chat`.
+/// A plain session, which could be in either the `chat` or the `anthropic` dialect. When writing to
+/// a plain session, our tools use only content that is legal in both dialects. A plain session is
+/// read as `chat`, so the name of this dialect is `chat`.
 pub struct Plain;
 
 impl Plain {
