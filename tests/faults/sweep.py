@@ -39,7 +39,8 @@ def arguments():
     parser.add_argument("--sample", type=int)
     parser.add_argument("--only", action="append")
     parser.add_argument("--fault", action="append")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    # An operation waits for most of its time.
+    parser.add_argument("--jobs", type=int, default=3 * os.cpu_count())
     parser.add_argument("--results", type=Path)
     parser.add_argument("--table", action="store_true")
     return parser.parse_args()
