@@ -1,5 +1,5 @@
-//! Sends a question to a model over HTTP, retries if the failure may be temporary, and reports why
-//! there was no answer.
+//! Sends a question to a model over HTTP, retries after failures that may be temporary, and reports
+//! why a question was not answered.
 
 use std::io::Read;
 use std::sync::mpsc::channel;
@@ -52,7 +52,7 @@ const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
 const LARGEST_ERROR: u64 = 64 * 1024;
 /// The time limit for each request for the model's context window.
 const QUICK: Duration = Duration::from_secs(5);
-/// The maximum number of characters shown from a server's message.
+/// The maximum number of characters of a server's message to show.
 const SHOWN_CHARS: usize = 300;
 
 impl Client {
@@ -83,8 +83,8 @@ impl Client {
         &self.settings.endpoint
     }
 
-    /// Asks a question, and retries if the failure may be temporary. Adds the cost to `usage`, even
-    /// if the answer turns out to be unusable.
+    /// Asks a question, and retries after failures that may be temporary. Adds the cost to `usage`,
+    /// even if the answer turns out to be unusable.
     pub fn ask(
         &self,
         question: &Question<'_>,

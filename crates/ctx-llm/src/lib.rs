@@ -1,5 +1,5 @@
-//! A client that asks a language model one question at a time, over OpenAI's chat completions API,
-//! which many servers offer, or Anthropic's messages API.
+//! A client that asks a language model one question at a time, over OpenAI's chat completions API
+//! (which many servers offer) or Anthropic's messages API.
 //!
 //! The client is made for summaries at the end of a pipeline, so it supports neither streaming nor
 //! tool calls. There is no default address, and the key never appears in a message.

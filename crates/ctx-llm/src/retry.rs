@@ -1,5 +1,5 @@
-//! Retries a request if the server is busy. The number of attempts is limited, and the client waits
-//! before each retry.
+//! Retries a request after failures that may be temporary. The number of attempts is limited, and
+//! the client waits before each retry.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Recorded model answers, which allow a run to be repeated without the model.
 //!
-//! The directory contains one file for each question. The file is named `SHA256.json` after the
-//! hash of the question:
+//! A tape is a directory with one file for each question. Each file is named `SHA256.json` after
+//! the hash of its question:
 //!
 //! ```json
 //! {"answer":{"cut":false,"text":"…"},
@@ -11,7 +11,7 @@
 //!
 //! The hash is computed from the JSON text of `request`, with its keys in the order shown and
 //! without whitespace between tokens. The request contains neither the address nor the key, and the
-//! caller has already redacted its text. If the model declined to answer, the file has a member
+//! caller has already redacted its text. If the model gave no answer, the file has a member
 //! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds of errors are
 //! `too-long`, `refused` and `empty`. Network failures are not recorded. If the server was asked
 //! for the model's context window, the response is stored in `window.json`.

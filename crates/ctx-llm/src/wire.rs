@@ -227,9 +227,10 @@ pub(crate) enum ListedWindow {
 /// The JSON members in which servers report a running model's context window, most reliable first:
 /// - `max_model_len`: vLLM, `SGLang`,
 /// - `meta.n_ctx`: llama.cpp since 2026,
-/// - `loaded_context_length`, `max_context_length`: LM Studio, Mistral,
+/// - `loaded_context_length`: LM Studio,
 /// - `context_length`: `OpenRouter`, Together,
 /// - `context_window`: Groq,
+/// - `max_context_length`: LM Studio, Mistral,
 /// - `max_input_tokens`: Anthropic.
 const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /context_length \
     /context_window /max_context_length /max_input_tokens";

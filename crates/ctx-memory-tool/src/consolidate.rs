@@ -15,7 +15,7 @@ use crate::write_text;
 
 /// Consolidate the memory of all sessions into one file
 ///
-/// Adds new entries of STORE/memory/daily to STORE/memory/extracted, and from there to
+/// Adds new entries in STORE/memory/daily to STORE/memory/extracted, and lists the entries there in
 /// STORE/memory/summary/master.md, which `inject` reads. master.md lists rules and preferences,
 /// decisions, facts, and statements that no longer hold. Each topic appears once, with its sources.
 /// If a later decision replaces an earlier one ("tabs instead of blanks"), the earlier decision is
@@ -23,14 +23,15 @@ use crate::write_text;
 ///
 /// You may edit all of these files. Text that you add to master.md is kept. If you change or delete
 /// a line in the generated part of master.md, the old line is not written again. Text that you
-/// strike out (~~...~~) in any file is not repeated. Old versions of the files are kept in
-/// STORE/memory/history.
+/// strike out (~~...~~) in any of the files is not written again. Old versions of the files are
+/// kept in STORE/memory/history.
 ///
 /// Rules get 30 % of --max-tokens, decisions 40 %, facts 20 % and superseded entries 10 %. Unused
 /// tokens go to the other sections, in this order. Each section lists your own lines first, then
-/// statements of users, then all others. Within these groups, statements from more sessions come
-/// first, then newer ones. Entries that do not fit into master.md remain in STORE/memory/extracted.
-/// Your own text counts towards the limit, but it is never omitted.
+/// statements by users, then those by agents. Within each group, statements made in the most
+/// sessions come first; ties are broken by date, newest first. Entries that do not fit into
+/// master.md remain in STORE/memory/extracted. Your own text counts towards the limit, but it is
+/// never omitted.
 ///
 /// A second run right after the first changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]

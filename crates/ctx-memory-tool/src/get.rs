@@ -10,9 +10,9 @@ use crate::write_text;
 
 /// Print the text of a result of `ctx-memory search`
 ///
-/// Prints the whole record of a message in a snapshot, the entry or paragraph of a memory file, or
-/// the full text of an offloaded result. On a terminal, control characters are shown as escapes; in
-/// a file or a pipe, the bytes are unchanged.
+/// For a message in a snapshot, prints the whole record; for a memory file, the entry or paragraph;
+/// for an offloaded result, the full text. On a terminal, control characters are shown as escapes;
+/// in a file or a pipe, the bytes are unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The `ref` of a search result
@@ -44,7 +44,7 @@ impl Args {
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
-            .hint("copy the `ref` (NAME:LINE) of a result of ctx-memory search"));
+            .hint("copy the `ref` (NAME:LINE) from a result of ctx-memory search"));
     };
     let missing = || {
         Failure::new(format_args!("{reference}: the store has no such ref"))

@@ -10,7 +10,7 @@ use crate::searchable_text::said_in_line;
 use crate::stored::SourceLine;
 use crate::stored::Stored;
 
-/// The number of bytes to read at a time. Most records fit into this buffer.
+/// The number of bytes to read at a time. Most records fit into a buffer of this size.
 const BUFFER: usize = 16 << 10;
 
 /// Reads the text of search results. Keeps the most recent snapshot open, so that a packed snapshot

@@ -31,17 +31,17 @@ const WITH_SYSTEM_RECORDS: &str = "chat";
 ///
 /// The context has these parts, in this order: base (--base FILE), soul
 /// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md or, if
-/// that file does not exist, preferences, decisions and facts of STORE/memory/extracted), runtime
-/// (STORE/memory/extracted/runtime.md), and summary (with -s, the newest summary of that session).
-/// Empty parts are omitted.
+/// that file does not exist, the preferences, decisions and facts in STORE/memory/extracted),
+/// runtime (STORE/memory/extracted/runtime.md), and summary (with -s, the newest summary of that
+/// session). Empty parts are omitted.
 ///
 /// With --max-tokens, lines are removed until the context fits: first the oldest lines of runtime,
 /// then the last lines of memory, then of summary, then of soul. The base prompt is never
 /// shortened. The number of removed lines is shown in their place and on stderr.
 ///
 /// With --transcript, copies the session to stdout and adds the context as a system message after
-/// the system messages at its start; a context from an earlier run is replaced. All other records
-/// are copied unchanged.
+/// the initial system messages; a context from an earlier run is replaced. All other records are
+/// copied unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// File with the base prompt; - is stdin
@@ -79,7 +79,7 @@ impl Args {
         let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
         if is_stdin(&self.base) && is_stdin(&self.transcript) {
             return Err(Failure::new("--base and --transcript both read stdin")
-                .hint("name a file for --base or --transcript"));
+                .hint("pass a file to --base or --transcript"));
         }
         let context = self.context(matches, io)?;
         let Some(path) = self.transcript.as_ref().filter(|_| !self.dry_run) else {
@@ -136,7 +136,7 @@ impl Args {
         for (layer, lines) in &context.left_out {
             let lines = counted(*lines as u64, "line");
             let layer = layer.as_str();
-            io.warn(format_args!("{lines} of {layer} did not fit and were left out"));
+            io.warn(format_args!("{lines} of {layer} left out because of --max-tokens"));
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));
         Ok(context)

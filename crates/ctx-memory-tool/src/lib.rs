@@ -18,8 +18,8 @@ use ctx_cli::{Io, Outcome, Result, Tool, printable};
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
-/// `search` ranks the content of the store by the words of a query and prints one JSON object per
-/// result; `get` prints the text of a search result. `consolidate` merges the memory of all
+/// `search` ranks the content of the store by its relevance to a query and prints one JSON object
+/// per result; `get` prints the text of a search result. `consolidate` merges the memory of all
 /// sessions into one file. `inject` assembles the context for the start of a session: base prompt,
 /// soul, memory, runtime, summary.
 #[derive(Debug, Parser)]

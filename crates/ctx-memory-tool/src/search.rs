@@ -29,13 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// `path` and `line`, `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; among
 /// results with equal scores, the newest comes first. docs/json.md lists all keys.
 ///
-/// Results that contain the query literally come first, and the earliest message among them is at
-/// the top, so that a search for a name, a path or a line of code leads to its origin. The literal
-/// search is case-sensitive only if the query contains capitals. Next come results that contain any
-/// of the words, ignoring case (ranked by BM25); rare words count more. Names can be found as a
+/// Results that contain the query verbatim come first, and the earliest message among them is at
+/// the top, so that a search for a name, a path or a line of code leads to its origin. Verbatim
+/// matches are case-sensitive only if the query contains capitals. Next come results that contain
+/// any of the words, ignoring case (ranked by BM25); rare words count more. Names can be found as a
 /// whole or by their parts (src/tools/check.rs, parseHeader, `max_line`). A hash can also be found
 /// by its first 7, 8 or 12 digits. Chinese, Japanese and Korean words are found by pairs of
-/// characters, in traditional or simplified form. Queries have no operators.
+/// characters; traditional and simplified characters count as equal. Queries have no operators.
 ///
 /// The index is kept in the store, in index/search. Each run first adds the new content of the
 /// store to the index. A damaged index is rebuilt.
@@ -46,8 +46,8 @@ pub(crate) struct Args {
     query: Vec<String>,
     /// Search only this session
     ///
-    /// Includes its summary, snapshots and offloaded results, and the entries of memory files that
-    /// name the session.
+    /// Includes its summary, snapshots and offloaded results, and those entries in memory files
+    /// that name it.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Filters")]
     session: Option<SessionId>,
     /// Search only content of this kind (can be repeated)

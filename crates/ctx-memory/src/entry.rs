@@ -4,7 +4,7 @@
 //! We will keep SQLite. (user, demo:42, 2026-11-20, taken back in demo:97)
 //! ```
 //!
-//! The date and the citation of a later decision are left out if they are unknown.
+//! The date is left out if it is unknown, and the last part if no later decision is known.
 
 use std::fmt;
 

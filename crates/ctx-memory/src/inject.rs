@@ -16,7 +16,7 @@ pub enum Layer {
     Soul,
     /// Rules, decisions and facts from all sessions.
     Memory,
-    /// Commands run in earlier sessions.
+    /// Commands that were run in earlier sessions.
     Runtime,
     /// The newest summary of the session.
     Summary,

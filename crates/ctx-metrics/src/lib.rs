@@ -18,7 +18,7 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures for a period. The JSON keys of the figures are never removed.
+/// The figures for a period. Later versions may add JSON keys but never remove any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// The number of records read from the audit log.
@@ -68,7 +68,7 @@ pub struct Model {
     pub model_tokens_in: u64,
     /// The total number of output tokens that servers reported.
     pub model_tokens_out: u64,
-    /// The time spent waiting for responses, in milliseconds.
+    /// The total time of all requests in milliseconds, including the waits before retries.
     pub model_ms: u64,
     /// The number of summaries that were written without a model because the model failed.
     pub fell_back: u64,
@@ -182,7 +182,7 @@ pub fn share(part: u64, whole: u64) -> Option<f64> {
 /// `survived` is the `survived` member of the compaction's audit record. As in ctx-score, fidelity
 /// is the weighted mean over all classes that have items. A retained item counts as one, a
 /// recoverable item as a half, and a lost item as zero. The audit record contains only counts, so
-/// all identifiers have the same weight here. In contrast, ctx-score weighs each identifier by the
+/// all identifiers have the same weight here. In contrast, ctx-score weights each identifier by the
 /// probability that it is needed. Returns `None` if the compaction was not scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);

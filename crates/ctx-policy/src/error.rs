@@ -75,13 +75,13 @@ fn describe(value: &Value) -> String {
         }
         Value::String(text) if text.chars().count() > 40 => {
             let start: String = text.chars().take(40).collect();
-            format!("a text that begins with {start:?}")
+            format!("text that begins with {start:?}")
         }
         value => value.to_string(),
     }
 }
 
-/// A warning about something in a configuration that has no effect.
+/// A warning that something in a configuration has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// There is no setting with this key.

@@ -14,7 +14,7 @@ pub struct Glob {
     regex: Regex,
 }
 
-/// A pattern that cannot be used.
+/// The error returned for a pattern that is too long.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern that begins with {0:?} is too long")]
 pub struct NotAGlob(String);

@@ -213,7 +213,7 @@ pub struct Keep {
     /// Keep the last messages, at least N tokens in total
     #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Keep the last messages, as this share of the tokens that the target leaves for messages
+    /// Keep the last messages, at least this share of the target without the system messages
     #[cfg_attr(feature = "clap", arg(skip))]
     pub recent_share: Option<Share>,
 }
@@ -226,8 +226,8 @@ impl Keep {
 }
 
 /// The pruning rules, with the same names in policies, flags and reports. A rule that needs a
-/// number or a text has its own setting instead of a name. A policy cannot enable rules that remove
-/// lines from an agent's own file, because a compaction only appends lines.
+/// number or a string has its own setting instead of a name. A policy cannot enable rules that
+/// remove lines from an agent's own file, because a compaction only appends lines.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, IntoStaticStr,
 )]
@@ -341,7 +341,7 @@ mod tests {
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));
         }
-        // Rules with their own setting (a number or a text) have no name in policies.
+        // Rules with their own setting (a number or a string) have no name in policies.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
             assert_eq!(read(rule.as_str()), None);
         }

@@ -77,7 +77,7 @@ pub struct Triggers {
     /// Trigger above N turns
     #[cfg_attr(feature = "clap", arg(skip))]
     pub turns: Option<u64>,
-    /// Trigger when fewer than N tokens of the window are free. N is at most half of the window.
+    /// Trigger when fewer than N tokens of the window are free. N is capped at half the window.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,
     /// Window in tokens [default: the model's, the file's own, or 128k]
@@ -89,7 +89,7 @@ pub struct Triggers {
     /// With fewer than N messages, only an overflow triggers a compaction
     #[cfg_attr(feature = "clap", arg(skip))]
     pub min_messages: Option<u64>,
-    /// The share of a limit above which a flush is due, which saves what a compaction could lose
+    /// The share of a limit above which to flush, that is, to save what a compaction could lose
     #[cfg_attr(feature = "clap", arg(skip))]
     pub flush_share: Option<Share>,
     /// Whether reaching a limit counts as exceeding it
@@ -128,7 +128,7 @@ impl Trigger {
     }
 }
 
-/// What should be done about a session. The steps are in increasing order.
+/// What should be done about a session. The steps are ordered from the least to the most drastic.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr,
 )]
@@ -151,8 +151,8 @@ impl Step {
     }
 }
 
-/// The result of checking a session against one trigger. The JSON keys of a reading are never
-/// removed.
+/// The result of checking a session against one trigger. Later versions may add JSON keys but never
+/// remove any.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reading {
     /// The trigger.
@@ -177,7 +177,7 @@ pub struct Due {
     /// The value of [`Triggers::min_messages`] if the session has fewer messages, so that only an
     /// overflow can trigger a compaction.
     pub held_back: Option<u64>,
-    /// The largest step that any trigger requires.
+    /// The most drastic step that any trigger requires.
     pub step: Step,
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// A value that does not fit its setting.
+/// The error for a value that does not fit its setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{wanted}")]
 pub(crate) struct Unfit {
@@ -37,7 +37,7 @@ impl Error for Unfit {
         // Replace serde's names for Rust types with words that users understand.
         Self::custom(match expected.to_string().as_str() {
             "a boolean" => "true or false",
-            "a string" => "a text",
+            "a string" => "text",
             "a sequence" => "a list",
             "f64" => "a number",
             "u64" => "a whole number, 0 or more",

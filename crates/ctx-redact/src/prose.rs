@@ -35,9 +35,9 @@ const fn pair(end: [u8; 4]) -> usize {
     ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
 }
 
-/// Returns true if a name that introduces a value may end at the space at the cursor. The scan
-/// calls this function at every space, so the function examines only the four letters before the
-/// space.
+/// Returns true if a name that introduces a value may end just before the space at the cursor. The
+/// scan calls this function at every space, so the function examines only the four letters before
+/// the space.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };

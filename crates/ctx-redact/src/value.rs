@@ -134,8 +134,8 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
         })
 }
 
-/// Returns true for values such as `p@ssword` that contain a character never found in names and
-/// paths.
+/// Returns true for values such as `p@ssword`, which contain a sign but, unlike paths and
+/// addresses, no dot, slash or colon.
 pub(super) fn has_sign(value: &[u8]) -> bool {
     value.iter().any(|b| b"@!#^~".contains(b)) && !value.iter().any(|b| b"./:".contains(b))
 }
@@ -291,7 +291,7 @@ fn entropy(value: &[u8]) -> f64 {
     shares.map(|share| -share * share.log2()).sum()
 }
 
-/// Decodes base64 with or without padding.
+/// A base64 decoder that accepts input with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()

@@ -2,7 +2,7 @@
 //!
 //! [`SearchIndex::open`] opens the index in a folder and rebuilds a damaged one.
 //! [`SearchIndex::update`] adds new sources and removes deleted ones. [`SearchIndex::search`] ranks
-//! documents by BM25 and places literal matches first. The index stores words and numbers but no
+//! documents by BM25 and places verbatim matches first. The index stores words and numbers but no
 //! text: a hit refers to a line in a source, and [`snippet`] makes an excerpt from the text there.
 //! [`each_word`] splits documents and queries into words.
 //!

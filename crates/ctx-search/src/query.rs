@@ -1,5 +1,5 @@
 //! Queries and hits. This module also finds the part of a document's text that best matches a
-//! query, and checks whether the text contains the query literally.
+//! query, and checks whether the text contains the query verbatim.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
@@ -56,15 +56,16 @@ pub struct Hit {
     pub score: f64,
 }
 
-/// How much of a query a document contains. The variants are in increasing order.
+/// How much of a query a document contains. The variants are ordered from the weakest to the
+/// strongest match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// The document contains some or all of the words in the query, but not the query literally.
+    /// The document contains some or all of the words in the query, but not the query verbatim.
     Words,
-    /// The document contains the whole query literally.
+    /// The document contains the whole query verbatim.
     Whole,
-    /// The document is the earliest message that contains the whole query literally. That message
+    /// The document is the earliest message that contains the whole query verbatim. That message
     /// counts as the origin of the query.
     First,
 }
@@ -161,13 +162,13 @@ impl SearchIndex {
     }
 }
 
-/// A query that is matched literally: its characters in order, rather than its words in any order.
+/// A query that is matched verbatim: its characters in order, rather than its words in any order.
 /// All runs of white space count as equal. Case is ignored only if the query has no capitals, so
 /// `baseCommit` does not match `BaseCommit`.
 pub(crate) struct Written {
     text: String,
     keeps_case: bool,
-    /// The words that occur in every text that contains the query literally.
+    /// The words that occur in every text that contains the query verbatim.
     pub(crate) words: Vec<String>,
 }
 
@@ -276,7 +277,7 @@ fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     best.1
 }
 
-/// Returns the start of a word at most `count` characters before `at`.
+/// Returns a position at most `count` characters before `at`, at the start of a word if possible.
 fn back(text: &str, at: usize, count: usize) -> usize {
     let before = text[..at].char_indices().rev();
     let Some((start, _)) = before.take(count).last() else { return at };
@@ -297,7 +298,7 @@ mod tests {
     use super::Written;
     use crate::words::each_word;
 
-    /// A literal match requires the query's characters in order, not just its words.
+    /// A verbatim match requires the query's characters in order, not just its words.
     #[test]
     fn order_and_joints_count() {
         let holds = |query, text| Written::of(query).stands_in(text);
@@ -351,7 +352,7 @@ mod tests {
             let written = Written::of(&query);
             prop_assert!(written.stands_in(&text));
             for word in written.words {
-                prop_assert!(there.contains(&word), "{word} of {query:?} in {text:?}");
+                prop_assert!(there.contains(&word), "{word} of {query:?} is a word in {text:?}");
             }
         }
     }

@@ -29,7 +29,8 @@ pub struct Fragment {
 /// The reason why a record is not in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// The record is never sent to a model; for example, it holds progress, settings or a header.
+    /// The record is of a kind that is never sent to a model, such as progress, settings or a
+    /// header.
     NeverSent,
     /// The record belongs to the context of a subagent.
     OtherAgent,
@@ -41,12 +42,13 @@ pub enum Outside {
     Superseded,
 }
 
-/// The part of a record that is in the context: either some of the record's messages, because later
-/// records undid or replaced the others, or its only message with different content.
+/// The part of a record that is in the context. If later records undid or replaced some of the
+/// record's messages, the part holds the remaining ones. If the record has a single message, the
+/// agent may send it with different content.
 ///
 /// A record holds several messages if it is a compaction, or if an agent wrote all messages at the
-/// beginning of a session into one record. Messages are numbered from 0, in the order in which
-/// they appear in the whole record.
+/// beginning of a session into one record. Messages are numbered from 0, in the order in which they
+/// appear in the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     inside: Arc<[(usize, u64)]>,
@@ -88,7 +90,7 @@ impl Portion {
         &self.inside
     }
 
-    /// The messages outside the context, and the reasons why.
+    /// The messages outside the context, each given by its number in the record, with the reason.
     pub fn outside(&self) -> &[(usize, Outside)] {
         &self.outside
     }
@@ -110,7 +112,7 @@ fn has(sorted: &[(usize, u64)], number: usize) -> bool {
     sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
 }
 
-/// The presence of each waiting record, in spool order. A linear session needs no memory for this.
+/// The presence of each waiting record, in spool order. Nothing is stored for a linear session.
 #[derive(Clone, Debug, Default)]
 pub struct Presences {
     records: Vec<Presence>,

@@ -154,8 +154,8 @@ impl Splice {
     }
 }
 
-/// Removes every member `_ctx`, wherever it is, along with a comma. This reverses the effect of
-/// [`Splice::write`].
+/// Removes every member `_ctx`, wherever it is, and the comma next to it. This reverses the effect
+/// of [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {
@@ -197,8 +197,8 @@ pub enum EarlyEnd {
 
 impl ZoneReader {
     /// Returns the zone of the next record. A record that cannot have a tag is in the same zone as
-    /// the record before it, or in `system` if it comes first. Tails and objects without a zone are
-    /// in `keep`.
+    /// the record before it, or in `system` if it comes first. An object without a zone, or a tail
+    /// (a last line that is still being written), is in `keep`.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
         self.records += u64::from(record.piece.begins());
         if record.class == Class::Tail {

@@ -136,7 +136,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// A JSON value around a list of messages, and the position of each message in it.
+/// A JSON value that contains a list of messages, and the position of each message.
 pub struct Frame {
     source: String,
     /// The byte offset of the list's opening bracket.
@@ -171,7 +171,7 @@ impl Frame {
         lines_of(self.messages.iter().map(|place| &self.source[place.clone()]))
     }
 
-    /// Returns the JSON value with its messages replaced by those in `lines`, one per line.
+    /// Returns the JSON value with the messages in `lines` (one per line) in place of its own.
     /// Messages that were already in the value keep their bytes and the layout before them.
     pub fn with(&self, lines: &[u8]) -> Vec<u8> {
         let own = self.lines();

@@ -28,8 +28,8 @@ pub struct Options {
     pub batch: bool,
     /// Whether to only read lines, without recognizing documents or detecting the dialect.
     pub raw: bool,
-    /// Whether to return the records of a log at once, without their presence. The caller passes
-    /// the records to the dialect's view, so the records need not wait for the end of the session.
+    /// Whether to return the records of a log immediately, without their presence. The caller must
+    /// determine the presence by passing the records to the dialect's view.
     pub unseen: bool,
     /// The folder for a temporary file, which is used if waiting records exceed the memory limit.
     /// Records wait while the session is read to find its dialect or its context. Without a folder,
@@ -148,7 +148,7 @@ impl<R: Read> Records<R> {
     }
 
     /// The format of an input without readable lines. An input without readable lines is
-    /// compressed, uses another encoding, or is a batch with several lines per conversation.
+    /// compressed, is not encoded in UTF-8, or is a batch with several lines per conversation.
     pub fn unreadable(&self) -> Option<Foreign> {
         self.unreadable
     }
@@ -190,8 +190,7 @@ impl Options {
 /// Replaces the lines of a document with records. The whole document is read into memory, unless it
 /// exceeds the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // Reads as much of the first line as is needed to decide whether that line may begin a
-    // document.
+    // Read the first line, to decide whether the input may be a document.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);

@@ -135,7 +135,7 @@ impl<R: Read> Again<R> {
     }
 
     /// Returns a reader that examines the source's bytes. The bytes that it returns wait in
-    /// `spool`. After `most` bytes, the reader behaves as if the input ended.
+    /// `spool`. After `most` bytes, the reader behaves as if the input had ended.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;
         Look { again: self, room: most }

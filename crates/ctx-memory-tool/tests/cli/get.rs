@@ -76,6 +76,6 @@ fn no_ref_leads_out_of_the_store() {
         .call(&["get", "x", "memory/summary/master.md:1"])
         .code(3)
         .stdout("# Known\n")
-        .stderr("ctx-memory: x: not a ref; copy the `ref` (NAME:LINE) of a result of ctx-memory search\n")
+        .stderr("ctx-memory: x: not a ref; copy the `ref` (NAME:LINE) from a result of ctx-memory search\n")
         .run();
 }

@@ -69,7 +69,7 @@ fn a_budget_is_kept_and_what_gave_way_is_said() {
     let args = ["--base", "base.md", "-s", "demo", "--max-tokens", "63"];
     inject(dir, &args)
         .stdout_has("⟦3 lines left out⟧\n- Bash: make test (assistant, a:5)\n\nso far: two files\n")
-        .stderr("ctx-memory: warning: 3 lines of runtime did not fit and were left out\n")
+        .stderr("ctx-memory: warning: 3 lines of runtime left out because of --max-tokens\n")
         .run();
     inject(dir, &["--base", "base.md", "--max-tokens", "2"])
         .stderr("ctx-memory: the base prompt alone has 5 tokens, more than the budget of 2; raise --max-tokens, or shorten the base prompt\n")

@@ -103,8 +103,8 @@ impl Choice {
             return common(&abandoned.names, old) > 0;
         }
         let count = abandoned.all.len();
-        // A single shared word proves nothing unless it makes up half of the earlier statement or
-        // the two statements share another word.
+        // A single shared word proves nothing unless it makes up at least half of the earlier
+        // statement or the two statements share another word.
         common(&abandoned.all, old) == count
             && (count > 1 || count * 2 >= old.len() || common(old, &self.kept.all) > 0)
     }

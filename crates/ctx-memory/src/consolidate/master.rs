@@ -122,8 +122,8 @@ impl Master {
         }
     }
 
-    /// Adds lines written by people above the generated part. In the generated part, the lines were
-    /// under `heading`.
+    /// Adds `lines`, which people wrote under `heading` in the generated part, to the text above
+    /// that part.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =

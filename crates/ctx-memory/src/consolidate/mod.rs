@@ -141,7 +141,7 @@ pub struct Report {
     pub left_out: usize,
     /// The total number of tokens in the master.
     pub tokens: u64,
-    /// True if people's text in the master alone exceeds the token limit.
+    /// True if the text that people wrote into the master exceeds the token limit by itself.
     #[serde(skip)]
     pub is_full: bool,
     /// True if people edited the generated part before this run.

@@ -45,7 +45,7 @@ fn gets_mark(statement: &Statement) -> bool {
     statement.can_be_marked() && statement.taken_back.as_ref().is_some_and(is_lasting)
 }
 
-/// A statement that a person struck out no longer supersedes anything.
+/// Restores each statement that is superseded only by a statement that a person struck out.
 fn restore_after_struck(all: &mut [Statement]) {
     let citations = |is_struck: bool| -> HashSet<Citation> {
         let statements = all.iter().filter(|it| it.is_struck == is_struck);
@@ -129,7 +129,7 @@ impl Search<'_> {
         similar
     }
 
-    /// Returns true if `statement` was made before `by`. `by` is the statement that supersedes
+    /// Returns true if `statement` was made before the statement that `by` cites, which supersedes
     /// `other`.
     fn is_before(&self, statement: &Statement, by: &Citation, other: &Statement) -> bool {
         if let Some(by) = self.all.iter().find(|it| it.citation == *by) {
@@ -141,8 +141,9 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // The latest known statement from the session of `by` indicates when `by` was made. If no
-        // statement from that session is known, `by` counts as later than `statement`.
+        // The latest known statement from the session of `by` indicates when the cited statement
+        // was made. If no statement from that session is known, the cited statement counts as
+        // later.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }

@@ -19,7 +19,7 @@ pub(super) enum Author {
     Agent,
     /// The user of a session.
     User,
-    /// A person who wrote the statement into the file, or edited it and thereby removed the
+    /// A person who wrote the statement into the file, or who edited an entry and removed its
     /// citation.
     Editor,
 }

@@ -3,9 +3,9 @@
 //!
 //! The part has four sections: rules, decisions, facts, and statements that no longer hold. Each
 //! section starts with topics from editors, followed by topics from users and then from agents.
-//! Within these groups, topics from more sessions come first, then newer ones. Each section gets a
-//! share of the token limit; tokens that a section does not need go to the other sections, in
-//! order.
+//! Within each group, topics from the most sessions come first; ties are broken by time, newest
+//! first. Each section gets a share of the token limit; tokens that a section does not need go to
+//! the other sections, in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

@@ -74,7 +74,7 @@ impl Offers {
         }
     }
 
-    /// Appends the option that a sentence refers to: `let's do option 1 [1: keep it]`.
+    /// Appends to a sentence the option that it refers to: `let's do option 1 [1: keep it]`.
     pub(super) fn resolve(&self, sentence: &str) -> Option<String> {
         let found = REFERENCE.groups(sentence)?;
         self.append(sentence, found[1].or(found[2])?)
@@ -99,7 +99,7 @@ impl Offers {
 }
 
 /// Returns true if the first character of the line can begin an option. Checking one character is
-/// faster than the pattern, and rejects most lines.
+/// faster than matching the pattern, and rejects most lines.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))

@@ -47,8 +47,7 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Retries `attempt` up to a few times if another program saved the file between our read and our
-/// write.
+/// Retries `attempt` a few times if another program saved the file between our read and our write.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {

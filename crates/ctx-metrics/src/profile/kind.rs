@@ -128,7 +128,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
             *part += sealed;
         }
     }
-    // In a message that has only results, the overhead is counted as results.
+    // In a message that has only results, the message's overhead is counted as results.
     let is_of_results =
         !parts.is_empty() && parts.iter().all(|(kind, _)| *kind == ContentKind::Results);
     let frame = if is_of_results { ContentKind::Results } else { text };

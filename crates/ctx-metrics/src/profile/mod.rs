@@ -198,8 +198,8 @@ struct Walk {
     inside: TokensByKind,
 }
 
-/// Returns the tokens in a context without messages: those that prime the reply and count as
-/// assistant text.
+/// Returns the tokens in a context without messages: only those that prime the reply, which count
+/// as assistant text.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);

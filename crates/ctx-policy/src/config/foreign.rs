@@ -19,8 +19,7 @@ pub(super) struct Foreign {
     /// The preset that imitates the system.
     #[serde(skip)]
     pub(super) name: &'static str,
-    /// The tables or keys that identify one of this system's files. Each such file has at least one
-    /// of these tables or keys.
+    /// The tables or keys that identify one of this system's files. Any one of them is enough.
     when: Vec<String>,
     /// The paths in the file where the tables may be found. Each table is read from the first path
     /// where it exists.

@@ -122,7 +122,7 @@ fn read_own(mut root: Value) -> Result<Config, ConfigError> {
     let preset = match preset {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) => Some(name),
-        Some(other) => return Err(ConfigError::wrong(PRESET, "a text", &other)),
+        Some(other) => return Err(ConfigError::wrong(PRESET, "text", &other)),
     };
     let (layer, unknown) = Layer::read(&root)?;
     Ok(Config { preset, layer, warnings: unknown.into_iter().map(Warning::Unknown).collect() })

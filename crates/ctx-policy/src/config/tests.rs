@@ -308,7 +308,7 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "{contextPruning:{tools:{deny:'x'}}}",
-            "contextPruning.tools.deny: expected a list in which each item is a text, found \"x\"",
+            "contextPruning.tools.deny: expected a list in which each item is text, found \"x\"",
         ),
     ] {
         assert_eq!(error(text), why, "{text}");

@@ -49,7 +49,7 @@ fn switches_go_off() {
 fn lists_are_of_one_kind() {
     assert_eq!(read(&json!([])), Some(Vec::<String>::new()));
     for bad in [json!(["a", 1]), json!("a")] {
-        assert_eq!(wanted::<Vec<String>>(&bad), "a list in which each item is a text");
+        assert_eq!(wanted::<Vec<String>>(&bad), "a list in which each item is text");
     }
     assert_eq!(read::<Vec<Vec<String>>>(&json!([["a"]])), Some(vec![vec!["a".to_owned()]]));
 }
