@@ -37,7 +37,8 @@ pub enum LlmError {
     /// The server requires a key, but none was sent. The variant holds the message from the server.
     #[error("the server requires a key, but none was sent (status 401){}", colon(.0))]
     NoKey(String),
-    /// The server refused the request for another reason, such as a wrong key or an unknown model.
+    /// The server refused the request for a reason without its own variant, such as a wrong key or
+    /// an unknown model.
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {
         /// The HTTP status.

@@ -66,7 +66,7 @@ fn one_of<T: Copy + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(all.iter().map(move |it| name(*it))).map(move |word| {
         let named = all.iter().find(|it| name(**it) == word);
-        *named.expect("one of the possible values")
+        *named.expect("clap accepts only possible values")
     })
 }
 

@@ -35,7 +35,7 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)^ (?:(?<y>[0-9]+)y)? (?:(?<mo>[0-9]+)mo)? (?:(?<w>[0-9]+)w)?
         (?:(?<d>[0-9]+)d)? (?:(?<h>[0-9]+)h)? (?:(?<min>[0-9]+)min | (?<m>[0-9]+)m)?
         (?:(?<s>[0-9]+)s)? (?:(?<ms>[0-9]+)ms)? $";
-    Regex::new(pattern).expect("a constant pattern")
+    Regex::new(pattern).expect("the pattern is valid")
 });
 
 /// A duration that does not depend on the calendar, so it has no months or years, and the unit `m`

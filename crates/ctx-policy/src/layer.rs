@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::ConfigError;
 use crate::policy::Policy;
 
-/// The file that contains every setting with its default value and an explanation.
+/// The text of the file that lists every setting with its default value and an explanation.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 
 /// Tables in a preset whose keys are not settings, so any key is allowed.

@@ -179,8 +179,8 @@ impl Method {
     }
 }
 
-/// What to try if the summary failed or the result is too large. The flag accepts only the
-/// fallbacks that can replace a model's response.
+/// What to try if the summary failed or the result is too large. The flag `--on-failure` accepts
+/// only the fallbacks that can replace a model's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -213,7 +213,7 @@ pub struct Keep {
     /// Keep the last messages, at least N tokens in total
     #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Keep the last messages, at least this share of the target without the system messages
+    /// Keep the last messages, at least this share of the target minus the system messages
     #[cfg_attr(feature = "clap", arg(skip))]
     pub recent_share: Option<Share>,
 }

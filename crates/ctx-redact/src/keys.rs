@@ -146,7 +146,7 @@ pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
 }
 
-/// Finds a Telegram bot token: the bot's number, a colon and 35 characters.
+/// Finds a Telegram bot token: the bot's number, a colon and about 35 characters.
 pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let digits = run_back(cursor.before(), 12, |b| b.is_ascii_digit());
@@ -161,7 +161,8 @@ pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     ((34..=36).contains(&token.len()) && is_mixed).then(|| at - digits..at + 1 + token.len())
 }
 
-/// Finds a Mailchimp key: 32 digits, a dash and a data center's number.
+/// Finds a Mailchimp key: 32 hexadecimal digits and a data center, as in `-us12`; the cursor is at
+/// the dash.
 pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let center = cursor.rest().strip_prefix(b"-us")?;

@@ -155,7 +155,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
         SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
         SecretKind::Key | SecretKind::Login | SecretKind::Mnemonic => false,
     };
-    // A reference is not a secret, and framed keys are found by `keys`.
+    // A reference is not a secret, and the module `keys` finds framed keys.
     let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));
     (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
 }
@@ -275,8 +275,8 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// How many bytes before the cursor to search for the beginning of a table row.
 const ROW_MAX: usize = 200;
 
-/// Finds the table cell that follows the name of a secret, as in `| password | hunter2
-/// |`; the cursor is at the bar between the two cells.
+/// Finds the table cell after the name of a secret, as in `| password | hunter2 |`; the cursor is at
+/// the bar between the two cells.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let before = cursor.before();

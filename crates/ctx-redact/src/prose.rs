@@ -1,8 +1,8 @@
 //! Secrets that are introduced by a sentence: `my password is …`, `set the password to …`.
 //!
-//! An ordinary word does not look like a secret. An ordinary word counts as a secret only if it
-//! ends a short sentence that can only be about a password (`the password is swordfish`), and if it
-//! is not a word that describes passwords.
+//! An ordinary word does not look like a secret, so it counts as one only if it ends a short
+//! sentence that can only be about a password (`the password is swordfish`) and is not a word that
+//! describes passwords.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -104,7 +104,7 @@ fn pair(first: u8, second: u8) -> usize {
 /// Returns the words in a list from the section `[words]` of `rules.txt`.
 pub(super) fn words(list: &str) -> &'static [&'static str] {
     let words = RULES.words.iter().find(|(name, _)| *name == list);
-    words.map(|(_, words)| words.as_slice()).expect("a list of rules.txt")
+    words.map(|(_, words)| words.as_slice()).expect("rules.txt has this list")
 }
 
 /// Returns true if the list contains the word.

@@ -134,7 +134,7 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
         })
 }
 
-/// Returns true for values such as `p@ssword`, which contain a sign but, unlike paths and
+/// Returns true for values such as `p@ssword`, which contain one of `@!#^~` and, unlike paths and
 /// addresses, no dot, slash or colon.
 pub(super) fn has_sign(value: &[u8]) -> bool {
     value.iter().any(|b| b"@!#^~".contains(b)) && !value.iter().any(|b| b"./:".contains(b))
@@ -180,7 +180,7 @@ pub(super) fn is_random(value: &[u8]) -> bool {
 pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let before = cursor.before();
-    // After one of these bytes, the string is the rest of an address, a path or a longer string.
+    // A string after one of these bytes is the rest of an address, a path or a longer string.
     if before.last().is_some_and(|b| b"/.%#+~@".contains(b)) {
         return None;
     }

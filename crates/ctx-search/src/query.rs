@@ -319,7 +319,7 @@ mod tests {
         assert!(holds("ＡＢ", "AB"));
     }
 
-    /// A single word is found without reading the text.
+    /// A query that is a single word is matched without reading the text.
     #[test]
     fn a_word_is_known_as_one() {
         assert!(Written::of(" sqlite ").is_word());

@@ -12,8 +12,8 @@ pub(crate) struct Span {
 }
 
 /// Returns the members of the object at the beginning of `text`; `None` if `text` does not begin
-/// with an object. If `IS_CHECKED` is true, `text` must be valid JSON; otherwise the result is
-/// unspecified.
+/// with an object. If `IS_CHECKED` is true, `text` must be valid JSON; the result for invalid JSON
+/// is unspecified.
 pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     let mut walk = Walk::of(text);
     if walk.next()? != b'{' {

@@ -68,8 +68,8 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         for logged in log.entries() {
-            // An earlier run has seen this entry. If no file contains the entry now, a person has
-            // deleted it.
+            // Skip an entry that an earlier run has seen. If no file contains the entry now, a
+            // person has deleted it.
             if !new.state.seen.insert(short_hash(&logged.key)) {
                 continue;
             }
@@ -86,7 +86,7 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     }
 }
 
-/// The entries in a memory file, indexed by key and by citation.
+/// The keys and the citations of the entries in a memory file.
 struct Contents {
     keys: HashSet<String>,
     citations: HashSet<Citation>,
@@ -107,8 +107,8 @@ impl Contents {
         if logged.text.contains("~~") {
             return false;
         }
-        // If the entry was merged into the file when it was logged, a person has reworded or
-        // deleted it since.
+        // If the entry was merged into the file when it was logged, but its text is not there now,
+        // a person has reworded or deleted it.
         let was_merged = |citation: &Citation| {
             self.citations.contains(citation) || was_extracted(&citation.session, day, extractions)
         };

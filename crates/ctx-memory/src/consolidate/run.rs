@@ -141,8 +141,8 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
-    /// The first error that did not stop the run: a completed step may not be durable, or a log may
-    /// lack a record of it.
+    /// The first error that did not stop the run: a completed step may not be durable, or may be
+    /// missing from a log.
     uncertain: Option<StoreError>,
 }
 

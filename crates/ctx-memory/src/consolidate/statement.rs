@@ -104,7 +104,8 @@ impl Statement {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// Formats this statement's mark for the state. `by` cites the statement that supersedes it.
+    /// Formats this statement's mark for the state that the next run reads. `by` cites the
+    /// statement that supersedes this one.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }

@@ -38,7 +38,7 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// Extracts items of these `kinds` from messages in `session`.
+    /// Creates an extractor for items of these `kinds` in messages of `session`.
     pub fn new(session: impl Into<String>, kinds: &[MemoryKind]) -> Self {
         Self {
             session: session.into(),
@@ -54,7 +54,8 @@ impl Extractor {
         self.redacted
     }
 
-    /// Starts another session, and forgets the open calls and the options from the previous one.
+    /// Forgets the open calls and the offered options, because the next message is from another
+    /// session.
     pub fn next_session(&mut self) {
         self.calls = OpenCalls::default();
         self.offers = Offers::default();

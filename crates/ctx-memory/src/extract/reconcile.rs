@@ -88,9 +88,9 @@ fn mark_superseded(items: &mut [MemoryItem]) {
     }
 }
 
-/// Returns the text in lower case, without white space, quotation marks, emphasis or a final full
-/// stop, so that a sentence and its quotation compare as equal. All other characters are kept,
-/// because C++ is not C#.
+/// Returns the text in lower case, without white space, quotation marks, emphasis, parentheses and
+/// final punctuation, so that a sentence and its quotation compare as equal. All other characters
+/// are kept, because C++ is not C#.
 pub(super) fn bare(text: &str) -> String {
     let kept = (text.chars()).filter(|c| !c.is_whitespace() && !"`*\"'“”‘’「」()".contains(*c));
     let plain: String = kept.flat_map(char::to_lowercase).collect();

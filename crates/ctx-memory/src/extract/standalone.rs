@@ -43,7 +43,7 @@ pub(super) fn standalone(
 /// Lines of text, searched once from first to last.
 pub(super) struct Lines<'t> {
     rest: Peekable<TextLines<'t>>,
-    /// The list entries around the current line, each with its indent.
+    /// The list entries that enclose the current line, each with its indent.
     enclosing: Vec<(usize, &'t str)>,
 }
 
@@ -70,7 +70,7 @@ impl<'t> Lines<'t> {
         None
     }
 
-    /// The list entry around the line last found by [`Self::around`].
+    /// The list entry that encloses the line last found by [`Self::around`].
     fn parent(&self) -> Option<String> {
         let (_, line) = self.enclosing.iter().nth_back(1)?;
         Some(plain_line(without_marker(line.trim()).1))

@@ -126,7 +126,7 @@ pub struct Group {
     pub line: u64,
 }
 
-/// For each line that contains tool results, the names of their calls.
+/// For each line that contains tool results, the names of the calls that returned them.
 #[derive(Default)]
 pub(super) struct Calls(HashMap<u64, String>);
 

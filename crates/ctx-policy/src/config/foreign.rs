@@ -31,7 +31,7 @@ pub(super) struct Foreign {
     tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
-/// The meaning of a foreign key.
+/// The meaning of a key in another system's file.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Entry {
@@ -130,8 +130,8 @@ struct ForeignTable<'a> {
 }
 
 impl Entry {
-    /// Translates the value of a foreign key into one of our settings. The error describes the
-    /// expected value.
+    /// Translates the value of another system's key into one of our settings. The error describes
+    /// the expected value.
     fn say(
         &self,
         value: &Value,
