@@ -250,8 +250,9 @@ pub struct KeyFileError {
 
 impl ChosenKey {
     /// Chooses the key for a server. The key comes from an environment variable, or from a file
-    /// that an environment variable names; `variable` reads the environment. Unlike a key in a
-    /// flag, a key from these sources does not show up in the process list or the shell history.
+    /// that an environment variable names; `variable` returns the value of an environment variable.
+    /// Unlike a key in a flag, a key from these sources does not show up in the process list or the
+    /// shell history.
     ///
     /// The user's own key may be sent to any server. A vendor's key was set for other programs, so
     /// it may be sent only to that vendor.
@@ -270,7 +271,7 @@ impl ChosenKey {
             return Ok(key(variable_of(vendor)).map_or(Self::Missing, Self::Sent));
         }
         let usual = variable_of(endpoint.api());
-        // A server on this machine rarely requires a key, so a missing key is not reported.
+        // A server on this machine rarely requires a key, so a withheld key is not reported.
         if !endpoint.is_loopback() && key(usual).is_some() {
             return Ok(Self::Withheld(usual));
         }

@@ -182,13 +182,13 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
     Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
 }
 
-/// Returns true if the text is short and begins with an apology. An apology must not become a
+/// Returns true if the text is short and begins like a refusal. A refusal must not become a
 /// summary, because the model would take it for its own words when it continues the session.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
         i can't help|i can't assist|i cannot help|i cannot assist|i'm unable to|i am unable to|\
         i won't be able to|i'm not able to|as an ai language model|抱歉，我|很抱歉，我|对不起，我";
-    // The maximum length of an apology, in characters.
+    // The maximum length of a refusal, in characters.
     const SHORT: usize = 400;
     if text.chars().count() > SHORT {
         return false;

@@ -31,7 +31,7 @@ const WITH_SYSTEM_RECORDS: &str = "chat";
 ///
 /// The context has these parts, in this order: base (--base FILE), soul
 /// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md or, if
-/// that file does not exist, the preferences, decisions and facts in STORE/memory/extracted),
+/// that file is missing or empty, the preferences, decisions and facts in STORE/memory/extracted),
 /// runtime (STORE/memory/extracted/runtime.md), and summary (with -s, the newest summary of that
 /// session). Empty parts are omitted.
 ///
@@ -226,8 +226,8 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// The memory files to read if there is no master file. In the master, the most important lines
-/// come first; in a memory file, the order does not depend on importance.
+/// The memory files to read if the master file is missing or empty. In the master, the most
+/// important lines come first; in a memory file, the order does not depend on importance.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
 /// Reads a file named by the user. Returns an error if the file does not exist.

@@ -22,7 +22,7 @@ use crate::stored::Stored;
 /// How long to wait while another run is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Search the store for words, best results first
+/// Search the store, and print the best results first
 ///
 /// Searches memory files (by entry or paragraph), summaries of sessions, messages in snapshots, and
 /// offloaded results. Prints one JSON object per line, with the keys `ref` (for `ctx-memory get`),

@@ -35,7 +35,7 @@ pub(crate) struct Stored<'a> {
     pub(crate) sources: Vec<Source>,
     snapshots: HashMap<String, Entry>,
     offloaded: HashMap<String, OffloadedFile>,
-    /// The errors for folders and snapshots that cannot be read.
+    /// The errors for parts of the store that cannot be read.
     pub(crate) failed: Vec<Failure>,
 }
 

@@ -256,7 +256,8 @@ impl Stats {
     }
 }
 
-/// A histogram, in tenths, of any number of values from 0 to 1, stored in constant space.
+/// A histogram of values from 0 to 1 with ten bins. Its size does not depend on the number of
+/// values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
     /// The number of values that were added.

@@ -275,8 +275,8 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// How many bytes before the cursor to search for the beginning of a table row.
 const ROW_MAX: usize = 200;
 
-/// Finds the table cell after the name of a secret, as in `| password | hunter2 |`; the cursor is at
-/// the bar between the two cells.
+/// Finds the table cell after the name of a secret, as in `| password | hunter2 |`; the cursor is
+/// at the second bar.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let before = cursor.before();

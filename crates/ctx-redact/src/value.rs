@@ -299,7 +299,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The maximum length in bytes of a login that is decoded.
+/// The maximum length, in bytes, of a base64 value that is decoded as a login.
 const LOGIN_MAX: usize = 256;
 
 /// Returns true if the value is `user:password` in base64, as in Docker's `"auth"` and npm's

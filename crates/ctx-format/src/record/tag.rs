@@ -198,7 +198,7 @@ pub enum EarlyEnd {
 impl ZoneReader {
     /// Returns the zone of the next record. A record that cannot have a tag is in the same zone as
     /// the record before it, or in `system` if it comes first. An object without a zone, or a tail
-    /// (a last line that is still being written), is in `keep`.
+    /// (an incomplete last line), is in `keep`.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
         self.records += u64::from(record.piece.begins());
         if record.class == Class::Tail {

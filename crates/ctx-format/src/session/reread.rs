@@ -117,7 +117,7 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
 /// including those that were examined.
 pub(crate) struct Again<R> {
     looked_at: Spool,
-    /// The number of bytes that wait in `looked_at`.
+    /// The number of bytes in `looked_at`.
     waiting: usize,
     rest: R,
 }
@@ -134,8 +134,8 @@ impl<R: Read> Again<R> {
         Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
     }
 
-    /// Returns a reader that examines the source's bytes. The bytes that it returns wait in
-    /// `spool`. After `most` bytes, the reader behaves as if the input had ended.
+    /// Returns a reader that examines the source's bytes. The bytes that it returns are kept in
+    /// `spool`, to be read again. After `most` bytes, the reader behaves as if the input had ended.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;
         Look { again: self, room: most }

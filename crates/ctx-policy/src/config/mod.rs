@@ -30,8 +30,8 @@ pub struct Config {
 /// Reads a configuration file of any format.
 ///
 /// The format, TOML or JSON5, is recognized from the beginning of the text, or else from the file's
-/// `name`. JSON5 includes JSON and JSON with comments. The system is recognized by keys that no
-/// other system has. If no key identifies the system, it is the one that `preset` names, if any.
+/// `name`. JSON5 includes JSON and JSON with comments. The system is recognized by a key that no
+/// other system has, or else by its tables; if several systems have those tables, `preset` decides.
 pub fn read_config(
     text: &str,
     name: Option<&str>,
