@@ -124,7 +124,7 @@ fn a_zone_needs_tags() {
 #[test]
 fn an_early_end_merges_nothing() {
     let short = TAGGED.replace(r#","end":6"#, "");
-    let message = "ctx-extract: <stdin>: upstream ended early: 6 records received, none marked as the last; did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
+    let message = "ctx-extract: <stdin>: upstream ended early (records received: 6, none marked as the last); did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
     let out = extract()
         .args(["--into", "m"])
         .stdin(short.clone())

@@ -115,7 +115,7 @@ fn jq_between_two_tools_does_no_harm() {
 #[test]
 fn only_one_zone_of_a_stream_that_ended_early_is_refused() {
     let tagged = "{\"_ctx\":{\"zone\":\"old\"},\"role\":\"user\",\"content\":\"x\"}\n";
-    let early = "ctx-split: <stdin>: upstream ended early: 1 records received, none marked as the last; \
+    let early = "ctx-split: <stdin>: upstream ended early (records received: 1, none marked as the last); \
                  did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
     split()
         .args(["--strip", "--only", "old"])

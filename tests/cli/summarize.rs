@@ -178,12 +178,12 @@ fn a_stream_that_ended_early_is_refused() {
     let whole = session();
     let lines: Vec<&str> = whole.lines().collect();
     let cut = format!("{}\n", lines[..4].join("\n"));
-    let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records received, none marked as the last; did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
+    let failure = "ctx-summarize: <stdin>: upstream ended early (records received: 4, none marked as the last); did the previous tool in the pipeline fail? --partial accepts incomplete input\n";
     case().stdin(cut.clone()).code(2).stderr(failure).run();
     case().args(["--partial", "-q"]).stdin(cut).stdout_has("ctx_summary").run();
     let middle_lost = format!("{}\n{}\n", lines[..2].join("\n"), lines[5]);
-    case().stdin(middle_lost).code(2).stderr_has("3 records received, 6 announced").run();
-    case().stdin("").code(2).stderr_has("0 records received, none marked as the last").run();
+    case().stdin(middle_lost).code(2).stderr_has("(records received: 3, announced: 6)").run();
+    case().stdin("").code(2).stderr_has("(records received: 0, none marked as the last)").run();
 }
 
 #[test]

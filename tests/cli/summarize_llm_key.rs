@@ -87,7 +87,7 @@ fn no_key_goes_through_a_network_in_clear() {
     let refused = |case: Case, host: &str| {
         case.code(2)
             .stderr(&format!(
-                "ctx-summarize: the key would be sent to {host} in clear text: the LLM URL begins with http://; \
+                "ctx-summarize: the key would be sent to {host} in clear text, because the LLM URL begins with http://; \
                  use https://, or --llm-key-in-clear on a network that you trust\n"
             ))
             .run();

@@ -222,7 +222,7 @@ impl fmt::Debug for Key {
 
 /// The error returned if the key would be sent over an unencrypted network connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the key would be sent to {host} in clear text: the LLM URL begins with http://")]
+#[error("the key would be sent to {host} in clear text, because the LLM URL begins with http://")]
 pub struct KeyInClear {
     pub(crate) host: String,
 }
@@ -234,8 +234,8 @@ pub enum ChosenKey {
     Sent(Key),
     /// No key is set for this server.
     Missing,
-    /// The environment variable with this name holds a vendor's key, but the server is not that
-    /// vendor's.
+    /// The environment variable with this name holds a vendor's key, but the server does not belong
+    /// to that vendor.
     Withheld(&'static str),
 }
 

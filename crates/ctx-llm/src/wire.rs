@@ -81,7 +81,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// Writes the body of a request. No temperature is set, because newer models accept only the
+/// Builds the body of a request. No temperature is set, because newer models accept only the
 /// default.
 pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
     let mut messages = vec![json!({"role": "user", "content": question.text})];

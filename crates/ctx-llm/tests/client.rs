@@ -116,7 +116,7 @@ fn a_key_goes_through_no_network_in_clear() {
     let refused = Client::new(settings(&beyond, Api::OpenAi)).err().unwrap();
     assert_eq!(
         refused.to_string(),
-        "the key would be sent to 0.0.0.0 in clear text: the LLM URL begins with http://"
+        "the key would be sent to 0.0.0.0 in clear text, because the LLM URL begins with http://"
     );
     assert!(server.requests().is_empty());
     for harmless in [

@@ -106,7 +106,7 @@ impl Args {
                 dialect.name()
             ))
             .at(&session.name, None)
-            .hint("run without --transcript, and pass the text to the agent or the API"));
+            .hint("run without --transcript, and pass the context to the agent or the API"));
         }
         let mut placing = Placing::new(&context, dialect, target.open(io)?);
         session.pass(|record| {

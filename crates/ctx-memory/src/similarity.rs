@@ -21,7 +21,8 @@ const EXACT: &str = "not no never without dont doesnt isnt arent cannot cant won
 const FILLERS: &str = "a an the we i you it is are be was were will would please so then lets let \
     us our my your yes ok okay just now that this have has been";
 
-/// Chinese words that carry no meaning of their own. Chinese is written without spaces.
+/// Chinese words that carry no meaning of their own. Because Chinese is written without spaces,
+/// these words are removed before the text is split.
 const CHINESE_FILLERS: &str = "已经 已經 了 的 吧 呢 啊 请";
 
 /// The words of a statement, in the form used for comparison.

@@ -173,7 +173,7 @@ fn add(sum: &mut u64, more: Option<u64>) {
     *sum = sum.saturating_add(more.unwrap_or(0));
 }
 
-/// Returns `part / whole`, rounded to four digits, or `None` if `whole` is 0.
+/// Returns `part / whole`, rounded to four decimal places, or `None` if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| rounded(part as f64 / whole as f64))
 }

@@ -319,7 +319,7 @@ pub enum RuleEffect {
     ShortensArguments,
     /// Messages are removed, wholly or in part.
     DropsMessages,
-    /// Content that the agent would not send is removed from its file.
+    /// Content that would not be sent is removed from the agent's own file.
     DropsUnsent,
 }
 

@@ -171,7 +171,7 @@ pub enum SearchError {
         source: io::Error,
     },
     /// The search engine failed.
-    #[error("the search index failed: {0}")]
+    #[error("the search engine failed: {0}")]
     Engine(#[from] TantivyError),
     /// Another run is building the first index, so there is no finished index to search yet.
     #[error("another run is building the search index")]

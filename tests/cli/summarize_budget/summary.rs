@@ -304,7 +304,7 @@ fn zones_of_the_input_do_not_count() {
     case(1_500)
         .stdin(cut.clone())
         .code(2)
-        .stderr_has("upstream ended early: 9 records received, none marked as the last")
+        .stderr_has("upstream ended early (records received: 9, none marked as the last)")
         .run();
     let partial = within(1_500, &["--partial"], cut);
     assert!(!partial.contains("_ctx\":{"), "{partial}");

@@ -95,8 +95,7 @@ impl Portion {
         &self.outside
     }
 
-    /// Removes all messages outside the context from `messages`, a list of all messages in the
-    /// record.
+    /// Removes from `messages`, a list of all messages in the record, those outside the context.
     pub(crate) fn retain<T>(&self, messages: &mut Vec<T>) {
         let mut numbers = 0..;
         messages.retain(|_| numbers.next().is_some_and(|number| self.holds(number)));
@@ -128,7 +127,7 @@ impl Presences {
         self.records.extend(record.presence);
     }
 
-    /// Returns the presence of the record with the given number, starting at 0; `None` in a linear
+    /// Returns the presence of the record with the given 0-based number; `None` in a linear
     /// session.
     pub fn of(&self, number: usize) -> Option<Presence> {
         self.records.get(number).copied()

@@ -104,7 +104,7 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Writes all bytes that have not been consumed to `out`.
+    /// Writes all unconsumed bytes to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
         match &mut self.overflow {

@@ -111,8 +111,8 @@ impl Tag {
         text
     }
 
-    /// The number of tokens in the record, provided that they were counted with `encoding` and the
-    /// length of the record is still `length`.
+    /// The number of tokens in the record; `None` unless they were counted with `encoding` while
+    /// the record had the length `length`.
     pub fn valid_tokens(&self, encoding: &str, length: u64) -> Option<u64> {
         let valid = self.bytes == Some(length) && self.encoding.as_deref() == Some(encoding);
         self.tokens.filter(|_| valid)
@@ -180,13 +180,13 @@ pub struct ZoneReader {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum EarlyEnd {
     /// No record has the member `end`, which marks the last record of a complete stream.
-    #[error("upstream ended early: {records} records received, none marked as the last")]
+    #[error("upstream ended early (records received: {records}, none marked as the last)")]
     NoEnd {
         /// The number of records that were read.
         records: u64,
     },
     /// The number of records differs from that announced in the member `end`.
-    #[error("upstream ended early: {records} records received, {announced} announced")]
+    #[error("upstream ended early (records received: {records}, announced: {announced})")]
     OtherCount {
         /// The number of records that were read.
         records: u64,

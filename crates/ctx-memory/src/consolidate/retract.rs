@@ -148,8 +148,8 @@ impl Search<'_> {
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Finds a statement that a later statement reverses, treats it as superseded, and returns its
-    /// index.
+    /// Finds a superseding statement that a later statement reverses, treats the former as
+    /// superseded, and returns its index.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);

@@ -157,8 +157,8 @@ impl DailyEntry {
     }
 }
 
-/// Removes control characters, so that text from a session cannot start an entry or control a
-/// terminal.
+/// Replaces control characters with spaces, so that text from a session cannot start an entry or
+/// control a terminal.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

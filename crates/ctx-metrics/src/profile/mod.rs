@@ -194,7 +194,7 @@ struct Walk {
     dialect: &'static dyn Dialect,
     /// The context after the last record.
     context: TokensByKind,
-    /// The part of `context` that is still in the context at the end of the session.
+    /// The tokens in `context` that are still in the context at the end of the session.
     inside: TokensByKind,
 }
 

@@ -64,7 +64,7 @@ pub struct Replaced {
     /// The time of the replacement.
     pub time: DateTime<Utc>,
     /// The number of bytes written by the replacement. `None` if the audit log does not contain the
-    /// number; in that case, the whole file was written.
+    /// number; the whole file then counts as written by the replacement.
     pub bytes: Option<u64>,
 }
 
