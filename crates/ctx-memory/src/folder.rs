@@ -29,7 +29,7 @@ pub struct MergeCounts {
     pub added: usize,
     /// The number of items that were not added, because they were repeated or already in a file.
     pub known: usize,
-    /// Files with people's edits, set aside by runs that were then killed; see
+    /// The files in which killed runs set aside people's edits; see
     /// [`ctx_store::SharedFile::edits`].
     pub edits: Vec<PathBuf>,
     /// The new items as the daily log lists them: `decision: TEXT (ROLE, SESSION:LINE)`.

@@ -227,9 +227,9 @@ fn compared(text: &str, keeps_case: bool) -> String {
     compared
 }
 
-/// Returns about `length` characters of `text`, from the place where the most distinct words from
-/// `query` occur. Longer words carry more weight. Omissions are marked with `…`, and each run of
-/// white space becomes a single space.
+/// Returns about `length` characters of `text`, from the place with the largest number of different
+/// words from `query`. Longer words carry more weight. Omissions are marked with `…`, and each run
+/// of white space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {

@@ -185,7 +185,7 @@ pub enum EarlyEnd {
         /// The number of records that were read.
         records: u64,
     },
-    /// The number of records differs from that announced in the member `end`.
+    /// The number of records differs from the number announced in the member `end`.
     #[error("upstream ended early (records received: {records}, announced: {announced})")]
     OtherCount {
         /// The number of records that were read.

@@ -1,5 +1,4 @@
-//! Reads a log for the second time, after the first reading has shown which records are in the
-//! context.
+//! Reads a log a second time, after the first reading has shown which records are in the context.
 
 use crate::view::ViewBuilder;
 use crate::{Class, Flaw, Object, Origin, Record, Spool};

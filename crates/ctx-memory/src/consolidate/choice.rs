@@ -3,10 +3,10 @@
 //!
 //! Within one session, two decisions on the same matter are close together, so one shared word is
 //! enough for [`ctx_summary::ledger::supersedes`]. Across sessions, one shared word proves nothing:
-//! "proceed", for example, occurs in every session. If the later statement names what it abandons
-//! ("tabs instead of blanks"), the earlier statement must have chosen exactly that. If the later
-//! statement abandons something without naming it ("let's switch to Redis for the cache"), it must
-//! contain at least half of the terms in the earlier statement.
+//! "proceed", for example, occurs in every session. A later statement that names what it abandons
+//! ("tabs instead of blanks") supersedes an earlier one only if that one chose exactly this. A
+//! later statement that abandons something without naming it ("let's switch to Redis for the
+//! cache") supersedes an earlier one only if it contains at least half of the earlier one's terms.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -44,8 +44,7 @@ pub struct Consolidated {
     pub changes: Vec<Change>,
     /// Statistics about the run.
     pub report: Report,
-    /// Files with people's edits, set aside by runs that were then killed; see
-    /// [`SharedFile::edits`].
+    /// The files in which killed runs set aside people's edits; see [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
 }
 

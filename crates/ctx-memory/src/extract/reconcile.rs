@@ -30,8 +30,8 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
     items
 }
 
-/// Drops items that repeat an earlier item, even if quotation marks and emphasis differ, and items
-/// in which the model reports one of the user's decisions.
+/// Drops items in which the model reports one of the user's decisions, and items that repeat an
+/// earlier item. Repetitions may differ in quotation marks and emphasis.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("report"));
     let mut seen = HashSet::new();
