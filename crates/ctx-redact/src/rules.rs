@@ -12,7 +12,7 @@ pub(super) struct Rules {
     /// Key prefixes, grouped by their first two bytes. The scan looks up these two bytes for every
     /// long word.
     keys: Vec<Vec<Key>>,
-    /// Suffixes of names that suggest a secret, grouped by kind.
+    /// Name suffixes that suggest a secret, grouped by kind.
     pub(super) names: Vec<Name>,
     /// Short names such as `pass`, which count only as whole words.
     pub(super) short_names: Vec<Name>,

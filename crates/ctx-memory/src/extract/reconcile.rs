@@ -11,15 +11,15 @@ use ctx_text::LazyRegex;
 use super::LISTS;
 use crate::entry::MemoryItem;
 
-/// How many of the following decisions each decision is compared with. After that many decisions, a
-/// session has moved on to another matter.
+/// The maximum number of later decisions that each decision is compared with. After that many
+/// decisions, a session has moved on to another matter.
 const DECISIONS_COMPARED: usize = 200;
 
 /// The minimum length in bytes of a decision to search for in the model's reports. A shorter
 /// decision occurs in many sentences by chance.
 const SHORTEST: usize = 12;
 
-/// How many items before and after an item are searched for items from the same message.
+/// The number of items before and after an item among which items from the same message are sought.
 const NEIGHBOURS: usize = 40;
 
 /// Drops repetitions, and marks decisions that a later decision in the same session supersedes.

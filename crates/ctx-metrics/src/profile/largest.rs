@@ -48,7 +48,7 @@ impl Largest {
     ) {
         for (part, (kind, tokens)) in message.parts.iter().zip(&counted.parts) {
             let least = self.0.get(MOST_ITEMS - 1).map_or(0, |item| item.tokens);
-            // Among parts with the same number of tokens, the first is kept.
+            // Among parts with the same number of tokens, the first ones are kept.
             if *tokens <= least {
                 continue;
             }
