@@ -43,7 +43,8 @@ impl CountingArgs {
         self.resolve_under(None)
     }
 
-    /// Resolves the flags. If no flag sets the encoding, the encoding is taken from the policy.
+    /// Resolves the flags. If no flag sets the encoding, it is taken from the policy, or else from
+    /// the model.
     pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting> {
         let model = self.models.resolve("for other models, use --encoding NAME")?;
         let of_policy = policy.and_then(|policy| policy.encoding);

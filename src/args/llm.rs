@@ -52,8 +52,8 @@ pub struct LlmArgs {
     /// Window of the model [default: as listed, or the server's, or 32000]
     ///
     /// An input that does not fit is cut, or summarized in parts. The tool asks the server for the
-    /// window (GET /v1/models) only if the input is longer than 4096 tokens and the model is not in
-    /// the list of --list-models or has public weights.
+    /// window (GET /v1/models) only if the input is longer than 4096 tokens, and only for models
+    /// with public weights or models that --list-models does not print.
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
     /// Wait up to SECONDS for a response

@@ -26,7 +26,7 @@ impl ModelArgs {
         self.name().map(known).transpose()
     }
 
-    /// Returns the full name of the model.
+    /// Returns the name of the model, in full if the user typed a short name.
     pub fn name(&self) -> Option<&str> {
         self.full_name().or(self.model.as_deref())
     }

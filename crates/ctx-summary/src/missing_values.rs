@@ -44,8 +44,8 @@ pub struct ListLimit {
 }
 
 /// Lists statements from the session with values that neither the summary nor the kept messages
-/// contain. The values that are most likely to be needed are listed first. Returns an empty string
-/// if no value is worth listing.
+/// contain. The values that are most likely to be needed are chosen first, and listed in session
+/// order. Returns an empty string if no value is worth listing.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
     let counter = answered.counter;
     let heading = match answered.language {

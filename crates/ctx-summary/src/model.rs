@@ -13,8 +13,8 @@ use crate::template::{Filling, Template};
 use crate::transcript::{Record, Transcript, pack, shorten};
 use ctx_llm::{Completion, LlmError, Question};
 
-/// The usual value of [`Job::most_percent`]. The default allows a fifth more than requested,
-/// because models cannot count tokens.
+/// The usual value of [`Job::most_percent`]. It allows a fifth more than requested, because models
+/// cannot count tokens.
 pub const USUAL_PERCENT: u64 = 120;
 
 /// The input for a summary, and its settings.
@@ -71,7 +71,7 @@ const MOST_PARTS: usize = 96;
 /// then halved until there are few enough parts, or down to [`THINNEST_CHARS`].
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
-/// The number of tokens in the line before a summary. The line says which part is summarized.
+/// The maximum number of tokens in the line above the summary of a part.
 const LABEL: u64 = 24;
 
 /// Summarizes the messages. `ask` sends one question to the model. If the model reports that the

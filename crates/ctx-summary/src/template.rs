@@ -127,8 +127,8 @@ impl Template {
     }
 
     /// Returns the headings that a summary must have, without `## `. The headings are taken from
-    /// the system prompt, or from the message if there is no system prompt. The heading above the
-    /// messages to summarize is not included.
+    /// the system prompt, or from the message if there is no system prompt. Headings directly above
+    /// a placeholder are not included.
     pub fn headings(&self) -> Vec<String> {
         if self.translates {
             return Vec::new();

@@ -97,9 +97,8 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The maximum length in bytes of text that is read whole. Longer texts are pasted files that do
-/// not fit into any context window. Items for every line in a pasted file would take up a hundred
-/// times as much memory as the file.
+/// The maximum length in bytes of text that is read whole. Longer texts are usually pasted files.
+/// Items for every line in a pasted file would take up a hundred times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;
 
 /// Returns the text, or its first and last lines if it is too long to be read whole.

@@ -373,7 +373,7 @@ impl Phrases {
     }
 
     /// Calls `found` with the number and the range of each phrase in the text, until a call returns
-    /// true. Returns whether any call did.
+    /// true. Returns true if a call did.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         let mut is_at = |at: usize, pair: usize, third: u8| {
@@ -425,8 +425,9 @@ impl Phrases {
 const PAIRS: usize = 0x60 << 5;
 
 /// Returns a number for the first two bytes of the text. A letter has the same number in upper and
-/// lower case. Punctuation and letters have different numbers, because `.` is frequent in lists of
-/// phrases: if `.` and `n` shared a number, most places in a text would need a closer look.
+/// lower case. The first byte distinguishes punctuation from letters, because `.` is frequent in
+/// lists of phrases: if `.` and `n` counted the same there, most places in a text would need a
+/// closer look.
 #[inline]
 fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 0x5F) << 5 | usize::from(second & 31)

@@ -1,4 +1,4 @@
-//! Finds code between backticks and words between quotation marks in a line.
+//! Finds code in backticks and text in quotation marks on a line.
 
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
         } else if let Some((_, end)) = PAIRS.iter().find(|(start, _)| *start == c) {
             open.push((at, *end));
         }
-        // Ignore quotation marks that are nested more deeply than `DEEPEST`.
+        // If too many quotation marks are open, forget the outermost.
         if open.len() > DEEPEST {
             open.remove(0);
         }
@@ -90,7 +90,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The maximum nesting depth of quotes.
+/// The maximum number of open quotation marks.
 const DEEPEST: usize = 8;
 
 fn is_word(c: char) -> bool {

@@ -27,8 +27,7 @@ impl HashedSet {
         }
     }
 
-    /// Returns true if `hash` was added, or if the set is full, in which case `hash` may have been
-    /// dropped.
+    /// Returns true if `hash` was added, or may have been dropped because the set was full.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }

@@ -14,21 +14,21 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The percentages of a short summary and of a long summary that the story may fill. `LENGTHS`
-/// holds the lengths of the two summaries, in tokens. In sessions with files, the story has a
-/// larger share, because values can be read from the files again.
+/// The story's share of a short summary and of a long summary, in percent. `LENGTHS` defines short
+/// and long, in tokens. In sessions with files, the story has a larger share, because values can be
+/// read from the files again.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
 /// The story's share in sessions without tools, in percent. In such sessions, the words of the user
 /// and the model matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a line that says what was left out.
-/// This closing line has at most [`CLOSING`] tokens.
+/// If the limit is at least [`TELLS_LEFT_OUT`] tokens, the summary ends with a line that says what
+/// was left out. This closing line has at most [`CLOSING`] tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// If a summary has fewer tokens than this, unused space that was reserved for the closing line is
-/// filled with more text.
+/// If the limit is below this number of tokens, space that the closing line does not need is filled
+/// with more text.
 const LITTLE: u64 = 1_000;
 
 /// Writes a summary that consists of `head`, the story of the session, and as many values as fit
@@ -162,7 +162,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     ItemKind::ALL.iter().copied().map(|kind| (kind, lacks(kind))).collect()
 }
 
-/// Writes the sections for open items and errors.
+/// Writes the sections for task lists and errors.
 fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
     let is_state = |item: &&Item| match item.kind {
         ItemKind::Open => item.changed,

@@ -147,7 +147,7 @@ impl<J: Judge> Greedy<J> {
                 too_long.push(again);
                 continue;
             }
-            // Segments that were chosen in the meantime may contain a part of this candidate.
+            // Segments that were chosen in the meantime may have lowered this candidate's rank.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;

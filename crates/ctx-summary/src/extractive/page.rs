@@ -31,7 +31,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
         if label.goes_on() || !words.contains('\n') {
             text.push_str(&words);
         } else {
-            // Every line of a tool's output is labelled.
+            // Every line of a call or of tool output is labelled.
             text.push_str(&marked(&words, label));
         }
         text.push('\n');
@@ -81,9 +81,8 @@ pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterat
     std::iter::successors(Some(number), |at| segments[*at].head)
 }
 
-/// Returns, for each candidate, the number of tokens in it and in the headings and calls above it.
-/// The count for all other segments is 0. `known` holds the token counts of the segments that have
-/// already been counted, and 0 for all others.
+/// Returns the token count of each candidate and of each heading or call above a candidate. `known`
+/// holds the counts that are already known, and 0 for all other segments.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],

@@ -29,7 +29,7 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
 const ALL_SHARES: u64 = 39;
 /// If the limit is below this number of tokens, some kinds of items have smaller shares.
 const LITTLE: u64 = 1_000;
-/// The minimum number of tokens in a section. A shorter section does not justify its heading.
+/// The minimum space for a section, in tokens. A smaller section does not justify its heading.
 const LEAST: u64 = 30;
 
 /// Writes the sections of all items in at most `limit` tokens.

@@ -57,7 +57,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
     index.in_halves(|half| half.map(worth).collect::<Vec<f64>>()).concat()
 }
 
-/// Returns, for each segment, whether it belongs to a request but is not among its first
+/// Returns, for each segment, whether it belongs to a request but is not among the request's first
 /// statements.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
@@ -181,8 +181,8 @@ impl Places {
 // Words that raise or lower the worth of a statement.
 //
 // The ledger's rules decide what counts as an item, so they exclude many similar phrases. The words
-// in these lists shift the rank of a statement only slightly, so a false match does little harm.
-// All lists are tried on every statement.
+// in these lists only change the worth of a statement, so a false match does less harm. All lists
+// are tried on every statement.
 
 static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
 static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));

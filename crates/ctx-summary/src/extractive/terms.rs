@@ -31,14 +31,15 @@ impl Words {
         self.lists.of(statement).len()
     }
 
-    /// Returns the total worth of a statement's new words.
+    /// Returns the total worth of a statement's words, which are worth less if they already occur
+    /// in chosen statements.
     pub(super) fn news(&self, statement: usize) -> f64 {
         let words = self.lists.of(statement).iter();
         words.map(|word| self.worth(*word)).sum()
     }
 
-    /// Returns the total worth of a statement's new words that are not in `others`, and adds them
-    /// to `others`.
+    /// Does the same as [`Self::news`] for the words that are not in `others`, and adds them to
+    /// `others`.
     pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
         for word in self.lists.of(statement) {
@@ -134,7 +135,8 @@ pub(super) fn says_something(word: &str) -> bool {
     word.len() > 2 && !is_joining(word)
 }
 
-/// Returns true if a character belongs to a script that is written without spaces between words.
+/// Returns true for letters and digits from U+2E80 on, most of which are Chinese, Japanese or
+/// Korean.
 pub(super) fn is_wide(c: char) -> bool {
     c >= '\u{2e80}' && c.is_alphanumeric()
 }

@@ -158,7 +158,7 @@ pub(crate) struct Action {
     pub(crate) tasks: Option<Vec<Item>>,
 }
 
-/// The file or command that a call acts on.
+/// What a call acts on: a file, a command or neither.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     File { path: String, is_changed: bool },
@@ -218,8 +218,8 @@ pub(crate) fn is_shell(tool: &str) -> bool {
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// Returns the tasks that a call writes. A task list is recognized by its arguments: the name of
-/// each task is followed by its status.
+/// Returns the tasks that a call writes. A task list is recognized by the name of the tool, and by
+/// arguments that give each task a name and a status.
 pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();
     if !(name.contains("todo") || name.contains("plan") || name.contains("task")) {

@@ -13,7 +13,7 @@ pub enum Label {
     User,
     /// The model speaks.
     Agent,
-    /// An earlier summary quotes the model.
+    /// The model speaks in an earlier summary.
     Earlier,
     /// The model calls a tool.
     Call,
@@ -120,8 +120,8 @@ pub fn line_of(item: &Item, cite: bool) -> String {
 pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
     let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
-    // A task is marked as `changed` if the next task list replaces it, and a command is marked if
-    // it succeeded.
+    // Without a mark, an open item is a task that the next task list replaces, and a command
+    // succeeded.
     item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
     for (_, changed, state, before, after) in MARKS.iter().filter(|mark| mark.0 == kind) {
         let inside = text.strip_prefix(before).and_then(|text| text.strip_suffix(after));

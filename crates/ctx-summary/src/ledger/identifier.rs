@@ -323,7 +323,7 @@ fn is_date(run: &[u8]) -> bool {
 }
 
 /// Returns true if a run with these `classes` is a path. Because `and/or` is prose, a path must
-/// begin with a slash, or contain a second slash, a dot, a digit or an underscore.
+/// begin with a slash or a tilde, or contain a second slash, a dot, a digit or an underscore.
 fn is_path(run: &[u8], classes: u8) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());

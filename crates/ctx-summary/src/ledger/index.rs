@@ -57,8 +57,8 @@ pub(crate) struct Entry {
     /// The start of the identifier's name in [`Index::names`]. The length of the name is in
     /// `facts`.
     pub(crate) start: usize,
-    /// The line number of the last message that contains the identifier, or 0 if only a system
-    /// message contains it.
+    /// The line number of the last message that contains the identifier, or 0 if only system
+    /// messages or earlier summaries contain it.
     pub(crate) line: u64,
     pub(crate) facts: Facts,
     /// True if a system message contains the identifier. Such an identifier cannot be lost, because
@@ -98,7 +98,7 @@ impl Index {
         // For each mention in this message, the id of the identifier.
         let mut ids = Vec::with_capacity(mentions.list.len());
         for mention in &mentions.list {
-            // An identifier that is mentioned only in kept text has no id.
+            // An identifier that is only recorded as covered has no id.
             let mut id = Id::MAX;
             if !mention.origins.is_empty() {
                 id = self.id(mention.hash, mentions.name(mention), mention.shape);
@@ -133,7 +133,8 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // A heading that repeats earlier text is replaced by that text's first segment.
+                // For a heading that repeats earlier text, this is the segment with the earlier
+                // text.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,

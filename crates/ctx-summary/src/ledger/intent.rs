@@ -12,7 +12,7 @@ use crate::ledger::sentence::sentences;
 
 /// The maximum length, in characters, of a request that becomes an item as a whole.
 const WHOLE_ASK: usize = 320;
-/// The maximum number of sentences in the item for a longer request.
+/// The maximum number of sentences from a longer request that become items.
 const ASK_SENTENCES: usize = 6;
 /// The minimum width of a request. Shorter messages, such as "ok" or "go on", are not requests. An
 /// ASCII character has a width of 1, and any other character has a width of 3.

@@ -21,7 +21,8 @@ const MOST: usize = 5_000;
 /// supersede them.
 const LOOKED_BACK: usize = 200;
 
-/// The maximum number of calls without results that are remembered. Further calls are ignored.
+/// The maximum number of calls without results that are remembered. The results of further calls
+/// are ignored.
 const MOST_WAITING: usize = 1_000;
 
 /// The items of a session.
@@ -57,7 +58,8 @@ impl Items {
         }
     }
 
-    /// Adds an item. If an item already has the same text, updates that item without moving it.
+    /// Adds an item. If the kind already has an item with the same text, updates that item without
+    /// moving it.
     pub(crate) fn add(&mut self, item: Item) {
         if item.text.is_empty() {
             return;
@@ -223,8 +225,8 @@ impl Decision {
         }
     }
 
-    /// Returns true if this decision supersedes `earlier`. The later decision must revoke
-    /// something, both must contain a word for deciding, and they must have a subject in common.
+    /// Returns true if this decision supersedes `earlier`. This decision must revoke something,
+    /// both decisions must contain a word for deciding, and they must have a subject in common.
     pub fn supersedes(&self, earlier: &Self) -> bool {
         self.takes_back
             && self.has_word

@@ -12,7 +12,7 @@ use ctx_text::{LazyRegex, Matcher};
 use crate::ledger::sentence::Blocks;
 use crate::ledger::{LISTS, intent};
 
-/// The mark that replaces quoted or pasted text.
+/// The mark that replaces pasted blocks and quoted lines.
 const HANDED_ON: &str = "[…]";
 /// The minimum length of a quotation, in words. A shorter quotation is a name or a label.
 const LEAST_WORDS: usize = 5;
@@ -29,7 +29,8 @@ pub(crate) struct Run<'t> {
     pub(crate) is_own: bool,
 }
 
-/// Returns the writer's own words. Text that the writer quotes or pastes is replaced by `[…]`.
+/// Returns the writer's own words. Pasted blocks and quoted lines are replaced by `[…]`, and
+/// quotations that contain orders by `…`.
 pub fn own_words(text: &str) -> Cow<'_, str> {
     let own = without_blocks(text, &blocks(text));
     let orders = orders(&own);

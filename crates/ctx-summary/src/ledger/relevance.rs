@@ -81,7 +81,7 @@ impl Facts {
     /// weight is added to the log-odds, where 0.7 doubles the odds. Earlier use in arguments
     /// matters most, depending on how often and how recently it happened. Ids and dates come next,
     /// then names in the first request. Long values count less, and so do values that occur only
-    /// once among many others. The half-lives, 6 and 4, are measured in messages.
+    /// once or only among many others. The half-lives, 6 and 4, are measured in messages.
     ///
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
     /// Each session was split in two, and the values used by calls in the second part counted as

@@ -227,8 +227,8 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
 const CLOSING: &[char] =
     &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
 
-/// Returns the combined length of the full stops, closing quotation marks, brackets and emphasis at
-/// the beginning of `rest`, up to eight characters.
+/// Returns the combined length of the closing punctuation marks at the beginning of `rest`, of
+/// which there may be up to eight.
 fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }
@@ -248,8 +248,8 @@ fn is_abbreviation(before: &str) -> bool {
     if !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()) {
         return true;
     }
-    // Longer words are not abbreviations. Without the limit, text such as "a.a.a…" would take
-    // quadratic time.
+    // Words of more than eight letters are not abbreviations. Without the limit, text such as
+    // "a.a.a…" would take quadratic time.
     let last = before.char_indices().rev().take(8);
     let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
     let word = word.last().map_or("", |(start, _)| &before[start..]);

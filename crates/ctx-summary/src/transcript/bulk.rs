@@ -92,7 +92,8 @@ impl Transcript {
         self.shortened(&bulks, &later, LEAST)
     }
 
-    /// Finds the tool texts that may be cut. The lists correspond to the pieces and their parts.
+    /// Finds the tool texts that may be cut. The result has a list for each piece, with an entry
+    /// for each part.
     fn bulks(&self, later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Vec<Option<Bulk>>> {
         let bulk = |at: usize, spoken: &Spoken| {
             let worth = match spoken.tool? {
@@ -131,8 +132,8 @@ impl Transcript {
     }
 }
 
-/// Finds the maximum length of texts of the usual worth at which the record has about `room`
-/// tokens.
+/// Estimates to how many characters texts of the usual worth must be cut so that the record fits
+/// into `room` tokens.
 fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
     let bulks = || bulks.iter().flatten().flatten();
     let tokens = |least: usize| -> u64 {

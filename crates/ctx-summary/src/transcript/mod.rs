@@ -78,7 +78,7 @@ const HELD: usize = 16 << 20;
 /// The maximum number of characters in a tool text once all tool texts together have exceeded
 /// [`HELD`] bytes.
 const SHORT: usize = 2_000;
-/// The minimum length, in bytes, of a tool text that is not sent again if it is repeated.
+/// If a result that is at least this long, in bytes, is repeated, only the last copy is sent.
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
@@ -231,8 +231,8 @@ impl Transcript {
         self.pieces.last_mut().expect("pushed before").push(spoken);
     }
 
-    /// Removes secrets and noise from `text`, and escapes the marks that enclose the record in the
-    /// prompt.
+    /// Removes secrets and noise from `text`, and escapes the tags that end the record and the
+    /// earlier summary in the prompt.
     fn clean(&mut self, text: &str) -> String {
         let (clean, count) = redact(text);
         self.redacted += count;
@@ -242,7 +242,7 @@ impl Transcript {
     }
 }
 
-/// Writes a message. `text` converts each text in the message to its written form.
+/// Writes a message. `text` returns each text in the message, shortened if necessary.
 fn written<'s>(
     piece: &'s [Spoken],
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,

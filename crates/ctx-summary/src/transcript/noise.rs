@@ -80,8 +80,8 @@ fn each_line_once(text: &str) -> String {
     clean
 }
 
-/// When text is cut, the percentages of the kept characters that come from its beginning and its
-/// end. The rest of the kept characters come from the most informative lines in between.
+/// The percentages of the kept characters that come from the beginning and the end of a cut text.
+/// The rest of the kept characters come from the most informative lines in between.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));

@@ -18,8 +18,8 @@ use super::talk::{CHOICE, Statement, Talk, is_question};
 
 /// The part of a statement's worth that does not depend on how many of its words are new.
 const ALONE: f64 = 0.1;
-/// If a statement is chosen, so is every other statement in its message that has more than this
-/// share of its worth.
+/// If a statement is chosen, so is every other statement in the message whose worth exceeds this
+/// share of the chosen statement's worth.
 const BESIDE: f64 = 0.5;
 /// If a message is longer than this, in tokens, its statements are chosen individually.
 const LONGEST: u64 = 120;
@@ -88,9 +88,9 @@ impl<'t> Chooser<'t> {
         Greedy::new(chooser, tokens, vec![false; candidates.len()], &candidates)
     }
 
-    /// Adds to the chain the answer to each of its questions, because a question is useless without
-    /// its answer. If the next message offers options, the answer is the user's choice among them.
-    /// Otherwise, the answer is the best statement in the next message.
+    /// For each question in the chain, adds the answer to the chain, because a question is useless
+    /// without its answer. If the next message offers options, the answer is the user's choice
+    /// among them. Otherwise, the answer is the best statement in the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];

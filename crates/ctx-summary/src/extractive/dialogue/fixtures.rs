@@ -3,7 +3,7 @@
 use crate::ledger::Ledger;
 use ctx_format::{Message, Part, Role, Zone};
 
-/// Returns a ledger for messages that a user and an assistant write in turn.
+/// Returns the ledger of a session in which a user and an assistant take turns.
 pub(super) fn ledger(texts: &[&str]) -> Ledger {
     let mut ledger = Ledger::new();
     for (line, text) in (1..).zip(texts) {

@@ -24,7 +24,7 @@ pub(super) struct Prefix<'t> {
 }
 
 impl<'t> Prefix<'t> {
-    /// Splits the date and the name off a message. Only the names in `speakers` count.
+    /// Splits the date and the name off a message. Only the names in `speakers` are recognized.
     pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
         let (date, rest) = stamp(text);
         let is_known = |named: &Self| named.name.is_some_and(|name| speakers.contains(&name));

@@ -21,8 +21,9 @@ const KIND: (f64, f64) = (0.12, 0.5);
 /// The maximum length of a friendly remark, in bytes. A longer statement contains more than a
 /// friendly remark.
 const LONGEST_KIND: usize = 90;
-/// The factors for questions that contain no information, and for those that contain some. An
-/// unnamed user's questions to an assistant have higher factors, because they are more informative.
+/// The factors for questions without a name, a number or a reference to the speaker, and for
+/// questions with one. An unnamed user's questions to an assistant have higher factors, because
+/// they are more informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
 /// A question loses worth if the next message repeats at least this percentage of its words.
@@ -186,8 +187,8 @@ impl Words {
     }
 }
 
-/// Calls `found` for each word in `text`. Each pair of adjacent Chinese characters counts as a
-/// word.
+/// Calls `found` for each word in `text`. In Chinese and similar scripts, each pair of adjacent
+/// characters counts as a word.
 fn for_each(text: &str, found: &mut dyn FnMut(&str)) {
     let text: String = text.chars().flat_map(char::to_lowercase).collect();
     for word in words_and_pairs(&text, is_wide).map(|word| &text[word]) {

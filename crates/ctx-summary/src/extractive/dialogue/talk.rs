@@ -84,9 +84,8 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// Fills in missing speakers' names. A message may lack a name because its beginning repeats an
-    /// earlier message. If all named messages with a role have the same name, the other messages
-    /// with that role get this name, too.
+    /// If all named messages with a role have the same name, adds this name to the other messages
+    /// with that role. A message may lack a name because its beginning repeats an earlier message.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);

@@ -278,7 +278,7 @@ pub struct Pattern {
     hints: Vec<&'static str>,
     says: Matcher,
     not: Matcher,
-    /// The regex `not`, compiled in a form that can replace its matches.
+    /// The regex `not` as a [`LazyRegex`], which can replace its matches.
     look_alikes: OnceLock<LazyRegex>,
     is_users: bool,
     #[cfg(test)]

@@ -17,13 +17,15 @@ use crate::ledger::reading::Event;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::segment::{Origin, SegmentKind, segments};
 
-/// The maximum length, in bytes, of an argument that shares a line with its call.
+/// The maximum length, in bytes, of an argument with blanks that shares a line with its call.
 const SHORT_ARGUMENT: usize = 120;
-/// The maximum length, in bytes, of a path or an address that is not cut.
+/// The maximum length, in bytes, of an argument without blanks, such as a path, that shares a line
+/// with its call.
 const LONGEST_NAME: usize = 400;
 /// The maximum length, in bytes, of a line with several arguments.
 const LINE: usize = 260;
-/// The maximum length of a single argument on a line, in bytes. A longer argument is cut.
+/// The maximum length of a line with a single argument, in bytes. A longer line is split into
+/// segments.
 const LONGEST_LINE: usize = LONGEST_NAME + 80;
 /// The maximum length, in bytes, of an argument that is a value by itself, such as a name or a
 /// number.
@@ -162,8 +164,8 @@ fn is_long(value: &str) -> bool {
     value.len() > most || value.contains('\n')
 }
 
-/// Splits a quoted call into lines, but never inside an argument. Each line contains as many
-/// arguments as fit.
+/// Splits a quoted call into lines that contain as many arguments as fit. Only an argument that is
+/// too long for a line is split itself.
 fn argument_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;

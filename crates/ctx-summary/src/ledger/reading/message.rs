@@ -198,8 +198,8 @@ impl Reader {
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
             // The line number refers to the file that was summarized, so the story must not cite it
-            // as a line in this file. Items keep their line numbers, like all items from an earlier
-            // summary.
+            // as a line in the current session. Items keep their line numbers, like all items from
+            // an earlier summary.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
         }

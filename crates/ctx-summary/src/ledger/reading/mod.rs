@@ -34,7 +34,7 @@ pub struct Reading {
     pub(crate) secrets: usize,
 }
 
-/// What a reading was made from.
+/// The source of a reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A system message, which is always kept.
@@ -81,7 +81,7 @@ pub(crate) struct Quote {
     pub(crate) begins_turn: bool,
 }
 
-/// The index of an identifier in the [`Index`](super::Index) or of a mention in a reading.
+/// The index of an identifier in the [`Index`](super::Index), or of a mention in a reading.
 pub type Id = u32;
 
 /// An identifier in a segment.

@@ -10,7 +10,7 @@ use std::str::Chars;
 
 use ctx_format::{Message, Part};
 
-/// The quotes that are searched for.
+/// The quotes to search for.
 #[derive(Debug, Default)]
 pub struct Quotes {
     words: HashMap<String, usize>,

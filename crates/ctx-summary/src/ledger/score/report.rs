@@ -111,8 +111,8 @@ pub struct Row {
     pub saved: u64,
     /// The number of items that cannot be recovered.
     pub lost: u64,
-    /// The number of items that need not be kept, because they are finished or superseded. Such
-    /// items are not included in `total`.
+    /// The number of items that are not scored, because they are finished, superseded or in
+    /// progress. Such items are not included in `total`.
     pub retired: u64,
     /// The weighted share of kept items, or `None` if the class has no items.
     #[serde(serialize_with = "rounded_share")]
@@ -136,7 +136,8 @@ pub struct Score {
     /// All items, grouped by class, in session order. Identifiers are ordered from most to least
     /// likely to be needed again.
     pub items: Vec<Scored>,
-    /// The class of each item that need not be kept, because it is finished or superseded.
+    /// The class of each item that is not scored, because it is finished, superseded or in
+    /// progress.
     pub retired: Vec<Class>,
 }
 

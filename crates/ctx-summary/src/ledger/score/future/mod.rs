@@ -28,7 +28,7 @@ const SHORTEST_SUFFIX: usize = 4;
 pub struct Future {
     given: String,
     old: String,
-    /// For each message except system messages, its number of tokens and its start in `old`.
+    /// For each message after the last system message, its number of tokens and its start in `old`.
     places: Vec<(u64, usize)>,
     old_systems: usize,
     given_tokens: u64,
@@ -190,7 +190,7 @@ fn text(message: &Message<'_>) -> String {
         };
         lines.extend(arguments.keys);
         let values = arguments.leaves.into_iter().map(|leaf| match leaf.value.as_str() {
-            // JSON keywords look like words, but are left out.
+            // Leave out JSON keywords, which look like words.
             "true" | "false" | "null" => String::new(),
             _ => leaf.value,
         });
