@@ -84,8 +84,8 @@ pub struct LlmArgs {
     /// The prompt synapse asks for eight sections, and sanbot for four. The prompt default asks for
     /// headings in the language of the user's messages. A file must contain {{transcript}}, and may
     /// contain {{earlier}}, {{instructions}} and {{target}}. The first line of a file may set the
-    /// length of the summary in tokens, for example as <!-- target: 500 -->, which is used if no
-    /// flag sets the length [default: default, or the policy's]
+    /// length of the summary in tokens, for example as <!-- target: 500 -->. A flag that sets the
+    /// length overrides this line [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
     /// What the summary should stress
@@ -173,7 +173,8 @@ impl LlmArgs {
         let name = names.find(is_flag).filter(|_| method != Method::Llm);
         name.map_or(Ok(()), |name| {
             let flag = name.replace('_', "-");
-            let what = format!("--{flag} with --method {method}, which asks no model");
+            let what =
+                format!("--{flag} has no effect with --method {method}, which asks no model");
             Err(Failure::new(what).hint("add --method llm"))
         })
     }

@@ -7,7 +7,7 @@ use ctx_text::{WordSet, is_han};
 
 use crate::LISTS;
 
-/// The languages for which summaries have fixed texts.
+/// The language in which people write, as far as it affects the headings of a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     /// English, or text whose language is not recognized.

@@ -243,7 +243,7 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(end);
-    // Command output contains many members whose object is not shown.
+    // Command output contains many JSON members without the rest of their object.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }

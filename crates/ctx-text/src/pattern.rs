@@ -210,7 +210,7 @@ impl Matcher {
 struct Automaton {
     dfa: DFA,
     /// The states built so far, which threads share unless they search at the same time.
-    #[expect(clippy::vec_box, reason = "each search takes a cache, which is large")]
+    #[expect(clippy::vec_box, reason = "each search pops a cache, and caches are large")]
     caches: Mutex<Vec<Box<Cache>>>,
 }
 

@@ -9,7 +9,7 @@
 
 #[path = "../src/native/layout.rs"]
 #[allow(dead_code, reason = "some items are only for the engine")]
-#[allow(clippy::cast_possible_truncation, reason = "bit fields of wider numbers")]
+#[allow(clippy::cast_possible_truncation, reason = "bit fields are read from wider numbers")]
 mod layout;
 
 mod borders;

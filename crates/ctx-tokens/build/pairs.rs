@@ -27,7 +27,7 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
             seeds[bucket] = seed;
             free_places(pairs, seed, &table)
         });
-        let places = places.expect("a seed that leads to free places");
+        let places = places.expect("some seed leads to free places");
         for (place, (pair, token)) in places.into_iter().zip(pairs) {
             table[place] = pair.entry(*token);
         }

@@ -30,7 +30,7 @@ pub(crate) fn write(out: &Path) {
     for (number, class) in CLASSES.iter().enumerate() {
         for range in ranges(class) {
             for bit in &mut bits[range] {
-                assert_eq!(*bit, OTHER, "classes overlap");
+                assert_eq!(*bit, OTHER, "classes do not overlap");
                 *bit = 1 << number;
             }
         }
@@ -43,7 +43,7 @@ pub(crate) fn write(out: &Path) {
             distinct.push(block);
             distinct.len() - 1
         });
-        blocks.push(u8::try_from(number).expect("more than 256 distinct blocks"));
+        blocks.push(u8::try_from(number).expect("at most 256 distinct blocks"));
     }
     std::fs::write(out.join("class.blocks"), blocks).unwrap();
     std::fs::write(out.join("class.bits"), distinct.concat()).unwrap();

@@ -39,7 +39,7 @@ impl Vocabulary {
         Self { tokens, merges }
     }
 
-    /// Returns what the engine needs to know about each token in order to undo its last merge.
+    /// Returns the [`Parts`] of each token, by rank.
     pub(crate) fn parts(&self) -> Vec<u64> {
         let ranks = ranks(&self.tokens);
         let single = |token: &Vec<u8>| {
@@ -50,7 +50,7 @@ impl Vocabulary {
         for merge in &self.merges {
             let token = self.tokens[merge.token as usize].as_slice();
             let shorter = (1..token.len()).rev().find_map(|end| ranks.get(&token[..end]));
-            let shorter = *shorter.expect("each first byte is a token");
+            let shorter = *shorter.expect("each single byte is a token");
             parts[merge.token as usize] =
                 Parts::new(merge.left, merge.right, shorter, token.len()).0;
         }
@@ -86,7 +86,7 @@ fn last_cut(token: &[u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> usize {
         let lowest = (0..borders.len() - 2)
             .filter_map(|at| Some((*ranks.get(&token[borders[at]..borders[at + 2]])?, at)))
             .min();
-        let (merged, at) = lowest.expect("a token is made of tokens");
+        let (merged, at) = lowest.expect("some pair of parts is a token");
         assert!(merged < rank, "rank {rank} cannot be reached by merging");
         borders.remove(at + 1);
     }

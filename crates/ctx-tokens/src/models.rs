@@ -203,12 +203,12 @@ mod tests {
     #[test]
     fn the_table_is_sound() {
         let prefixes: HashSet<&str> = Model::all().iter().map(|model| model.prefix).collect();
-        assert_eq!(prefixes.len(), Model::all().len(), "a prefix occurs twice");
+        assert_eq!(prefixes.len(), Model::all().len(), "each prefix occurs once");
         let shorts: HashSet<&str> = Model::short_names().iter().map(|(short, _)| *short).collect();
-        assert_eq!(shorts.len(), Model::short_names().len(), "a short name occurs twice");
+        assert_eq!(shorts.len(), Model::short_names().len(), "each short name occurs once");
         let lines = TEXT.lines();
         let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-        assert_eq!(entries.count(), prefixes.len() + shorts.len(), "a line cannot be read");
+        assert_eq!(entries.count(), prefixes.len() + shorts.len(), "every line can be read");
         for entry in Model::all() {
             assert!(entry.window >= 1_024, "{}", entry.prefix);
             assert_eq!(model(entry.prefix), Some(entry));

@@ -25,7 +25,7 @@ impl Spans {
     }
 }
 
-/// Returns the span that contains the position `at`.
+/// Returns the span that contains the position `at`, if any.
 pub(super) fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let next = spans.partition_point(|span| span.end <= at);
     spans.get(next).filter(|span| span.contains(&at))
@@ -56,8 +56,8 @@ fn code(line: &str) -> Vec<Range<usize>> {
 /// Pairs of opening and closing quotation marks.
 const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
-/// Finds the ranges between quotation marks. Unpaired marks are ignored, and so is the inch sign in
-/// `5"`.
+/// Finds the quotes on a line, including their quotation marks. Unpaired marks are ignored, and so
+/// is the inch sign in `5"`.
 fn quotes(line: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
@@ -105,7 +105,7 @@ fn may_close(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|c| !c.is_whitespace()) && !after.is_some_and(is_word)
 }
 
-/// Returns true if a quotation mark after the character `before` opens a quote.
+/// Returns true if a quotation mark after the character `before` can only open a quote.
 fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
 }

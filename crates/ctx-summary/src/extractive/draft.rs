@@ -68,7 +68,7 @@ fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     (of_short * (100 - part) + of_long * part) / 100
 }
 
-/// Renders the summary: the head, the chosen segments, and the current state.
+/// Renders the summary: the head, the chosen segments, and the sections for task lists and errors.
 type Write<'l> = Box<dyn Fn(&[bool]) -> String + 'l>;
 
 struct Draft<'l> {
@@ -126,7 +126,8 @@ impl<'l> Draft<'l> {
     }
 }
 
-/// Returns the table index for a sequence of eight bytes. Few sequences share an index.
+/// Returns the table index for a sequence of eight bytes. Sequences in the same text rarely share
+/// an index.
 fn slot(bytes: [u8; 8]) -> usize {
     let number = u64::from_le_bytes(bytes).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(number >> (64 - SLOTS)).unwrap_or(0)

@@ -213,7 +213,7 @@ mod tests {
 
     use super::worths;
 
-    /// Returns the worth of messages that the user and the model write in turn. The user writes
+    /// Returns the worth of messages that alternate between the user and the model. The user writes
     /// first.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
         let mut ledger = Ledger::new();

@@ -17,8 +17,8 @@ pub(crate) const DIGIT: u8 = 1 << 2;
 pub(crate) const UNDERSCORE: u8 = 1 << 3;
 /// The class of `/` and `~`, which occur in paths.
 pub(crate) const SLASH: u8 = 1 << 4;
-/// The class of `.`, `@` and `+`. Words joined by these characters also count as individual
-/// identifiers.
+/// The class of `.`, `@` and `+`. Words joined by these characters count as individual identifiers,
+/// except in a file name.
 pub(crate) const DOT: u8 = 1 << 5;
 pub(crate) const DASH: u8 = 1 << 6;
 
@@ -108,8 +108,8 @@ const LONGEST_CODE: usize = 12;
 /// The maximum length of an identifier. Longer runs of characters are data such as base64.
 const LONGEST: usize = 300;
 
-/// Calls `found` for each identifier in `text`, in order. A path or a dotted name is followed by
-/// its parts.
+/// Calls `found` for each identifier in `text`, in order. A path is followed by its last part. A
+/// dotted name is split unless it is a file name.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -103,8 +103,8 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Returns the length of the string at the beginning of `bytes`, after its opening quote, or `None`
-/// if the string is not closed.
+/// `bytes` begins after the opening quote of a string. Returns the length of the string, or `None`
+/// if it is not closed.
 fn length_of_string(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

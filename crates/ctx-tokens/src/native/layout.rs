@@ -66,7 +66,7 @@ impl Node {
     }
 }
 
-/// What the engine needs to know about a token to merge it, packed into one number.
+/// The two parts of a token, its longest shorter prefix and its length, packed into one number.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(pub(crate) u64);
 

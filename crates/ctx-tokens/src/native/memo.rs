@@ -10,10 +10,11 @@ use std::cell::RefCell;
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets: only 16 KiB, because the text may be short.
+/// The initial number of sets, which take up only 16 KiB, because the text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// The maximum number of sets: 2 MiB. With half as many sets, counting prose was 10 % slower.
+/// The maximum number of sets, which take up 2 MiB. With half as many sets, counting prose was 10 %
+/// slower.
 const MOST_SETS: usize = 1 << 16;
 
 /// The factor by which the number of sets grows: two steps lead from the initial number to the
@@ -119,7 +120,7 @@ fn entry_of(text: &[u8], start: usize, length: usize) -> Entry {
     [bytes as u64 & low, (bytes >> 64) as u64 & high | (length as u64) << LENGTH]
 }
 
-/// The last bytes of the text, padded with zeros.
+/// The rest of the text, which has less than 16 bytes, padded with zeros.
 #[cold]
 fn last_bytes(rest: &[u8]) -> [u8; 16] {
     let mut bytes = [0; 16];
@@ -167,7 +168,7 @@ mod tests {
                     let tokens = *pieces.entry(&text[start..end]).or_insert(new);
                     for expected_call in [true, false] {
                         let counted = memo.tokens(&text, start, end, || {
-                            assert!(expected_call, "{start}..{end} was forgotten");
+                            assert!(expected_call, "{start}..{end} is in the cache");
                             tokens
                         });
                         assert_eq!(counted, tokens, "{start}..{end}");

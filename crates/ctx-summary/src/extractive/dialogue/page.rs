@@ -1,5 +1,5 @@
-//! Renders the chosen statements from a dialogue in order, with the speaker or the date whenever it
-//! changes. A date or name that precedes several messages in a row is written only once.
+//! Renders the chosen statements from a dialogue in order. Each message begins with its speaker,
+//! and also with its date if the day has changed.
 
 use std::fmt::Write as _;
 

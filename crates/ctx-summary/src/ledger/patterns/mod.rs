@@ -78,7 +78,7 @@ struct Tables {
     /// Statements of any kind that no memory file keeps.
     passing: Matcher,
     hints: Phrases,
-    /// For each hint, the kind and the table that it belongs to, and the patterns with this hint.
+    /// For each hint, the kind, the table and the pattern to which it belongs.
     hinted: Vec<(usize, usize, PatternSet)>,
     unhinted: Hinted,
 }
@@ -157,7 +157,7 @@ pub struct Sentence<'s> {
     with_code: OnceCell<Option<Stated<'s>>>,
 }
 
-/// The statement that a sentence makes.
+/// A statement, and the patterns with a hint that occurs in it.
 struct Stated<'s> {
     text: Cow<'s, str>,
     hinted: Hinted,

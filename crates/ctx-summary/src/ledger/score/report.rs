@@ -34,8 +34,8 @@ impl Class {
         }
     }
 
-    /// Returns the weight of the class in the share of kept items. The user's words have the most
-    /// weight, then what no tool can find again, then what a tool can find again.
+    /// Returns the weight of the class in the share of kept items. The user's words weigh most, and
+    /// what a tool can find again weighs least.
     pub fn weight(self) -> f64 {
         match self {
             Self::Item(ItemKind::Ask | ItemKind::Constraint) => 3.0,
