@@ -152,8 +152,8 @@ impl LlmArgs {
         }
     }
 
-    /// Returns these settings. The policy supplies whatever neither a flag nor the environment
-    /// sets.
+    /// Returns a copy of the settings in which the policy supplies whatever neither a flag nor the
+    /// environment sets.
     #[must_use]
     pub fn under(&self, summary: &Summary) -> Self {
         let mut llm = self.clone();

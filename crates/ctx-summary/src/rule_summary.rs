@@ -63,7 +63,7 @@ impl RuleSummary {
 
     /// Adds a summary of earlier messages, as returned by [`crate::Recognizer`].
     pub fn push_earlier(&mut self, text: &str) {
-        // Redact the summary, because the tool that wrote it may not have done so.
+        // The tool that wrote the summary may not have redacted it.
         let text = &self.clean(text);
         let Some(own) = OwnSummary::parse(text) else {
             self.carried.add_text(text);

@@ -81,11 +81,11 @@ pub fn is_unspaced(c: char) -> bool {
 }
 
 /// All threads share one hasher state, so the same text has the same hash in every thread. The
-/// state differs in every run, so that an attacker cannot craft a session with colliding hashes.
+/// state differs from run to run, so that an attacker cannot craft a session with colliding hashes.
 /// The order of results must therefore never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
-/// Returns a 64-bit hash that is the same in all threads but differs in every run.
+/// Returns a 64-bit hash that is the same in all threads but differs from run to run.
 pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     STATE.hash_one(value)
 }

@@ -1,4 +1,4 @@
-//! Hashes the words in text, so that a long source takes up little memory.
+//! Hashes the words in text, so that even long text takes up little memory.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

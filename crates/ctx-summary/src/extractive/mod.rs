@@ -1,5 +1,5 @@
 //! Writes the extractive summary. Within a token budget, an extractive summary contains the
-//! segments that are most likely to be needed, in session order, followed by the open items and
+//! segments that are most likely to be needed, in session order, followed by the task list and the
 //! errors. Dialogues have separate rules.
 
 mod dialogue;

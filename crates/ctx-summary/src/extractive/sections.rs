@@ -1,7 +1,7 @@
 //! Writes sections of items, such as decisions or errors. For each kind of item, a share of the
 //! text is reserved for the most important items.
 //!
-//! An extractive summary has sections only for open items and errors, because the story covers the
+//! An extractive summary has sections only for task lists and errors, because the story covers the
 //! other kinds. A list of everything that a summary must contain has sections for all kinds.
 
 use ctx_tokens::TokenCounter;

@@ -86,7 +86,7 @@ impl Facts {
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
     /// Each session was split in two, and the values used by calls in the second part counted as
     /// needed. No sessions were held out, and the code that fitted the weights is not part of this
-    /// repository. `ctx-score BEFORE AFTER --future FULL` measures the effect of a change. See
+    /// repository. `ctx-score BEFORE AFTER --future FULL` measures the effect of other weights. See
     /// "What a summary keeps" in `docs/benchmarks.md`.
     pub(crate) fn chance(&self, now: SessionPosition) -> f64 {
         let n = f64::from(now.messages.max(1));

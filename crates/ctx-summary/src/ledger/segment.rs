@@ -163,7 +163,7 @@ fn end_of_first(line: &str) -> usize {
     while let Some((at, c)) = chars.next() {
         width += if c.is_ascii() { 1 } else { 2 };
         if width > WIDEST {
-            // Do not split a path unless it is wider than three segments.
+            // Split a path only if it exceeds three times the maximum width.
             let inside_name = matches!(best, None | Some((Cut::Anywhere, _)));
             if !inside_name || width > WIDEST * 3 {
                 return best.map_or(at.max(1), |(_, end)| end);

@@ -227,8 +227,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
 const CLOSING: &[char] =
     &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
 
-/// Returns the combined length of the closing punctuation marks at the beginning of `rest`, of
-/// which there may be up to eight.
+/// Returns the combined length of up to eight closing punctuation marks at the beginning of `rest`.
 fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }

@@ -3,9 +3,9 @@
 //!
 //! The lists of units, endings, and words that precede names were written by hand. The author of
 //! the lists had seen the dialogues used in `docs/benchmarks.md`, so the figures there do not come
-//! from held-out data. The effect of a change is measured on English dialogues by
-//! `cargo test --test cli dialogues::`, and on any session by
-//! `ctx-score BEFORE AFTER --future FULL`.
+//! from held-out data. The effect of a change to the lists is measured on English dialogues by
+//! `cargo test --test cli dialogues::`, and on any session by `ctx-score BEFORE AFTER --future
+//! FULL`.
 
 use std::ops::Range;
 use std::sync::LazyLock;

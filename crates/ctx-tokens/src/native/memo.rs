@@ -120,7 +120,7 @@ fn entry_of(text: &[u8], start: usize, length: usize) -> Entry {
     [bytes as u64 & low, (bytes >> 64) as u64 & high | (length as u64) << LENGTH]
 }
 
-/// The rest of the text, which has less than 16 bytes, padded with zeros.
+/// The rest of the text, which has fewer than 16 bytes, padded with zeros.
 #[cold]
 fn last_bytes(rest: &[u8]) -> [u8; 16] {
     let mut bytes = [0; 16];

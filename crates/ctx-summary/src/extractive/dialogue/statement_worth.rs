@@ -23,7 +23,7 @@ const KIND: (f64, f64) = (0.12, 0.5);
 const LONGEST_KIND: usize = 90;
 /// The factors for questions without a name, a number or a reference to the speaker, and for
 /// questions with one. An unnamed user's questions to an assistant have higher factors, because
-/// they are more informative.
+/// such questions are more informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
 /// A question loses worth if the next message repeats at least this percentage of its words.
