@@ -36,8 +36,9 @@ pub struct LlmArgs {
     llm_url: Option<String>,
     /// API of the server [default: depends on the URL]
     ///
-    /// By default, the API is anthropic if the host or the path of the URL contains that word, and
-    /// openai otherwise.
+    /// By default, a URL that ends in /chat/completions or /messages determines the API. For any
+    /// other URL, the API is anthropic if the host or the path contains that word, and openai
+    /// otherwise.
     #[arg(long, value_enum, value_name = "API")]
     llm_api: Option<Api>,
     /// Allow sending the key unencrypted over http:// to another machine
@@ -52,7 +53,7 @@ pub struct LlmArgs {
     /// Window of the model [default: as listed, or the server's, or 32000]
     ///
     /// An input that does not fit is cut, or summarized in parts. The tool asks the server for the
-    /// window (GET /v1/models) only if the input is longer than 4096 tokens, and only for models
+    /// window (GET /v1/models) only if a request needs more than 4096 tokens, and only for models
     /// with public weights or models that --list-models does not print.
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
@@ -67,7 +68,7 @@ pub struct LlmArgs {
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
     /// The n-th wait is n times as long as the first. If the server says when to retry, the tool
-    /// waits until then, but never longer than a minute.
+    /// waits until then. No wait is longer than a minute.
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
     /// Record requests and responses in DIR, without the key

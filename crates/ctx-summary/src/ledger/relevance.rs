@@ -80,7 +80,7 @@ impl Facts {
     /// Returns the probability that a later call needs the identifier. In this logistic model, each
     /// weight is added to the log-odds, where 0.7 doubles the odds. Earlier use in arguments
     /// matters most, depending on how often and how recently it happened. Ids and dates come next,
-    /// then names in the first request. Long values count less, and so do values that occur only
+    /// then mentions in the first request. Long values count less, and so do values that occur only
     /// once or only among many others. The half-lives, 6 and 4, are measured in messages.
     ///
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
