@@ -66,7 +66,7 @@ impl Counting {
         if let Some(full) = self.full_name {
             let day = Model::listed_on();
             io.note(format_args!(
-                "the model is {full}, the newest of that name in the list as of {day}"
+                "the model is {full}, the newest model in its family as of {day}"
             ));
         }
     }

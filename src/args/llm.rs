@@ -128,7 +128,7 @@ impl LlmArgs {
 
     fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings> {
         let endpoint = Endpoint::new(url, self.llm_api).map_err(|error| {
-            Failure::new(error).hint("write http://127.0.0.1:8080 or https://host/v1")
+            Failure::new(error).hint("use a URL such as http://127.0.0.1:8080 or https://host/v1")
         })?;
         let is_loopback = endpoint.is_loopback();
         Ok(Settings {
@@ -257,7 +257,7 @@ fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>> {
         ChosenKey::Withheld(name) => {
             let host = endpoint.host();
             warn(format!(
-                "{name} is only sent to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
+                "{name} is sent only to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
             ));
             None
         }

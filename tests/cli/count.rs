@@ -153,7 +153,7 @@ fn a_short_name_is_the_newest_model_of_its_family() {
             .stdin(CHAT)
             .stdout_has(&format!(r#""model":"{full}","window":{window},"#))
             .stderr(&format!(
-                "ctx-count: the model is {full}, the newest of that name in the list as of {day}\n\
+                "ctx-count: the model is {full}, the newest model in its family as of {day}\n\
                  ctx-count: warning: the tokenizer of {full}… is not {why}: counts with o200k_base are estimates\n"
             ))
             .run();

@@ -54,7 +54,7 @@ fn a_vendors_key_goes_to_no_other_host() {
         case(&beyond(&server))
             .args(["--llm-api", api])
             .stderr_has(&format!(
-                "ctx-summarize: warning: {name} is only sent to its vendor, not to 0.0.0.0; \
+                "ctx-summarize: warning: {name} is sent only to its vendor, not to 0.0.0.0; \
                  CTX_LLM_KEY is sent to any server\n"
             ))
             .run();

@@ -7,8 +7,8 @@ use ctx_format::{Dialect, Message, Object, Part, Role};
 
 use crate::language::{Language, Languages};
 
-/// The record line in English. Every summary contains a record line, which keeps a model from
-/// mistaking a request in the summary for a new request.
+/// The record line in English. A record line keeps a model from mistaking a request in the summary
+/// for a new request.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 /// The record line in Chinese. In rule summaries and older summaries, the record line consists of
 /// this text and then the English text.
@@ -41,8 +41,9 @@ impl Recognizer {
 
     /// Composes a summary message from the header, if any, the record line, and the summary.
     ///
-    /// If the summary begins with a heading, the record line comes after this heading. If the
-    /// header ends with a space, the text continues on the same line.
+    /// If the summary begins with a known heading, the record line comes after it, or is omitted if
+    /// the heading says the same. If the header ends with a space, the text continues on the same
+    /// line.
     pub fn compose(&self, summary: &str) -> String {
         let mut text = match &self.header {
             Some(header) if header.ends_with(' ') => format!("{} ", header.trim()),

@@ -33,7 +33,7 @@ impl Vocabulary {
         assert!(tokens.len() > 50_000 && tokens.len() < NO_TOKEN as usize);
         for (rank, token) in (0..).zip(&tokens) {
             assert_eq!(token.len() == 1, rank < SINGLE_BYTES, "rank {rank}");
-            assert!(token.len() <= LONGEST, "rank {rank} is too long");
+            assert!(token.len() <= LONGEST, "rank {rank} fits");
         }
         let merges = merges(&tokens);
         Self { tokens, merges }
@@ -87,7 +87,7 @@ fn last_cut(token: &[u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> usize {
             .filter_map(|at| Some((*ranks.get(&token[borders[at]..borders[at + 2]])?, at)))
             .min();
         let (merged, at) = lowest.expect("some pair of parts is a token");
-        assert!(merged < rank, "rank {rank} cannot be reached by merging");
+        assert!(merged < rank, "rank {rank} can be reached by merging");
         borders.remove(at + 1);
     }
     borders[1]

@@ -73,8 +73,8 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Returns true if the session has tool calls. In sessions without them, the words of the user and
-/// the model matter more.
+/// Returns true if the session has tool calls or results. In sessions without them, the words of
+/// the user and the model matter more.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
     segments.iter().any(is_tools)

@@ -56,8 +56,9 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     cutter.found
 }
 
-/// Returns the first line of the command in the last code fence of a reply. Agents without tool
-/// calls, such as SWE-agent 0.x and mini-swe-agent 1, write their commands in code fences.
+/// Returns the first line of the command in a reply that ends with its only code fence. Agents
+/// without tool calls, such as SWE-agent 0.x and mini-swe-agent 1, write their commands in code
+/// fences.
 fn command(text: &str) -> Option<&str> {
     let bare = text.trim_end();
     let before = bare.strip_suffix("\n```")?;

@@ -1,5 +1,5 @@
 //! Writes messages as plain text for a model that summarizes them. Messages are cut only if they do
-//! not fit into the model's window.
+//! not fit into the model's window or take up several megabytes.
 
 mod bulk;
 mod noise;
