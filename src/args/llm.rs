@@ -174,8 +174,7 @@ impl LlmArgs {
         let name = names.find(is_flag).filter(|_| method != Method::Llm);
         name.map_or(Ok(()), |name| {
             let flag = name.replace('_', "-");
-            let what =
-                format!("--{flag} has no effect with --method {method}, which asks no model");
+            let what = format!("--{flag} has no effect because --method {method} asks no model");
             Err(Failure::new(what).hint("add --method llm"))
         })
     }

@@ -161,7 +161,7 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
         compact(&session(30))
             .args([flag, "http://127.0.0.1:1", "s.jsonl"])
             .stderr(&format!(
-                "ctx-compact: {flag} has no effect with --method extractive, which asks no model; add --method llm\n"
+                "ctx-compact: {flag} has no effect because --method extractive asks no model; add --method llm\n"
             ))
             .code(2)
             .run();

@@ -156,7 +156,7 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
             .stdin(INPUT)
             .code(2)
             .stderr(&format!(
-                "ctx-summarize: {flag} has no effect with --method extractive, which asks no model; add --method llm\n"
+                "ctx-summarize: {flag} has no effect because --method extractive asks no model; add --method llm\n"
             ))
             .run();
     }
