@@ -75,8 +75,8 @@ impl ReportArgs {
     /// records.
     pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<()> {
         if self.json && !dry_run && output.is_stdout() {
-            return Err(Failure::new("--json needs stdout, and so do the records")
-                .hint("write them to a file with -o, or nowhere with -n"));
+            return Err(Failure::new("--json and the records cannot both be written to stdout")
+                .hint("write the records to a file with -o, or preview the changes with -n"));
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ pub enum Target<'s> {
     Session(String, PendingReplacement<'s>),
 }
 
-/// Opens the inputs. If an input will be replaced by the output, its saved copy is read instead.
+/// Opens the inputs. If the output will replace an input, the input's saved copy is read instead.
 #[derive(Default)]
 pub struct Source {
     copied: Option<(PathBuf, File)>,
@@ -133,8 +133,8 @@ impl ReportOutputArgs {
 impl OutputArgs {
     /// Returns the source and the destination for a tool that makes a session from its inputs. If
     /// the replaced session is an input and `named` is given, the snapshot is stored under the
-    /// session `named`, and otherwise under the file's own id. A dry run makes the same checks but
-    /// does not claim the file.
+    /// session `named`, and otherwise under the file's own id. A dry run makes the same checks as a
+    /// real run, but does not claim the file.
     pub fn session<'s>(
         &self,
         dry_run: bool,
@@ -404,7 +404,7 @@ impl Write for Output<'_> {
     }
 }
 
-/// Returns the failure for an error that an [`Output`] returned.
+/// Converts an error from an [`Output`] into a failure.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: io::Error) -> Failure {
     error.downcast::<Failure>().unwrap_or_else(|error| Failure::stdout(&error))

@@ -96,7 +96,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::NewProblem(_) => {
             "ctx-split keeps calls and results together; were the zones changed?"
         }
-        ErrorKind::NotCarried => "without --strict, everything else is written",
+        ErrorKind::NotCarried => "without --strict, whatever can be converted is written",
         ErrorKind::OldProblem(_) => "--strict refuses invalid input",
         ErrorKind::NoZones => "ctx-split sets zones: ctx-split FILE | …",
         ErrorKind::OtherZones => "run ctx-split --batch again",
@@ -105,20 +105,20 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         }
         ErrorKind::TooSmall(_) => "raise --budget, or keep and pin less",
         ErrorKind::Tape(TapeError::Missing(_)) => {
-            "session, flags, model and template must be as in the recording"
+            "use the same session, flags, model and template as in the recording"
         }
         ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
         ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_) => {
             "--on-failure extractive writes a summary that needs no model"
         }
         ErrorKind::Words(CompactionError::NoHeader) => {
-            "ctx-check --repair writes a copy with a header, if the lines contain enough"
+            "ctx-check --repair writes a copy with a header, if the lines contain the necessary data"
         }
         ErrorKind::Words(_) | ErrorKind::OtherContext => {
-            "ctx-convert makes a new session of what its agent would send"
+            "ctx-convert makes a new session from what its agent would send"
         }
         ErrorKind::NoSuchLine(_) => {
-            "both files must have equally many lines; ctx-compact --batch keeps all lines"
+            "both files must have the same number of lines; ctx-compact --batch keeps all lines"
         }
         ErrorKind::Read(_)
         | ErrorKind::NoConversation(_)

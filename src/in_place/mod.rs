@@ -174,7 +174,7 @@ impl SessionFile<'_> {
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
             let path = summary_path(self.store, self.session);
             done.report.summary_file = Some(path.display().to_string());
-            // The audit record for the compaction already contains the figures.
+            // The compaction's audit record already contains the figures about the summary.
             let (messages, text) = (summary.messages, &summary.text);
             let figures = Figures::default();
             let appended = append_summary(self.store, self.session, messages, text, figures);
@@ -203,8 +203,8 @@ impl SessionFile<'_> {
                 compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
                 self.remember(&reader.finish(), done).map_err(merge_failure)?;
                 compaction.report.end(Outcome::Flushed);
-                // Until the session is compacted, every run is a flush, so only runs with new
-                // entries are logged.
+                // A flush stays due until the session is compacted, so a flush is logged only if it
+                // adds entries.
                 if !done.entries.is_empty() {
                     let entry = daily_entry(self.session, &compaction.report, &done.entries);
                     done.late_error = entry.log(self.store).err();

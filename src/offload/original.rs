@@ -31,10 +31,10 @@ pub enum OriginalError {
     #[error("cannot read: {0}")]
     Session(#[source] io::Error),
     /// The path does not belong to an offloaded file.
-    #[error("this is not an offloaded file of this store")]
+    #[error("not an offloaded file in this store")]
     NoFile,
     /// No text has a hash that begins with these digits.
-    #[error("nothing with sha256 {0}… was kept")]
+    #[error("no text with sha256 {0}… was found")]
     NotKept(String),
     /// Several texts have hashes that begin with these digits.
     #[error("{wanted} is ambiguous: {matches}")]
@@ -315,7 +315,7 @@ mod tests {
         offload(&store, "other", Form::TEXT, "one");
         assert_eq!(show(&store, None, &path).as_deref(), Ok("one"));
         assert_eq!(show(&store, Some("demo"), &sha256("one")[..12]).as_deref(), Ok("one"));
-        let no_file = Err("this is not an offloaded file of this store".to_owned());
+        let no_file = Err("not an offloaded file in this store".to_owned());
         assert_eq!(show(&store, Some("other"), &path), no_file);
         assert_eq!(show(&store, None, "/etc/passwd"), no_file);
         std::fs::write(&path, "two").expect("written");
@@ -339,7 +339,7 @@ mod tests {
             assert_eq!(show(&store, None, &handle).as_deref(), Ok(text));
         }
         let hash = &sha256("two")[..8];
-        let not_kept = format!("nothing with sha256 {hash}… was kept");
+        let not_kept = format!("no text with sha256 {hash}… was found");
         assert_eq!(show(&store, Some("demo"), hash), Err(not_kept));
     }
 

@@ -160,7 +160,7 @@ fn a_greater_budget_never_leaves_less() {
     assert_eq!(target("60k", false).1, "");
     let strict =
         bash(dir.path(), "ctx-compact -n --min-idle 0s --budget 20k --strict-target s.jsonl");
-    let unreachable = "ctx-compact: warning: s.jsonl: out of reach: the system prompt and the tools already take the 20000 tokens; unchanged; raise the target, or leave --strict-target out\n";
+    let unreachable = "ctx-compact: warning: s.jsonl: the target of 20000 tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the target, or leave --strict-target out\n";
     assert_eq!((strict.code, strict.stdout.as_str()), (1, ""));
     assert!(strict.stderr.ends_with(unreachable), "{}", strict.stderr);
 }

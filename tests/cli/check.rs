@@ -514,7 +514,7 @@ fn flags_that_do_not_go_together_are_refused() {
         .run();
     check()
         .args(["--repair", "--json"])
-        .stderr("ctx-check: --json needs stdout, and so does the repaired copy; write the copy to a file with -o\n")
+        .stderr("ctx-check: --json and the repaired copy cannot both be written to stdout; write the copy to a file with -o\n")
         .code(2)
         .run();
 }

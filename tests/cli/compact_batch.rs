@@ -225,7 +225,7 @@ fn a_conversation_that_fails_can_be_tagged() {
     Case::new(CTX_COMPACT)
         .file("b.jsonl", strange)
         .args(["--batch", "--tag-failed", "b.jsonl"])
-        .stderr("ctx-compact: --tag-failed with a file that is compacted in place; as a filter: ctx-compact --batch --tag-failed -o NEW < FILE\n")
+        .stderr("ctx-compact: --tag-failed cannot be used with a file that is compacted in place; as a filter: ctx-compact --batch --tag-failed -o NEW < FILE\n")
         .code(2)
         .run();
 }

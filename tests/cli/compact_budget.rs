@@ -78,7 +78,7 @@ fn a_session_within_it_is_left_alone() {
     // A forced run also removes nothing, because the session fits.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
-        .stdout(format!("s.jsonl: nothing to do: nothing to summarize in {all} tokens\n"))
+        .stdout(format!("s.jsonl: nothing to summarize in {all} tokens\n"))
         .run();
     assert_eq!(live(&done), before);
     let (report, _) = report(compact(&before, all - 1).args(["--if-due"]));

@@ -124,7 +124,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
 
 #[test]
 fn strict_writes_nothing_where_something_is_lost() {
-    let refused = "ctx-convert: <stdin>: the whole session cannot be expressed in the other format; without --strict, everything else is written\n";
+    let refused = "ctx-convert: <stdin>: the whole session cannot be expressed in the other format; without --strict, whatever can be converted is written\n";
     to("chat").args(["--strict"]).code(2).stderr(&(NO_REASONING.to_owned() + refused)).run();
     to("anthropic").args(["--strict", "-n"]).run();
 }
@@ -153,7 +153,7 @@ fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
         .run();
     case()
         .args(["--to", "anthropic", "--strict"])
-        .stderr(&format!("{warning}ctx-convert: <stdin>: the whole session cannot be expressed in the other format; without --strict, everything else is written\n"))
+        .stderr(&format!("{warning}ctx-convert: <stdin>: the whole session cannot be expressed in the other format; without --strict, whatever can be converted is written\n"))
         .code(2)
         .run();
     case()
@@ -190,7 +190,7 @@ fn what_cannot_be_converted_is_refused() {
         ),
         (
             vec!["--to=chat", "--json"],
-            "--json needs stdout, and so do the records; write them to a file with -o, or nowhere with -n",
+            "--json and the records cannot both be written to stdout; write the records to a file with -o, or preview the changes with -n",
         ),
     ];
     for (args, why) in cases {

@@ -76,14 +76,14 @@ fn a_filter_promises_nothing_and_the_session_that_it_read_has_it() {
     let show = || Case::new(CTX_OFFLOAD).within(home.dir()).args(["--show", "e18d5db8"]);
     show()
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 e18d5db8… was kept; the original was not offloaded and is in no snapshot; name its session as FILE, or its store with --store\n")
+        .stderr("ctx-offload: no text with sha256 e18d5db8… was found; the original was not offloaded and is in no snapshot; name its session as FILE, or its store with --store\n")
         .run();
     show().args(["s.jsonl"]).stdout(code()).run();
     Case::new(CTX_OFFLOAD)
         .args(["--show", "e18d5db8", "-"])
         .stdin("{\"role\":\"user\",\"content\":\"a\"}\n")
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 e18d5db8… was kept; the original is not in FILE, was not offloaded, and is in no snapshot\n")
+        .stderr("ctx-offload: no text with sha256 e18d5db8… was found; the original is not in FILE, was not offloaded, and is in no snapshot\n")
         .run();
     show()
         .args(["missing.jsonl"])

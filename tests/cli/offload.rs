@@ -469,12 +469,12 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     offload(place.dir())
         .args(["--show", "/etc/passwd"])
         .code(2)
-        .stderr("ctx-offload: /etc/passwd: this is not an offloaded file of this store; name the store with --store\n")
+        .stderr("ctx-offload: /etc/passwd: not an offloaded file in this store; name the store with --store\n")
         .run();
     offload(place.dir())
         .args(["--show", "123456789abc"])
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; the original was not offloaded and is in no snapshot; name its session as FILE, or its store with --store\n")
+        .stderr("ctx-offload: no text with sha256 123456789abc… was found; the original was not offloaded and is in no snapshot; name its session as FILE, or its store with --store\n")
         .run();
 }
 
@@ -661,7 +661,7 @@ fn gc_leaves_all_where_a_transcript_is_not_known() {
     age(&path);
     gc(place.dir())
         .args(["-v"])
-        .stderr("ctx-gc: the offloaded files of demo are kept: not every transcript that may refer to them can be searched: one transcript was written to a pipe\n")
+        .stderr("ctx-gc: the offloaded files of demo are kept, because not every transcript that may refer to them can be searched: one transcript was written to a pipe\n")
         .run();
     assert!(path.exists());
 }

@@ -427,7 +427,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
         .file("after.jsonl", conversation(AFTER))
         .args(["--batch"])
         .args(files())
-        .stderr("ctx-score: after.jsonl: there is no line 2; both files must have equally many lines; ctx-compact --batch keeps all lines\n")
+        .stderr("ctx-score: after.jsonl: there is no line 2; both files must have the same number of lines; ctx-compact --batch keeps all lines\n")
         .code(2)
         .run();
 }

@@ -177,7 +177,7 @@ fn a_recorded_run_is_repeated_without_a_server() {
     again("small")
         .args(["--summary-tokens", "400"])
         .code(2)
-        .stderr_has("; session, flags, model and template must be as in the recording\n")
+        .stderr_has("; use the same session, flags, model and template as in the recording\n")
         .run();
     again("small").args(["--record", "answers"]).code(2).stderr_has("cannot be used with").run();
     fs::write(&files[0], "{}").expect("written");

@@ -38,9 +38,9 @@ use crate::store::{LazyStore, StoreArgs};
 ///
 /// A session is legal if the API of its dialect accepts it: each tool call is directly followed by
 /// its result, each result belongs to a call, no two calls in a reply have the same id, and the
-/// first message is the user's if the API requires that. As in the session of a running agent,
-/// calls at the very end may still wait for results, and the last line may be incomplete, which is
-/// reported on stderr. --strict allows neither.
+/// first message is the user's if the API requires that. Because an agent may be running, calls at
+/// the very end may still wait for results, and an incomplete last line is only reported on stderr.
+/// --strict allows neither.
 ///
 /// In a folder, the tool checks all session files, at any depth, whose names match --glob,
 /// including hidden files. Stores are skipped, and links are not followed.
@@ -58,7 +58,7 @@ use crate::store::{LazyStore, StoreArgs};
 /// the exit status shows the result.
 ///
 /// --due lists each trigger with its value, its limit and their ratio. A trigger fires above its
-/// limit, not at it. With --preset or --config, the triggers and the encoding are those of a
+/// limit, not at it. With --preset or --config, the triggers and the encoding come from that
 /// policy; flags override individual triggers. If no trigger is set, a compaction is due above 0.8
 /// of the window. With `--set trigger.flush_share`, a flush is due above that share of a limit. A
 /// flush is reported, but does not count as due.
@@ -305,7 +305,7 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     };
     let named = args.output.output.as_deref().unwrap_or(Path::new("-"));
     if args.json && is_stdin(named) && !args.dry_run {
-        return Err(Failure::new("--json needs stdout, and so does the repaired copy")
+        return Err(Failure::new("--json and the repaired copy cannot both be written to stdout")
             .hint("write the copy to a file with -o"));
     }
     // If the agent appended a result during the run, the call could have two results, because the

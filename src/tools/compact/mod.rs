@@ -209,7 +209,9 @@ impl Args {
                 .hint("leave -s out: each file has an id of its own"));
         }
         if self.files.len() > 1 && self.files.iter().any(|file| is_stdin(file)) {
-            return Err(Failure::new("stdin (-) is combined with files").hint("name it alone"));
+            return Err(
+                Failure::new("stdin (-) cannot be combined with files").hint("pass it alone")
+            );
         }
         if self.is_filter() && self.session.is_some() && self.output.output.is_none() {
             return Err(Failure::new("-s applies to a file, but no file is named")
@@ -220,7 +222,7 @@ impl Args {
             report.refuse_among_records(&self.output, self.compact.dry_run)?;
         }
         if !self.is_filter() && self.output.output.is_some() {
-            return Err(Failure::new("-o with a file that is compacted in place")
+            return Err(Failure::new("-o cannot be used with a file that is compacted in place")
                 .hint("as a filter: ctx-compact -o NEW < FILE"));
         }
         if self.jobs.is_some() && !self.read.batch {
@@ -229,8 +231,10 @@ impl Args {
             ));
         }
         if self.tag_failed && !self.is_filter() {
-            return Err(Failure::new("--tag-failed with a file that is compacted in place")
-                .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"));
+            return Err(Failure::new(
+                "--tag-failed cannot be used with a file that is compacted in place",
+            )
+            .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"));
         }
         Ok(())
     }

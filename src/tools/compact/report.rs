@@ -31,7 +31,7 @@ pub(super) fn line(report: &Report) -> String {
             let by_api = by_api(report);
             format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}")
         }
-        Outcome::NothingToDo => format!("nothing to do: nothing to summarize in {before} tokens"),
+        Outcome::NothingToDo => format!("nothing to summarize in {before} tokens"),
         Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
         Outcome::Flushed => format!("{would}flushed: items saved, {before} tokens unchanged"),
         Outcome::Disabled => "disabled".to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn line(report: &Report) -> String {
             format!("no gain: {before} tokens would be {}; unchanged{from_now}", report.best())
         }
         Outcome::Unreachable if report.target_tokens == Some(0) => format!(
-            "out of reach: the system prompt and the tools already take the {} tokens; unchanged; raise the target, or leave --strict-target out{from_now}",
+            "the target of {} tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the target, or leave --strict-target out{from_now}",
             report.limit_tokens.unwrap_or_default()
         ),
         Outcome::Unreachable => format!(

@@ -42,13 +42,13 @@ pub const TOOL: Tool = Tool {
 /// items.
 ///
 /// In a stream tagged by ctx-split, the tool reads only the messages that will be summarized (the
-/// zone old). In other input, the tool reads everything except system messages. Sentences are
-/// quoted literally, up to 300 characters. Code blocks, quoted lines, logs and questions are
+/// zone old). In untagged input, the tool reads everything except system messages. Sentences are
+/// quoted verbatim, up to 300 characters. Code blocks, quoted lines, logs and questions are
 /// skipped. Secrets are replaced with [REDACTED].
 ///
 /// Decisions are statements in which the user or the model settled, concluded or justified
-/// something. Preferences include demands and prohibitions of the user. If the user chose "option
-/// 1", the item contains the text of that option. A repeated statement is only one item. A
+/// something. Preferences include the user's demands and prohibitions. If the user chose "option
+/// 1", the item contains the text of that option. A repeated statement yields only one item. A
 /// superseded decision contains the line of the decision that superseded it.
 #[derive(Debug, Parser)]
 struct Args {

@@ -319,7 +319,7 @@ impl Report<'_> {
                 self.io.note(format_args!("{} is still in use", path.display()));
             }
             Event::Unknown(session, why) => self.io.note(format_args!(
-                "the offloaded files of {session} are kept: not every transcript that may refer to them can be searched: {why}"
+                "the offloaded files of {session} are kept, because not every transcript that may refer to them can be searched: {why}"
             )),
             Event::Failed(error) => {
                 self.io.report(&failure(error));

@@ -63,8 +63,8 @@ struct Args {
     ///
     /// HASH is 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file. The
     /// tool searches the offloaded files, then FILE if given, and then the snapshots (with -s, only
-    /// those of one session). In sessions, tool results and long texts in the arguments of calls
-    /// are found.
+    /// those of one session). In FILE and in snapshots, it finds tool results and long texts in the
+    /// arguments of calls.
     #[arg(long, value_name = "HASH", conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"], help_heading = "Restoring")]
     show: Option<OriginalQuery>,
 

@@ -35,9 +35,9 @@ use crate::store::StoreArgs;
 ///
 /// In an agent's own file, the rules apply only to content that the agent would send. With --drop,
 /// lines that the agent would not send can also be removed; lines that refer to them are relinked.
-/// If the agent would read the result as a different conversation, nothing is written. The token
-/// count that is recorded in the last reply is updated, because otherwise the agent would compact
-/// the session again, or offer to, when it opens the session.
+/// If the agent would read the pruned file as a different conversation, nothing is written. The
+/// token count that is recorded in the last reply is updated, because otherwise the agent would
+/// compact the session again, or offer to, when it opens the session.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
@@ -242,7 +242,7 @@ struct PruneFlags {
     /// Prune only records that ctx-split put into this zone
     #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
-    /// Change nothing if that would free fewer than TOKENS tokens
+    /// Change nothing if the rules would free fewer than TOKENS tokens
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
     min_gain: u64,
     /// Prune only if the model's last call is older than this: 5m, 1h
@@ -295,7 +295,7 @@ impl PruneFlags {
 
     /// Returns the trimming rule, if any trimming flag turns it on.
     fn trim(&self) -> Result<Option<Trim>> {
-        /// Any share of a million is a whole number, because shares have six decimals.
+        /// A share of this number is always whole, because shares have at most six decimals.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim
             || self.max_chars.or(self.rescue_lines).is_some()

@@ -161,7 +161,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         restore.refuse_other_file(file).map_err(failure)?;
     }
     if args.json && target.is_none() && !args.dry_run {
-        return Err(Failure::new("--json needs stdout, and so does the session")
+        return Err(Failure::new("--json and the session cannot both be written to stdout")
             .hint("name a file with --to"));
     }
     let mut report = RollbackReport::of(&args, &restore, target);

@@ -94,7 +94,7 @@ struct Args {
     /// Ignore BEFORE's last N tokens in `A_ctxfar` [default: AFTER's size]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
-    /// Also score the questions in FILE (JSON), by quotes with the answers
+    /// Also score the questions in FILE (JSON), by quotes that contain the answers
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
     /// List the retained, recoverable or lost items, or the questions
@@ -340,7 +340,7 @@ impl Args {
     }
 }
 
-/// Returns a table of the classes that have items, the share of items kept, the values that were
+/// Returns a table with the classes that have items, the share of items kept, the values that were
 /// needed later, and the questions.
 fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let needed = needed.map(|needed| {

@@ -67,7 +67,7 @@ struct Args {
     /// Each line shows the time, the number of the snapshot that was taken, the tool, and what the
     /// tool did: saved, compacted 30282 → 9004 tokens, rolled back to 0001, undone, written by -o,
     /// removed by ctx-gc, restored. The snapshot of a compaction or a rollback contains the session
-    /// as it was before. The history is read from the audit log.
+    /// as it was before the change. The history is read from the audit log.
     #[arg(long, help_heading = "Looking at snapshots")]
     log: bool,
     /// Print the bytes of a snapshot
@@ -310,7 +310,7 @@ impl Taker<'_> {
 
     fn take(&self, path: &Path, io: &mut Io) -> Result<()> {
         if is_stdin(path) && self.args.json {
-            return Err(Failure::new("--json needs stdout, and so do the records")
+            return Err(Failure::new("--json and the records cannot both be written to stdout")
                 .hint("name the session as FILE"));
         }
         let snapshot = self.save(path, io)?;

@@ -23,11 +23,11 @@ const KEEP_MESSAGES: u64 = 20;
 
 /// Mark which records of a session are old and which are kept
 ///
-/// The tool inserts a member `_ctx` at the beginning of each record, which contains the zone of the
-/// record (`system`, `old` or `keep`). Otherwise, the records do not change. System messages, the
-/// latest user message and pinned records are never old, and a tool call and its results are always
-/// in the same zone. Of several --keep flags, the one that keeps most applies. By default, the last
-/// 20 messages are kept.
+/// At the beginning of each record, the tool inserts a member `_ctx`, which contains the zone of
+/// the record (`system`, `old` or `keep`). Otherwise, the records do not change. System messages,
+/// the latest user message and pinned records are never old, and a tool call and its results are
+/// always in the same zone. Of several --keep flags, the one that keeps most applies. By default,
+/// the last 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; without FILE, or for -, stdin

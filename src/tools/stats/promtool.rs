@@ -120,7 +120,7 @@ fn sample(line: &str) -> Sample {
         }
         rest = &rest[1..];
     }
-    let value = rest.strip_prefix(' ').expect("one space before the value");
+    let value = rest.strip_prefix(' ').expect("a space before the value");
     let value = value.parse().unwrap_or_else(|_| panic!("no number: {line}"));
     (name.to_owned(), labels, value)
 }
@@ -142,7 +142,7 @@ fn unquoted(text: &str) -> (String, &str) {
             }
         }
     }
-    panic!("a label without an end: {text}")
+    panic!("the label has no closing quote: {text}")
 }
 
 #[cfg(test)]

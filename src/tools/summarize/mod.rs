@@ -67,7 +67,8 @@ struct Args {
     ///
     /// The tool decides for itself which records are old, and ignores the zones in the input. The
     /// latest messages are kept, with long tool results shortened, as long as this preserves more
-    /// than a summary of them. The tool fails if the records that must be kept do not fit.
+    /// than a summary of the messages would. The tool fails if the records that must be kept do not
+    /// fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
     budget: Option<u64>,
     #[command(flatten)]

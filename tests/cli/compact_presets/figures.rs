@@ -131,7 +131,7 @@ fn a_report_does_not_go_among_the_records() {
         || Case::new(CTX_COMPACT).stdin(session.as_str()).args(["--json", "--keep-turns", "2"]);
     filter()
         .code(2)
-        .stderr("ctx-compact: --json needs stdout, and so do the records; write them to a file with -o, or nowhere with -n\n")
+        .stderr("ctx-compact: --json and the records cannot both be written to stdout; write the records to a file with -o, or preview the changes with -n\n")
         .run();
     for flags in [&["-o", "new.jsonl"][..], &["-n"]] {
         let done = filter().args(flags.iter().copied()).stdout_any().run();

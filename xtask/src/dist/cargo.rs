@@ -1,4 +1,4 @@
-//! Reads package metadata from cargo, and builds the program.
+//! Reads package metadata from cargo, and builds the program with all tools.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
