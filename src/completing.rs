@@ -1,4 +1,5 @@
-//! Shell completion for the values of flags and operands. A flag has the same values in all tools.
+//! Shell completion for the values of flags and operands. A flag takes the same values in all
+//! tools.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -108,7 +109,8 @@ fn head(source: &str) -> String {
     what[..end].trim_end_matches('.').to_owned()
 }
 
-/// Returns the names of the known models, each with the size of its window.
+/// Returns the short names of models, and the names of all known models with the sizes of their
+/// windows.
 fn models() -> Vec<CompletionCandidate> {
     let model = |it: &ctx_tokens::Model| {
         let window = format!("a window of {} tokens", it.window);

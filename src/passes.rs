@@ -86,7 +86,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
         }
         ErrorKind::OtherBeginning => {
-            "FULL must be the uncompacted session of which BEFORE is the beginning"
+            "BEFORE must be the beginning of FULL, the uncompacted session"
         }
         ErrorKind::NoMessage { batch: true } => "choose the format with --dialect or --batch",
         ErrorKind::NoMessage { batch: false } => "choose the format with --dialect",
@@ -150,8 +150,8 @@ impl Observer for Shown {
     }
 }
 
-/// Returns a watch that shows progress on the terminal, or that does nothing if progress is not
-/// shown.
+/// Returns a watch that shows progress on the terminal, or a watch that does nothing if progress is
+/// not shown.
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }

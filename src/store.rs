@@ -231,7 +231,7 @@ pub fn failure(error: StoreError) -> Failure {
     }
 }
 
-/// Converts an error from the store that occurred before the session was changed.
+/// Returns the failure for a store error that occurred before the session was changed.
 pub fn unchanged(error: StoreError) -> Failure {
     leaves_session(failure(error))
 }
@@ -247,7 +247,7 @@ pub fn leaves_session(failure: Failure) -> Failure {
     }
 }
 
-/// Converts an error from merging items into memory files.
+/// Returns the failure to report if items could not be merged into memory files.
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {

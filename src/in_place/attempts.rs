@@ -25,7 +25,7 @@ struct FailedAttempts {
 }
 
 impl FailedAttempts {
-    /// Reads the stored attempts. An unreadable value counts as no attempts.
+    /// Reads the stored attempts. If the value cannot be read, no attempts are counted.
     fn of(value: Option<Value>) -> Self {
         value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
@@ -58,7 +58,7 @@ impl SessionFile<'_> {
         attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
 
-    /// Counts a failed attempt, and records it in the audit log.
+    /// Records a failed attempt in the audit log, and counts it unless only the summary failed.
     pub(super) fn record_failure(
         &self,
         compaction: &mut Compaction<'_>,

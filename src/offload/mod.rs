@@ -183,17 +183,17 @@ pub struct Restorer<'a> {
     /// The references to files outside the session's folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
     /// Results that look like references but are left unchanged, because the original was not moved
-    /// out, or was moved out fewer times.
+    /// out, or was moved out fewer times than references to it occur.
     pub foreign: Foreign,
 }
 
-/// Strings that look like references but are not. Only the first string is stored, because there
-/// may be many.
+/// Strings that look like references but are left unchanged. Only the first string is stored,
+/// because there may be many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
-    /// The number of strings that look like references but are not.
+    /// The number of strings that look like references but are left unchanged.
     pub count: u64,
-    /// The first string that looks like a reference but is not.
+    /// The first string that looks like a reference but is left unchanged.
     pub first: Option<Reference>,
 }
 
@@ -332,7 +332,7 @@ pub struct RestoreReport<'a> {
     pub missing: Vec<MissingReference<'a>>,
     /// References to files outside the folder.
     pub elsewhere: &'a [Reference],
-    /// The number of strings that look like references but are not.
+    /// The number of strings that look like references but are left unchanged.
     pub foreign: u64,
 }
 

@@ -112,7 +112,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
     check()
         .args(["--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: --invalid without --repair; bad lines are problems: --max-bad-lines N allows N of them, --allow bad-line allows all\n")
+        .stderr("ctx-check: --invalid requires --repair; bad lines are problems: --max-bad-lines N allows N of them, --allow bad-line allows all\n")
         .code(2)
         .run();
 }
@@ -494,12 +494,12 @@ fn due_cannot_tell_of_what_it_cannot_read() {
 fn flags_that_do_not_go_together_are_refused() {
     check()
         .args(["--trigger-tokens", "3"])
-        .stderr("ctx-check: triggers without --due; add --due\n")
+        .stderr("ctx-check: triggers require --due; add --due\n")
         .code(2)
         .run();
     check()
         .args(["--set", "trigger.turns=3"])
-        .stderr("ctx-check: a policy without --due; add --due\n")
+        .stderr("ctx-check: a policy requires --due; add --due\n")
         .code(2)
         .run();
     check()

@@ -225,7 +225,7 @@ fn a_conversation_that_fails_can_be_tagged() {
     Case::new(CTX_COMPACT)
         .file("b.jsonl", strange)
         .args(["--batch", "--tag-failed", "b.jsonl"])
-        .stderr("ctx-compact: --tag-failed cannot be used with a file that is compacted in place; as a filter: ctx-compact --batch --tag-failed -o NEW < FILE\n")
+        .stderr("ctx-compact: --tag-failed cannot be used with a file compacted in place; as a filter: ctx-compact --batch --tag-failed -o NEW < FILE\n")
         .code(2)
         .run();
 }
@@ -263,7 +263,7 @@ fn a_failing_disk_ends_a_batch() {
 fn jobs_are_for_batches() {
     Case::new(CTX_COMPACT)
         .args(["--jobs", "2", "a.jsonl"])
-        .stderr("ctx-compact: --jobs without --batch; a single session is one job; for several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact\n")
+        .stderr("ctx-compact: --jobs requires --batch; a single session is one job; for several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact\n")
         .code(2)
         .run();
 }

@@ -140,7 +140,7 @@ fn a_moved_file_is_known_by_its_content() {
     fs::remove_file(dir.join("s.jsonl")).expect("removed");
     fs::write(dir.join("moved.jsonl"), [OLD, NEW].concat()).expect("writes");
     let told = format!(
-        "ctx-snapshot: warning: moved.jsonl: no snapshot was taken of this path, but the content is the session that was saved from {}\n",
+        "ctx-snapshot: warning: moved.jsonl: no snapshot was taken of this path, but the file contains the session that was saved from {}\n",
         real.display()
     );
     snapshot(dir).args(["--list", "moved.jsonl"]).stdout_has("demo-").stderr(&told).run();

@@ -173,13 +173,13 @@ fn full_must_begin_with_before() {
         .file("full.jsonl", other)
         .args(files())
         .args(["--future", "full.jsonl"])
-        .stderr("ctx-score: full.jsonl:2: the session does not begin with the messages of BEFORE; FULL must be the uncompacted session of which BEFORE is the beginning\n")
+        .stderr("ctx-score: full.jsonl:2: the session does not begin with the messages of BEFORE; BEFORE must be the beginning of FULL, the uncompacted session\n")
         .code(2)
         .run();
     score()
         .args(files())
         .args(["--future", "after.jsonl"])
-        .stderr("ctx-score: after.jsonl:2: the session does not begin with the messages of BEFORE; FULL must be the uncompacted session of which BEFORE is the beginning\n")
+        .stderr("ctx-score: after.jsonl:2: the session does not begin with the messages of BEFORE; BEFORE must be the beginning of FULL, the uncompacted session\n")
         .code(2)
         .run();
 }
@@ -413,13 +413,13 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
     score()
         .args(["--batch", "--future", "before.jsonl"])
         .args(files())
-        .stderr("ctx-score: --future with --batch; leave the flag out: it applies only to single sessions\n")
+        .stderr("ctx-score: --future cannot be used with --batch; leave the flag out: it applies only to single sessions\n")
         .code(2)
         .run();
     score()
         .args(["--jobs", "2"])
         .args(files())
-        .stderr("ctx-score: --jobs without --batch; leave --jobs out: scoring two sessions is one job\n")
+        .stderr("ctx-score: --jobs requires --batch; leave --jobs out: scoring two sessions is one job\n")
         .code(2)
         .run();
     Case::new(CTX_SCORE)

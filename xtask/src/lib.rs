@@ -57,7 +57,8 @@ pub fn generated() -> io::Result<Files> {
     Ok(files)
 }
 
-/// Returns `docs/exit-status.md`: the common table, and the more specific meanings in some tools.
+/// Returns `docs/exit-status.md`: the common meanings of the exit statuses, and the more specific
+/// meanings in some tools.
 fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
     let of_tool = |tool: &&Tool| (tool.name, tool.page().exit_status);

@@ -31,10 +31,10 @@ use crate::store::{LazyStore, StoreArgs};
 /// shows all problems. --due instead checks whether any trigger requires a compaction. The exit
 /// status is 1 if there is a problem or, with --due, if nothing is due.
 ///
-/// The tool must understand the session: it needs a message, each line must be one JSON object, and
-/// the role, the type and all parts of each message must be known. Content that the tool does not
-/// understand is a problem, because other tools could not handle it safely. --max-bad-lines allows
-/// some bad lines.
+/// The tool must understand the session: there must be a message, each line must be one JSON
+/// object, and the role, the type and all parts of each message must be known. Content that the
+/// tool does not understand is a problem, because other tools could not handle it safely.
+/// --max-bad-lines allows some bad lines.
 ///
 /// A session is legal if the API of its dialect accepts it: each tool call is directly followed by
 /// its result, each result belongs to a call, no two calls in a reply have the same id, and the
@@ -70,8 +70,8 @@ use crate::store::{LazyStore, StoreArgs};
 /// --repair writes a legal copy of one file and reports each repair on stderr: a misplaced result
 /// is moved to its call, a result without a call is removed, and a call without a result gets a
 /// placeholder result. All other records keep their exact bytes. The session is held in memory, and
-/// the copy is checked before it is written. For an agent's own file, the copy is one that the
-/// agent can load, with everything that can be recovered: merged lines are split, NUL bytes and an
+/// the copy is checked before it is written. An agent can load the repaired copy of its own file.
+/// The copy contains everything that can be recovered: merged lines are split, NUL bytes and an
 /// incomplete end are removed, a line without its parent is attached to the previous line, and a
 /// missing header is created. Calls without a result are left alone if the agent can handle them.
 /// With -o, --json prints name, dialect, output, actions (line, action, id, message) and left
@@ -92,7 +92,7 @@ struct Args {
     /// Also report calls that wait for results, and an incomplete last line
     #[arg(long)]
     strict: bool,
-    /// Ignore problems of this RULE (can be repeated)
+    /// Ignore the problems that RULE finds (can be repeated)
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule_parser())]
     allow: Vec<&'static NamedRule>,
     /// List the rules, and exit
@@ -246,9 +246,9 @@ impl Args {
             return Err(Failure::new("--due is printed as text or JSON only")
                 .hint("in CI, use --max-tokens or another limit"));
         } else if by_flag("preset") || by_flag("config") || by_flag("assignments") {
-            "a policy without --due"
+            "a policy requires --due"
         } else if self.triggers.any() {
-            "triggers without --due"
+            "triggers require --due"
         } else {
             return Ok(());
         };
@@ -259,13 +259,13 @@ impl Args {
     /// because a report simply lists bad lines as findings.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {
-            return Err(Failure::new("-n without --repair")
+            return Err(Failure::new("-n requires --repair")
                 .hint("only --repair changes anything: leave -n out, or add --repair"));
         }
         if self.repair || matches.value_source("invalid") != Some(ValueSource::CommandLine) {
             return Ok(());
         }
-        Err(Failure::new("--invalid without --repair")
+        Err(Failure::new("--invalid requires --repair")
             .hint("bad lines are problems: --max-bad-lines N allows N of them, --allow bad-line allows all"))
     }
 }

@@ -33,8 +33,8 @@ pub(super) struct Tally {
     statuses: Statuses,
 }
 
-/// Compacts the conversations from stdin. Each line is written as soon as it is compacted. A line
-/// that cannot be compacted is written unchanged.
+/// Compacts the conversations from stdin. If the output is stdout, each line is written as soon as
+/// it is compacted. A line that cannot be compacted is written unchanged.
 pub(super) fn filter(
     args: &Args,
     setup: &Setup,

@@ -44,8 +44,8 @@ use crate::store::{StoreArgs, failure, session_id};
 /// With --budget, a session that exceeds the budget is compacted; the summary and the latest
 /// messages share the budget. Without --budget, if the result is not smaller than the session, or
 /// is still above the target, the tool tries shorter summaries and then treats the target as a
-/// budget: it keeps as much as fits of what the policy keeps, and always everything that --keep
-/// flags require. A result that is smaller but above the target is written with a warning, unless
+/// budget: it keeps everything that --keep flags require, and as much as fits of what the policy
+/// keeps. A result that is smaller but above the target is written with a warning, unless
 /// --strict-target is given. After `target.max_attempts` runs that did not make a session smaller,
 /// the tool leaves the session alone until it grows.
 ///
@@ -61,9 +61,10 @@ use crate::store::{StoreArgs, failure, session_id};
 ///
 /// With --batch, each line is a conversation, {"messages":[…]}. The conversations are compacted
 /// separately, on all cores. Other members of a line do not change. As a filter, the tool writes
-/// each line as soon as it is compacted; a file in place is replaced as a whole. A line that cannot
-/// be compacted is not changed, but the error is reported on stderr, and the exit status is 3.
-/// Nothing is written to memory files. --json prints one object per conversation (in place, with
+/// each line to stdout as soon as it is compacted; a file in place is replaced as a whole. A line
+/// that cannot be compacted is not changed, but the error is reported on stderr, and the exit
+/// status is 3. Nothing is written to memory files. --json prints one object per conversation (in
+/// place, with
 /// -n, or with -o).
 ///
 /// If the policy prunes only the text that is sent to the model, a filter prunes its output at the
@@ -90,8 +91,9 @@ struct Args {
     /// Tag the conversations of a --batch that fail, and exit with 0
     ///
     /// Failed conversations are marked in the output with the tag {"_ctx":{"failed":"WHY"}} and do
-    /// not make the run fail. WHY is the error, or no-gain or unreachable. The flag works only in a
-    /// filter. The tag is removed by ctx-split --strip, and by the next run of ctx-compact.
+    /// not make the run fail. WHY is an error message, `no-gain` or `unreachable`. The flag works
+    /// only in a filter. The tag is removed by ctx-split --strip, and by the next run of
+    /// ctx-compact.
     #[arg(long, requires = "batch", help_heading = "Input")]
     tag_failed: bool,
 
@@ -222,19 +224,17 @@ impl Args {
             report.refuse_among_records(&self.output, self.compact.dry_run)?;
         }
         if !self.is_filter() && self.output.output.is_some() {
-            return Err(Failure::new("-o cannot be used with a file that is compacted in place")
+            return Err(Failure::new("-o cannot be used with a file compacted in place")
                 .hint("as a filter: ctx-compact -o NEW < FILE"));
         }
         if self.jobs.is_some() && !self.read.batch {
-            return Err(Failure::new("--jobs without --batch").hint(
+            return Err(Failure::new("--jobs requires --batch").hint(
                 "a single session is one job; for several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact",
             ));
         }
         if self.tag_failed && !self.is_filter() {
-            return Err(Failure::new(
-                "--tag-failed cannot be used with a file that is compacted in place",
-            )
-            .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"));
+            return Err(Failure::new("--tag-failed cannot be used with a file compacted in place")
+                .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"));
         }
         Ok(())
     }
@@ -257,7 +257,8 @@ fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx
     })
 }
 
-/// Prints the result for one session as JSON on stdout, or as text on stderr.
+/// Prints the result for one session as JSON or text. If the exit status is 1, the text is a
+/// warning on stderr; otherwise, it goes to stdout.
 fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<()> {
     if let Some(error) = report.no_summary.take() {
         io.report(&passes::failure(error, name));
@@ -326,7 +327,7 @@ struct CompactArgs {
     /// settings about kept messages.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
     budget: Option<u64>,
-    /// Write nothing above the target; exit with 1
+    /// Write nothing if the result is above the target; exit with 1
     ///
     /// Without this flag, a result that is smaller but still above --target-tokens, the policy's
     /// target or --budget is written, with a warning and exit status 0.

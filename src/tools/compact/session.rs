@@ -53,7 +53,7 @@ pub(super) fn in_place(
     let done = passes::telling(&name, io, |notes| file.run(notes))?;
     let done = warn(done, io)?;
     for error in &done.not_deleted {
-        io.warn(format_args!("{name}: not deleted: {error}"));
+        io.warn(format_args!("{name}: an offloaded file was not deleted: {error}"));
     }
     Ok(done)
 }

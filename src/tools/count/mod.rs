@@ -49,11 +49,11 @@ use crate::store::{LazyStore, StoreArgs};
 ///
 /// --calibrate estimates how many tokens the API would count for the context, as a number and a
 /// range. The estimate uses the token counts that an agent recorded with each reply, which include
-/// the system prompt and the tools. The factor is the growth of these counts from one reply to the
-/// next, divided by our own count of the added messages. The base is everything in a request except
-/// its messages. The column HELD shows how often the API's count was in the range predicted from
-/// earlier replies. Without recorded counts, the range covers only the messages, and is a single
-/// number if the encoding is exactly the model's.
+/// the system prompt and the tools. The row `factor` shows the growth of these counts from one
+/// reply to the next, divided by our own count of the added messages. The row `base` shows the
+/// tokens of everything in a request except its messages. The row `held` shows how often the API's
+/// count was in the range predicted from earlier replies. Without recorded counts, the range covers
+/// only the messages, and is a single number if the encoding is exactly the model's.
 ///
 /// --annotate adds the members line, bytes, tokens and encoding to the tag of each record that can
 /// have a tag. Other members of the tag do not change.

@@ -226,8 +226,8 @@ impl ExtractPass {
     }
 
     /// Ends the input, and returns the number of secrets redacted in the items. Fails if a tagged
-    /// stream is incomplete and `partial` is false, or if a zone is requested but the records have
-    /// no zones.
+    /// stream is incomplete and `partial` is false, or if the zone old or keep is requested but the
+    /// records have no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {
         let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
         if self.zones.zoned() {

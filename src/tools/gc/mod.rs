@@ -59,7 +59,7 @@ struct Args {
     json: bool,
     /// Keep snapshots of the last N days [default: the policy's, or 7]
     ///
-    /// If any other rule is given, this rule applies only if this flag is also given.
+    /// If other rules are given without this flag, this rule does not apply.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_days: Option<u32>,
     /// Keep the newest N snapshots of each session

@@ -225,7 +225,7 @@ struct PruneFlags {
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Protect the last N assistant messages and what follows
+    /// Protect the last N assistant messages and what follows them
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", help_heading = "What is kept")]
     protect_last: u64,
     /// Change only results of tools that match GLOB (can be repeated)

@@ -46,16 +46,16 @@ use crate::template::filled;
 ///
 /// Items that were done, repaired or superseded in BEFORE need not survive and are not scored.
 ///
-/// In each class, a retained item counts 1, and an item in an offloaded file or in a text to which
-/// a handle refers counts ½. All other items count 0, even if they are in a snapshot, because the
-/// model does not know about snapshots. Identifiers are weighted by the probability that they are
-/// needed again. The share is the weighted mean over the classes that have items. The weight of
-/// requests and constraints is 3, that of decisions, open items and identifiers is 2, and that of
-/// errors, files and commands is 1. Words are compared, not meanings, so a paraphrase counts as a
-/// loss even if it is good. The items come from the ledger, the list of items that ctx-summarize
-/// and ctx-compact also use. For summaries by these tools, the share therefore measures how much
-/// did not fit, but not whether a summary is easy to understand or better than a different one. To
-/// measure how useful a summary is, use --evidence.
+/// In each class, a retained item counts as 1, and an item in an offloaded file or in a text to
+/// which a handle refers counts as ½. All other items count as 0, even if they are in a snapshot,
+/// because the model does not know about snapshots. Identifiers are weighted by the probability
+/// that they are needed again. The share is the weighted mean over the classes that have items. The
+/// weight of requests and constraints is 3, that of decisions, open items and identifiers is 2, and
+/// that of errors, files and commands is 1. Words are compared, not meanings, so a paraphrase
+/// counts as a loss even if it is good. The items come from the ledger, the list of items that
+/// ctx-summarize and ctx-compact also use. For summaries by these tools, the share therefore
+/// measures how much did not fit, but not whether a summary is easy to understand or better than a
+/// different one. To measure how useful a summary is, use --evidence.
 ///
 /// With --evidence, FILE contains questions about BEFORE, each with groups of quotes that contain
 /// the answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. At least one
@@ -88,7 +88,7 @@ struct Args {
     /// The session after the compaction; - is stdin
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// Also score the values that were needed later, in the session FULL
+    /// Also score the values that are needed later in the session FULL
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
     /// Ignore BEFORE's last N tokens in `A_ctxfar` [default: AFTER's size]
@@ -143,7 +143,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return batch(&args, io);
     }
     if args.jobs.is_some() {
-        let failure = Failure::new("--jobs without --batch");
+        let failure = Failure::new("--jobs requires --batch");
         return Err(failure.hint("leave --jobs out: scoring two sessions is one job"));
     }
     if args.list == Some(Listed::Questions) && args.evidence.is_none() {
@@ -334,7 +334,7 @@ impl Args {
         ];
         let given = given.into_iter().find(|(_, is_given)| *is_given);
         given.map_or(Ok(()), |(flag, _)| {
-            let failure = Failure::new(format_args!("{flag} with --batch"));
+            let failure = Failure::new(format_args!("{flag} cannot be used with --batch"));
             Err(failure.hint("leave the flag out: it applies only to single sessions"))
         })
     }

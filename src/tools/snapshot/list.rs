@@ -144,7 +144,7 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
     let found = store.catalog_of_file(file).map_err(failure)?;
     if let Some(source) = &found.by_content {
         io.warn(format_args!(
-            "{}: no snapshot was taken of this path, but the content is the session that was saved from {source}",
+            "{}: no snapshot was taken of this path, but the file contains the session that was saved from {source}",
             file.display()
         ));
     }

@@ -32,7 +32,7 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// Save the exact bytes of a session, checked by their hash
+/// Save the exact bytes of a session, and verify them by their hash
 ///
 /// Without FILE, stdin is saved and then written to stdout; if it cannot be saved, nothing is
 /// written. With FILE, the tool prints the id of the snapshot. If the newest snapshot already
@@ -115,7 +115,7 @@ struct Args {
     before: Option<String>,
     /// Show what would be done, and change nothing
     ///
-    /// Stdin is written to stdout but not saved. --verify --repair only checks.
+    /// Stdin is written to stdout but not saved. With --verify --repair, the tool only checks.
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print JSON, an object per line

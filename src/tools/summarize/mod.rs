@@ -37,7 +37,7 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// the whole input is read and the output is checked.
 ///
 /// With --budget, the tool reads any session and decides for itself which records are old. The
-/// --keep flags require --budget and set a minimum.
+/// --keep flags require --budget and set a minimum of what is kept.
 ///
 /// The method `extractive` quotes what is most likely to be needed later. The method `rule` counts
 /// user messages and tool calls, and quotes the latest topics. The method `llm` asks a model, but
@@ -63,7 +63,7 @@ struct Args {
     /// else a tenth of the tokens that the summary replaces, between 500 and 4000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Summary")]
     summary_tokens: Option<u64>,
-    /// Make the whole output at most N tokens; needs no ctx-split
+    /// Limit the whole output to N tokens; needs no ctx-split
     ///
     /// The tool decides for itself which records are old, and ignores the zones in the input. The
     /// latest messages are kept, with long tool results shortened, as long as this preserves more

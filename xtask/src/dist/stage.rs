@@ -34,8 +34,8 @@ fn links(bin: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files that do not depend on the machine, each with its path in the package. `man` and the
-/// shells expect these paths.
+/// The files that do not depend on the machine, each with its path in the package's `share` folder.
+/// `man` and the shells expect these paths.
 const SHARED: [(&str, &str); 6] = [
     ("completions/bash", "bash-completion/completions"),
     ("completions/zsh", "zsh/site-functions"),
@@ -89,7 +89,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. Every machine can unpack gzip files.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. The tarball is compressed with gzip, which every
+/// machine can unpack.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");

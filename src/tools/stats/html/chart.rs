@@ -15,7 +15,7 @@ use minijinja::value::Value;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 
-/// The maximum number of rows for mark names above the chart.
+/// The maximum number of rows of mark names above the chart.
 const ROWS: i32 = 3;
 
 /// Returns the chart of a session, or `None` if the session has no messages.
