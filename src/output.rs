@@ -377,7 +377,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
-        let late = format!("{name} grew meanwhile: {late} kept at the end");
+        let late = format!("{name} grew during the run; kept {late} at the end");
         match growth {
             Growth::Follows => io.note(late),
             Growth::Stops => io.warn(late),

@@ -26,7 +26,7 @@ pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -
     result
 }
 
-/// Converts an error that a pass over a session returned into a failure.
+/// Converts an error from a pass over a session into a failure.
 pub fn failure(error: PassError, name: &str) -> Failure {
     let hint = hint(&error.kind);
     let failure = match error.kind {

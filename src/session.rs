@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Converts an error that a pass over this session returned into a failure.
+    /// Converts an error from a pass over this session into a failure.
     pub fn failure(&self, error: PassError) -> Failure {
         passes::failure(error, &self.name)
     }
@@ -131,8 +131,8 @@ impl Session {
     }
 }
 
-/// Returns the rules for searching folders, which skip replaced files. Unless `always` is true,
-/// folders are searched only with `--recursive`.
+/// Returns the rules for searching folders: replaced files are skipped, and unless `always` is
+/// true, folders are searched only with `--recursive`.
 pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }
 }

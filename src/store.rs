@@ -212,7 +212,7 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::Ambiguous { .. } => failure.hint("choose a snapshot by its number"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
         StoreError::NotIdle { min_idle, .. } => failure.hint(format!(
-            "end the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
+            "stop the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
             FixedSpan(min_idle)
         )),
         StoreError::ClockJumped { .. } => failure
@@ -251,7 +251,7 @@ pub fn leaves_session(failure: Failure) -> Failure {
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {
-        failure.status(ExitStatus::Partial).hint("the other memory files are merged; try again")
+        failure.status(ExitStatus::Partial).hint("the other memory files were merged; try again")
     } else {
         failure
     }
@@ -269,7 +269,7 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(
-            "{} is an edited memory file that a killed run moved away; merge what is missing, then remove it",
+            "{} is an edited memory file that a killed run moved away; copy what is missing into the memory file, then remove this one",
             edit.display()
         ));
     }

@@ -178,7 +178,7 @@ pub struct Restorer<'a> {
     pub unavailable: Option<String>,
     /// The restored results.
     pub restored: Vec<Reference>,
-    /// The references that could not be restored, each with the reason.
+    /// The references whose results could not be restored, each with the reason.
     pub missing: Vec<(Reference, StoreError)>,
     /// The references to files outside the session's folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
@@ -328,7 +328,7 @@ pub struct RestoreReport<'a> {
     pub run: Run<'a>,
     /// The restored results.
     pub restored: &'a [Reference],
-    /// The references that could not be restored.
+    /// The references whose results could not be restored.
     pub missing: Vec<MissingReference<'a>>,
     /// References to files outside the folder.
     pub elsewhere: &'a [Reference],

@@ -188,7 +188,7 @@ fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
 fn an_edit_that_a_killed_run_took_out_is_told_of() {
     let edit = "m/extracted/.decisions.md.ctx-old-1-2-3-99";
     let said = format!(
-        "ctx-extract: warning: {edit} is an edited memory file that a killed run moved away; merge what is missing, then remove it\n\
+        "ctx-extract: warning: {edit} is an edited memory file that a killed run moved away; copy what is missing into the memory file, then remove this one\n\
          ctx-extract: 7 new items in m/extracted, 0 already known\n"
     );
     let done = demo(&["--into", "m", "-v"])

@@ -53,7 +53,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-rollback --list", "there is no flag --list; ctx-snapshot -l FILE lists the snapshots"),
     ("ctx-rollback -l s.jsonl", "there is no flag -l; ctx-snapshot -l FILE lists the snapshots"),
     ("ctx-rollback --last s.jsonl", "there is no flag --last; did you mean --snapshot latest? (ctx-rollback -h)"),
-    ("ctx-rollback", "no snapshot and no file are named; ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"),
+    ("ctx-rollback", "neither a snapshot nor a file is named; ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"),
     ("ctx-snapshot ls", "there is no file ls; did you mean ctx-snapshot --list?"),
     ("ctx-snapshot list", "there is no file list; did you mean ctx-snapshot --list?"),
     ("ctx-snapshot snapshots", "there is no file snapshots; did you mean ctx-snapshot --list?"),

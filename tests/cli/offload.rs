@@ -193,7 +193,7 @@ fn a_dry_run_asks_whether_an_agent_is_at_work() {
             .args(more.iter().copied().chain(in_place))
             .code(4)
             .stderr_has(
-                "; a running agent would not notice a change by this tool; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 1h\n",
+                "; a running agent would not notice a change by this tool; stop the agent and try again with --min-idle 0s, or wait until the file has not changed for 1h\n",
             )
             .run();
     }

@@ -276,7 +276,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
             .code(4)
             .stdout(shown)
             .stderr_has(
-                "; a running agent would not notice a change by this tool; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
+                "; a running agent would not notice a change by this tool; stop the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
             )
             .run();
     }

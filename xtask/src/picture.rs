@@ -15,7 +15,7 @@ use crate::{Files, root};
 
 const COLUMNS: u16 = 100;
 
-/// The commands that create three sessions, each from a different agent, before the picture begins.
+/// The commands that create three sessions, each for a different agent, before the picture begins.
 const BEFORE: &str = "
 put() {
     mkdir -p \"$(dirname \"$2\")\"

@@ -60,12 +60,11 @@ use crate::store::{StoreArgs, failure, session_id};
 /// document are written one per line.
 ///
 /// With --batch, each line is a conversation, {"messages":[…]}. The conversations are compacted
-/// separately, on all cores. Other members of a line do not change. As a filter, the tool writes
-/// each line to stdout as soon as it is compacted; a file in place is replaced as a whole. A line
-/// that cannot be compacted is not changed, but the error is reported on stderr, and the exit
-/// status is 3. Nothing is written to memory files. --json prints one object per conversation (in
-/// place, with
-/// -n, or with -o).
+/// separately, on all cores. Other members of the object do not change. As a filter, the tool
+/// writes each line to stdout as soon as it is compacted; a file in place is replaced as a whole. A
+/// line that cannot be compacted is not changed, but the error is reported on stderr, and the exit
+/// status is 3. With --batch, nothing is written to memory files, and --json prints one object per
+/// conversation (in place, with -n, or with -o).
 ///
 /// If the policy prunes only the text that is sent to the model, a filter prunes its output at the
 /// end, even if no compaction is due, and a session file is not pruned.
@@ -211,9 +210,7 @@ impl Args {
                 .hint("leave -s out: each file has an id of its own"));
         }
         if self.files.len() > 1 && self.files.iter().any(|file| is_stdin(file)) {
-            return Err(
-                Failure::new("stdin (-) cannot be combined with files").hint("pass it alone")
-            );
+            return Err(Failure::new("stdin cannot be combined with files").hint("pass - alone"));
         }
         if self.is_filter() && self.session.is_some() && self.output.output.is_none() {
             return Err(Failure::new("-s applies to a file, but no file is named")

@@ -43,7 +43,7 @@ pub const TOOL: Tool = Tool {
 ///
 /// In a stream tagged by ctx-split, the tool reads only the messages that will be summarized (the
 /// zone old). In untagged input, the tool reads everything except system messages. Sentences are
-/// quoted verbatim, up to 300 characters. Code blocks, quoted lines, logs and questions are
+/// quoted verbatim, up to 300 characters each. Code blocks, quoted lines, logs and questions are
 /// skipped. Secrets are replaced with [REDACTED].
 ///
 /// Decisions are statements in which the user or the model settled, concluded or justified
@@ -225,7 +225,7 @@ impl ExtractPass {
         }
     }
 
-    /// Ends the input, and returns the number of secrets redacted in the items. Fails if a tagged
+    /// Ends the input, and returns the number of secrets redacted from the items. Fails if a tagged
     /// stream is incomplete and `partial` is false, or if the zone old or keep is requested but the
     /// records have no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {

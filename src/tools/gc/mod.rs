@@ -65,19 +65,19 @@ struct Args {
     /// Keep the newest N snapshots of each session
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_last: Option<u32>,
-    /// Keep a snapshot for each of the last N hours that have any
+    /// Keep one snapshot for each of the last N hours with snapshots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_hourly: Option<u32>,
-    /// Keep a snapshot for each of the last N days that have any
+    /// Keep one snapshot for each of the last N days with snapshots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_daily: Option<u32>,
-    /// Keep a snapshot for each of the last N weeks that have any
+    /// Keep one snapshot for each of the last N weeks with snapshots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_weekly: Option<u32>,
-    /// Keep a snapshot for each of the last N months that have any
+    /// Keep one snapshot for each of the last N months with snapshots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_monthly: Option<u32>,
-    /// Keep a snapshot for each of the last N years that have any
+    /// Keep one snapshot for each of the last N years with snapshots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_yearly: Option<u32>,
     /// Keep snapshots up to SPAN older than the newest: 1y6mo, 14d, 36h

@@ -211,8 +211,8 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     // Drop the notes about reasoning that refers to changed results, because restoring brings back
     // the original results.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
-    // Even if it is uncertain whether the session was written, report the references that were not
-    // restored.
+    // Even if it is uncertain whether the session was written, report the references whose results
+    // were not restored.
     let written = write(new, || Ok(()));
     let name = &session.name;
     let put_back = restorer.restored.len();

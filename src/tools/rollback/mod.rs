@@ -122,7 +122,7 @@ impl Args {
             }
             ([], Some(_)) if is_chosen => (None, None),
             _ => {
-                return Err(Failure::new("no snapshot and no file are named")
+                return Err(Failure::new("neither a snapshot nor a file is named")
                     .hint("ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"));
             }
         };
@@ -270,7 +270,7 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else { return };
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
-        io.warn(format_args!("{name} grew meanwhile: {late} kept at the end"));
+        io.warn(format_args!("{name} grew during the run; kept {late} at the end"));
     }
     if let Some(retained) = retained {
         warn_retained(retained, io);

@@ -160,7 +160,7 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
                 continue;
             }
             let why = "changed just now; a running agent would not notice a change by this tool; \
-                       end the agent and try again with --min-idle 0s";
+                       stop the agent and try again with --min-idle 0s";
             is_refused(&[], why);
             // `ctx-extract -n` prints items and does not check the output.
             if has_dry_run(call.tool) && call.tool != "ctx-extract" {

@@ -83,7 +83,7 @@ fn in_place_it_waits_for_the_agent_and_undo_brings_each_byte_back() {
         .args(["-i", "--store", "store", "--drop", "progress", "s.jsonl"])
         .file("s.jsonl", session())
         .code(4)
-        .stderr_has("end the agent and try again with --min-idle 0s")
+        .stderr_has("stop the agent and try again with --min-idle 0s")
         .run();
     assert!(home.read("s.jsonl") == session().as_bytes());
     let pruned = session()

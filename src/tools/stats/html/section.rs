@@ -59,7 +59,7 @@ pub(super) fn section(data: &SessionData) -> Value {
     }
 }
 
-/// Returns a flag that sets the window.
+/// Returns the flag that sets the window: `--model` for a known model, and otherwise `--window N`.
 fn window_flag(model: Option<&str>) -> String {
     match model.filter(|model| ctx_tokens::model(model).is_some()) {
         Some(model) => format!("--model {}", shell_word(model)),
@@ -72,7 +72,7 @@ fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
 }
 
-/// Returns the share of the window that each kind of content takes up, in percent.
+/// Returns the parts of the bar for the window, each with its position and its width in percent.
 fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
     let whole = window.max(profile.context.total() + unrecorded).max(1);
     let kinds = present(profile).map(|(kind, tokens)| (Some(kind.as_str()), tokens));
