@@ -76,7 +76,7 @@ pub struct FileReport {
     pub late_error: Option<StoreError>,
     /// In a preview, the reason why a real run would currently refuse the file.
     pub refused: Option<StoreError>,
-    /// The errors from deleting unreferenced files.
+    /// The errors from moving unreferenced offloaded files into the trash.
     pub not_deleted: Vec<StoreError>,
     /// The entries added to the memory files. The daily log lists them too.
     entries: Vec<String>,

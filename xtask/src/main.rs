@@ -15,7 +15,7 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Draw the picture in the README by running the tools in a folder
+    /// Draw the picture in the README by running the tools from a folder
     Picture {
         /// The folder with the tools, for instance target/release
         bin: PathBuf,

@@ -38,7 +38,7 @@ const SHOWN: [&str; 5] = [
     "ctx-rollback --undo day.jsonl   # every byte is back",
 ];
 
-/// Draws the picture for light and for dark pages by running the tools in the folder `bin`.
+/// Draws the picture for light and for dark pages by running the tools from the folder `bin`.
 pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let home = home.path();

@@ -37,8 +37,9 @@ use crate::store::{LazyStore, StoreArgs};
 /// has 3 tokens of overhead, plus the tokens of the role, the content and the name (and 1 more if
 /// there is a name), and each conversation has 3 more for the reply. A tool call is counted by its
 /// name and arguments, without its id, and reasoning by its text or its signature, whichever is
-/// longer. An image is counted by its size, as its API charges for it. An image of unknown size, a
-/// sound or a document counts as 1,000 tokens. Lines without a message count as 0 tokens.
+/// longer. An image is counted by its size, in the way that the session's API charges for images.
+/// An image of unknown size, a sound or a document counts as 1,000 tokens. Lines without a message
+/// count as 0 tokens.
 ///
 /// --by prints the count, tokens, share and name of each value, for all files together, the largest
 /// first; (other) combines the rarest values. --by reach prints how many bytes reach the model:

@@ -49,7 +49,7 @@ pub const TOOL: Tool = Tool {
 /// Decisions are statements in which the user or the model settled, concluded or justified
 /// something. Preferences include the user's demands and prohibitions. If the user chose "option
 /// 1", the item contains the text of that option. A repeated statement yields only one item. A
-/// superseded decision contains the line of the decision that superseded it.
+/// superseded decision contains the line number of the decision that superseded it.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files to read; without FILE, or for -, stdin

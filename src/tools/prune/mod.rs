@@ -195,13 +195,13 @@ struct PruneFlags {
     /// Shorten results of more than N characters [default: 10000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_chars: Option<u64>,
-    /// Length of the kept beginning, as a share of N [default: 0.3]
+    /// Length of the kept beginning, as a share of --max-chars [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     head_share: Option<Share>,
-    /// Length of the kept end, as a share of N [default: 0.3]
+    /// Length of the kept end, as a share of --max-chars [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     tail_share: Option<Share>,
-    /// Keep up to N removed lines that look like errors [default: 10]
+    /// Keep up to N lines that look like errors from the removed part [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
     /// Replace tool results with a placeholder

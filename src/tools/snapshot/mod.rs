@@ -92,7 +92,7 @@ struct Args {
     /// is then 1. Each step is reported on stderr and in the audit log.
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     repair: bool,
-    /// Compare two snapshots, or a snapshot and a file, by message
+    /// Compare two snapshots, or a snapshot and a file, message by message
     ///
     /// For each message that differs, the tool prints a sign (- removed, + added, ~ changed, >
     /// moved), the line number or numbers, the role, the size, and the first words or, for a

@@ -39,7 +39,7 @@ struct Args {
     /// Size of the window in tokens, used by --keep-share
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
-    /// Keep the last messages, as a share of --window, such as 0.3
+    /// Keep the last messages, at least this share of --window in total, such as 0.3
     #[arg(long, value_name = "SHARE", help_heading = "What is kept")]
     keep_share: Option<Share>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX

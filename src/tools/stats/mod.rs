@@ -44,13 +44,13 @@ use crate::template::filled;
 /// trigger, the number of compactions, and the last snapshot.
 ///
 /// --html prints an HTML page, which loads nothing from the network. For each FILE, the page shows
-/// how the context grew, by kind of content, the compactions and rollbacks, the largest items, the
+/// how the context grew (by kind of content), the compactions and rollbacks, the largest items, the
 /// tokens that pruning and offloading would free, and what the last compaction kept and lost. FILE
 /// may also be the name of a session in the store, in which case the page shows the newest snapshot
 /// of this session.
 ///
 /// --prometheus prints metrics for the textfile collector of the node exporter. The counters start
-/// at the beginning of the audit log, so the flag cannot be used with --since.
+/// at the beginning of the audit log, so --prometheus cannot be used with --since.
 ///
 /// The tool changes nothing, not even the store. Lines of the audit log that are not records are
 /// counted and skipped. docs/stats.md defines every figure, and docs/json.md lists the keys of

@@ -8,7 +8,7 @@ use minijinja::value::{Serde, Value};
 use super::chart::chart;
 use super::session_data::SessionData;
 
-/// How many of the largest parts of the context the page lists.
+/// The maximum number of parts of the context that the page lists.
 const MOST_NAMED: usize = 3;
 
 /// Returns all values that the page shows about a session.

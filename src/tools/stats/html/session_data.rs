@@ -34,7 +34,8 @@ pub(super) struct SessionData {
     pub(super) profile: Profile,
     /// What the last compaction kept and lost.
     pub(super) score: Option<CompactionScore>,
-    /// How many results could be offloaded, and how many tokens that would free.
+    /// The number of results that could be offloaded, and the number of tokens that this would
+    /// free.
     pub(super) offload: Option<(usize, u64)>,
 }
 
@@ -121,7 +122,8 @@ fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<Comp
     CompactionScore::of_score(&scored)
 }
 
-/// Returns how many results `ctx-offload` would move out, and how many tokens that would free.
+/// Returns the number of results that `ctx-offload` would move out, and the number of tokens that
+/// this would free.
 fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
     let id = SessionId::of_file(source.path()?).ok()?;
     let plan = Offloading {
