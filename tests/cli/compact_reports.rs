@@ -163,7 +163,7 @@ fn nothing_old_is_nothing_to_do() {
     Case::new(CTX_COMPACT)
         .file("s.jsonl", &session)
         .args(["--keep-messages", "4", "s.jsonl"])
-        .stdout_has("nothing to do")
+        .stdout_has("nothing to summarize")
         .run();
 }
 

@@ -117,8 +117,8 @@ struct Args {
     /// Continue even if the clock seems to have jumped by more than a day
     ///
     /// Without this flag, nothing is removed, because the clock may be wrong, and the exit status
-    /// is 4 if there was anything to remove. If you run the tool again at least an hour later, it trusts
-    /// the clock.
+    /// is 4 if there was anything to remove. If you run the tool again at least an hour later, it
+    /// trusts the clock.
     #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
     trust_clock: bool,
     /// Delete everything about a session (-s) for good, even from the trash
