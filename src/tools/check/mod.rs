@@ -83,7 +83,7 @@ use crate::store::{LazyStore, StoreArgs};
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files to check; without FILE, or for -, stdin
+    /// Session files to check; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show every problem, not only the first of each file

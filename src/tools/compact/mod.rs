@@ -70,7 +70,7 @@ use crate::store::{StoreArgs, failure, session_id};
 /// end, even if no compaction is due, and a session file is not pruned.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files to compact; without FILE, or for -, stdin to stdout
+    /// Session files to compact; if FILE is omitted or -, stdin to stdout
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -319,7 +319,7 @@ struct CompactArgs {
     /// N covers the system messages, the summary and the latest messages. The tool divides N
     /// between the summary and the messages, depending on their content, and shortens long results
     /// in the latest messages. For an agent's own file with recorded usage, N also covers the
-    /// system prompt and the tools. If the budget is exceeded, the tool warns, or, with
+    /// system prompt and the tools. If the result exceeds the budget, the tool warns, or, with
     /// --strict-target, writes nothing. --keep flags and --pin still apply, but not the policy's
     /// settings about kept messages.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]

@@ -41,7 +41,7 @@ pub const TOOL: Tool = Tool {
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to convert; without FILE, or for -, stdin
+    /// Session to convert; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Dialect to write

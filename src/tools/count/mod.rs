@@ -61,7 +61,7 @@ use crate::store::{LazyStore, StoreArgs};
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files to count; without FILE, or for -, stdin
+    /// Session files to count; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Break the total down by WHAT: count, size and share

@@ -52,7 +52,7 @@ pub const TOOL: Tool = Tool {
 /// superseded decision contains the line number of the decision that superseded it.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files to read; without FILE, or for -, stdin
+    /// Session files to read; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Extract only items of this kind (can be repeated)

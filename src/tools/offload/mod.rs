@@ -40,7 +40,7 @@ pub const TOOL: Tool = Tool {
 /// exact bytes.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; without FILE, or for -, stdin
+    /// Session to read; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Id of the session [default: the file's]

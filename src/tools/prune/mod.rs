@@ -41,7 +41,7 @@ use crate::store::StoreArgs;
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
-    /// Session to prune; without FILE, or for -, stdin
+    /// Session to prune; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 

@@ -60,8 +60,8 @@ struct Args {
     /// Restore the newest snapshot that was taken before a day or time
     ///
     /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". If TIME is a day, the
-    /// beginning of the day is meant. Times are in UTC. As with "latest", snapshots that were taken
-    /// for an undo are skipped.
+    /// tool uses the beginning of that day. Times are in UTC. As with "latest", snapshots that were
+    /// taken for an undo are skipped.
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Restore the content that the last rollback or compaction replaced

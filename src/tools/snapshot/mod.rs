@@ -47,7 +47,7 @@ pub const TOOL: Tool = Tool {
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files to save; without FILE, or for -, stdin
+    /// Session files to save; stdin if FILE is omitted or -
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Id of the session [default: the file's]

@@ -30,7 +30,7 @@ const KEEP_MESSAGES: u64 = 20;
 /// the last 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to split; without FILE, or for -, stdin
+    /// Session to split; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 

@@ -47,7 +47,7 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// on stderr. Secrets are removed from everything that is sent or written.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; without FILE, or for -, stdin
+    /// Session to read; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
