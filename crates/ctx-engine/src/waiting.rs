@@ -1,5 +1,5 @@
-//! Holds records back until all decisions have been made. The records' bytes are in a spool, so
-//! only the positions need to be in memory.
+//! Holds records back until it has been decided which of them stay. The records' bytes are in a
+//! spool, so only the positions need to be in memory.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ struct WaitingRecord {
 }
 
 impl WaitingRecords {
-    /// Creates an empty list. If the bytes need a file, it is created in the folder `temp`.
+    /// Creates an empty list. If the bytes do not fit into memory, they are stored in a file in the
+    /// folder `temp`.
     pub(crate) fn new(temp: &Path) -> Self {
         Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
     }

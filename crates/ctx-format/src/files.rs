@@ -67,7 +67,7 @@ impl FileUse {
 }
 
 /// Returns whether `command`, an argument to editing tools with several functions, writes the file;
-/// `None` if the command neither reads nor writes.
+/// `None` if the command is unknown.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {
         "view" | "read" => Some(false),
@@ -76,7 +76,8 @@ fn writes_by_command(command: &str) -> Option<bool> {
     }
 }
 
-/// Returns whether a tool with this name writes files; `None` if the tool does not access files.
+/// Guesses from a tool's name whether the tool writes files; `None` if the name suggests neither
+/// reading nor writing.
 fn writes_by_name(tool: &str) -> Option<bool> {
     const READ: [&str; 4] = ["read", "view", "open", "cat"];
     const WRITE: [&str; 9] =

@@ -38,7 +38,8 @@ pub use zone_pass::{ChangedRecord, ZonePass, check_end};
 pub struct Plan {
     /// Adds the header to summaries, and recognizes summaries from earlier compactions.
     pub recognizer: Recognizer,
-    /// The role of the message with the summary, if the dialect allows this role.
+    /// The role requested for the message with the summary. The dialect may require a different
+    /// role.
     pub role: Role,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -59,8 +60,8 @@ pub fn recognizer(header: Option<&str>) -> Recognizer {
     Recognizer::new(header, ctx_policy::headers())
 }
 
-/// When to compare the length of a summary with that of the text it replaces. Counting takes time,
-/// so the comparison is optional.
+/// When to compare the length of a summary with that of the text it replaces. Counting tokens takes
+/// time, so the comparison is optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {
     /// The lengths are never compared.
@@ -89,7 +90,7 @@ pub struct Summary {
     pub repairs: usize,
     /// The model's answer before anything was added to it.
     answer: Option<String>,
-    /// The number of secrets removed from the source of the text.
+    /// The number of secrets removed from the input from which the text was written.
     redacted: usize,
     /// The number of secrets removed from the finished text.
     redacted_late: usize,

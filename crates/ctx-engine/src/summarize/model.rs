@@ -31,7 +31,8 @@ pub struct Model {
     /// Whether the pass fails if there is no usable answer, instead of writing a summary without a
     /// model.
     pub must_answer: bool,
-    /// The headings that the summary must have, if the policy requires this check.
+    /// The headings that the summary must have, or `None` if the policy requires no check of the
+    /// answer.
     pub headings: Option<Vec<String>>,
     /// Returns the current time, for servers that say at what time to retry.
     pub now: fn() -> DateTime<Utc>,
@@ -40,7 +41,7 @@ pub struct Model {
 /// The request to the model, and the limits for its answer.
 pub(super) struct Question<'q> {
     pub(super) input: &'q ModelInput,
-    /// The names and values found in the session that the summary must contain.
+    /// Those names and values from the session that the summary must contain.
     pub(super) reminder: &'q str,
     /// The requested length, in tokens.
     pub(super) target: u64,

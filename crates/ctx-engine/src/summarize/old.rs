@@ -81,7 +81,7 @@ pub(super) struct MessageSize {
 pub(super) const COMPARED: usize = 1 << 20;
 /// If the old records are more than this many times longer than the summary in bytes, they
 /// certainly have more tokens than the summary, so their tokens need not be counted. Counting the
-/// tokens in long records would take longer than everything else.
+/// tokens in long records would take longer than all other work together.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.

@@ -82,7 +82,7 @@ impl Shortener<'_> {
         }
         let (body, earlier) = split_handle(text);
         // Reminders are not part of the tool's output, so they are removed to leave more space for
-        // it.
+        // the output.
         let body = without_reminders(body);
         let body = body.trim_end();
         let handle = earlier.unwrap_or_else(|| Handle::of(text, call, self.saved));

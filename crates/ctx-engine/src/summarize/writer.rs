@@ -104,8 +104,8 @@ impl Writer {
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
-        // Nothing takes the place of a missing recorded answer, because a replay must always have
-        // the same result.
+        // If a recorded answer is missing, the pass fails, because a replay must always have the
+        // same result.
         if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
             return Err(error.into());
         }
@@ -249,7 +249,7 @@ impl Writer {
         summary
     }
 
-    /// Returns the names and values found in the session that a summary must contain.
+    /// Returns those names and values from the session that a summary must contain.
     fn reminder(&self, old: &OldZone) -> String {
         let ledger = self.ledger_to_complete(old);
         ledger.map_or_else(String::new, |ledger| must_keep(ledger, MUST_KEEP, old.counter))
@@ -261,8 +261,8 @@ impl Writer {
     }
 }
 
-/// Reduces the available space by the line that marks a summary as a record. The text of an
-/// extractive summary already contains the line that marks it as a record.
+/// Reduces the available space by the length of the line that marks a summary as a record. An
+/// extractive summary already contains this line in its text.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");
     room.map(|room| room.saturating_sub(old.counter.count(&line())))

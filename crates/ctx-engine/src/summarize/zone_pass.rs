@@ -12,7 +12,7 @@ use crate::error::rewritable;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, Result};
 
-/// Takes the records of a session and their zones.
+/// Receives the records of a session with their zones, and summarizes the records in the old zone.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
     /// Keeps track of what the tags say about zones.

@@ -2,8 +2,8 @@
 //! that answer them. A result answers the nearest earlier call with the same id. The ids of calls
 //! may repeat, and a result may be far from its call. Some APIs treat adjacent replies as one
 //! message. Therefore, if a reply with unanswered calls is directly followed by another reply or by
-//! a result that answers no call, that message joins the reply's exchange. All records of a message
-//! are in the same exchange, together with everything between them.
+//! a result that answers no call, the following message joins the reply's exchange. All records of
+//! a message are in the same exchange, together with everything between them.
 
 use std::collections::HashMap;
 

@@ -103,7 +103,7 @@ impl KnownZones {
         zones
     }
 
-    /// Stores a message's exchange if the message is a reason to keep it.
+    /// Stores a message's exchange if the message is a reason to keep the exchange.
     fn keep_exchange(&mut self, number: u64, known: &MessageFacts, exchange: u64) {
         if known.pinned {
             self.pinned.insert(exchange);

@@ -2,9 +2,9 @@
 //!
 //! Zones are decided as records arrive, based only on facts about the records. [`Splitter::push`]
 //! takes the facts about the next record. The splitter is an iterator over the final verdicts, in
-//! order. A record gets no verdict as long as later records could still change that verdict. A
-//! record waits for its verdict if it is in the kept tail, in an incomplete exchange, or after the
-//! latest user message.
+//! order. A record waits as long as later records could still change its verdict or the verdict on
+//! a record before it. The verdict on a record may change if the record is in the kept tail, if its
+//! exchange is incomplete or ends in the tail, or if it is the latest user message.
 
 mod exchanges;
 mod known;

@@ -1,11 +1,11 @@
 //! Converts a session to another dialect. The messages in the session's context are written one by
 //! one.
 //!
-//! Messages are read in the order in which the agent would send them. Fragments of a message are
+//! Messages are written in the order in which the agent would send them. Fragments of a message are
 //! joined, and call results are placed directly after the reply that contains the calls. A record
 //! that contains both a call and its result is split into a call and a result. Message texts never
-//! change. The [`Report`] counts the content that the target format cannot represent, and gives the
-//! line number of its first occurrence.
+//! change. The [`Report`] counts each kind of content that the target format cannot represent, and
+//! gives the line number of its first occurrence.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]). Each source record of a lowered
 //! session (or each message, if a record holds a list of them) belongs to exactly one exchange, so

@@ -149,7 +149,7 @@ impl<'c> Reading<'c> {
         writing.all(&units)
     }
 
-    /// Returns the session's id, working folder and time, as stated in an agent's file.
+    /// Returns what an agent's file states about the new session: its id, working folder and time.
     fn session(&self) -> Session {
         let mut hash = self.hash.clone();
         hash.update(self.converter.to.name().as_bytes());

@@ -18,7 +18,7 @@ pub struct SourceId {
 impl SourceId {
     /// The source id as JSON, as it is written into marks.
     pub(crate) fn json(self) -> String {
-        serde_json::to_string(&self).expect("a number or a text can be written")
+        serde_json::to_string(&self).expect("a number or a string can be serialized")
     }
 
     /// Parses a source id from the JSON that serde writes.
@@ -130,7 +130,7 @@ struct Words {
 }
 
 static WORDS: LazyLock<HashMap<LossKind, Words>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("losses.json")).expect("a test reads losses.json")
+    serde_json::from_str(include_str!("losses.json")).expect("losses.json is valid")
 });
 
 impl LossKind {

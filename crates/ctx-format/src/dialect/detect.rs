@@ -43,12 +43,13 @@ impl Detector {
         self.foreign.filter(|_| self.is_open())
     }
 
-    /// Returns true if every message so far is legal in more than one dialect.
+    /// Returns true if messages have been found, but none of them determines the dialect.
     pub(crate) fn is_open(&self) -> bool {
         self.sure == Sniff::Maybe
     }
 
-    /// The dialect of the session; `None` if no record could be a message in any dialect.
+    /// The dialect of the session; `None` if the format is not supported, or if no record could be
+    /// a message in any dialect.
     pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
         if self.foreign().is_some() {
             None

@@ -35,7 +35,7 @@ struct Listed {
 
 /// The formats in `foreign.json`. Specific formats come before general ones.
 static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("foreign.json")).expect("a test reads foreign.json")
+    serde_json::from_str(include_str!("foreign.json")).expect("foreign.json is valid")
 });
 
 /// Two formats that are recognized by the beginning of the file rather than by a single record.

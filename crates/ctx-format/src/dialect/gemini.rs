@@ -79,8 +79,8 @@ pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
-/// Returns true if the part is empty. If a reply has an empty part, the client omits this reply and
-/// the replies directly before and after it.
+/// Returns true if the part is empty. If a reply has an empty part, the client omits the whole
+/// series of adjacent replies to which the reply belongs.
 pub(crate) fn is_void(raw: &str) -> bool {
     let Some(part) = Object::within(raw) else { return raw == "\"\"" };
     let mut keys = part.members().iter().map(|member| &*member.key);
@@ -158,7 +158,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// Returns the text from a response with a single member, as in `{"output":"…"}` or
+/// Returns the text of a response whose only member is a string, as in `{"output":"…"}` or
 /// `{"error":"…"}`. Returns `None` for any other response, because the model receives it as an
 /// object.
 fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {

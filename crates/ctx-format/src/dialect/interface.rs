@@ -204,7 +204,7 @@ pub trait Dialect: Sync {
     }
 
     /// Returns true if calls and results are not the only links between records, so that removing
-    /// or inserting a record could break others.
+    /// or inserting a record could break other links.
     fn is_linked(&self) -> bool {
         self.is_log()
     }

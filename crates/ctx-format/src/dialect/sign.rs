@@ -41,7 +41,7 @@ pub(crate) enum Sign {
 impl Sign {
     /// Parses the sign of a format. A format's sign matches every record in that format.
     pub(crate) fn read(json: &str) -> Self {
-        serde_json::from_str(json).expect("a test reads each sign")
+        serde_json::from_str(json).expect("the sign is valid")
     }
 
     pub(crate) fn sniff(&self, object: &Object<'_>) -> Sniff {

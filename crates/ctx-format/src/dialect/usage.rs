@@ -17,7 +17,7 @@ pub struct Usage {
     pub window: Option<u64>,
     /// The reply to which the counts apply.
     pub of: UsageOf,
-    /// Whether the reply went to a subagent, which has its own context.
+    /// Whether the request was made by a subagent, which has its own context.
     pub is_of_helper: bool,
 }
 

@@ -138,8 +138,9 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], but returns, in a second list, the calls that may still get a result.
-    /// If the agent is still running, calls in the last exchange may still get a result.
+    /// Like [`Self::finish`], but returns the problems of calls that may still get a result in a
+    /// second list. If the agent is still running, calls in the last exchange may still get a
+    /// result.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
         // If messages are still waiting, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
@@ -174,7 +175,7 @@ pub struct NamedRule {
 
 /// All rules, in alphabetical order.
 pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("rules.json")).expect("a test reads rules.json")
+    serde_json::from_str(include_str!("rules.json")).expect("rules.json is valid")
 });
 
 /// Returns the rule with the given name; `None` if no rule has this name.

@@ -71,7 +71,7 @@ pub trait Log: Sync {
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
 
     /// Returns the edits to a record that repair `flaw`, whose remedy is [`Remedy::Change`].
-    /// `numbers` are the numbers in that remedy.
+    /// `numbers` are the numbers from that remedy.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
     /// Describes how the agent handles a damaged line of the given class; `None` if the agent skips
@@ -161,7 +161,7 @@ pub enum Remedy {
 impl Flaw {
     /// Creates a flaw without an id or a remedy.
     pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
-        debug_assert!(problems::rule(rule).is_some(), "a rule that is not listed");
+        debug_assert!(problems::rule(rule).is_some(), "rules.json lists the rule");
         Self { record, rule, effect, message, id: None, remedy: None }
     }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let [b'"', .., b'"'] = raw.as_bytes() else { return None };
     let inner = &raw[1..raw.len() - 1];
-    // In a short text, such as a key, a loop is faster than a call to memchr.
+    // In a short text, such as a key, a loop is faster than a call to `memchr`.
     let is_plain = inner.len() < 16 && inner.bytes().all(|byte| byte != b'\\');
     if is_plain || memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));

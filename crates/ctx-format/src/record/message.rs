@@ -253,7 +253,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// All readable texts in the message, in order, including those in tool results.
+    /// All texts in the message, in order, including the names and arguments of calls, the texts in
+    /// tool results, and the raw JSON of opaque parts.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         collect_texts(&self.parts, &mut texts);

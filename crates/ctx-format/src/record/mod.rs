@@ -87,8 +87,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Returns the record's object, and the part of a message that it holds; `None` if the record
-    /// is not in the context.
+    /// Returns the record's object and the part of a message that it holds; `None` if the record
+    /// cannot be a message or is not in the context.
     pub(crate) fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
         let fragment = match self.presence {
             None => None,
@@ -139,7 +139,7 @@ impl<'a> Record<'a> {
         }
         let bytes = edits.apply(self.bytes, self.skipped);
         let edited = self.origin().record(&bytes);
-        debug_assert_eq!(edited.class, self.class, "an edit broke the record");
+        debug_assert_eq!(edited.class, self.class, "an edit keeps the class of a record");
         edited.untagged().into_owned()
     }
 

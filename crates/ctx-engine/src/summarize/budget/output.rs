@@ -47,8 +47,8 @@ impl<'p> Output<'p> {
         has_place
     }
 
-    /// Adds a record to the output, as `verdict` requires. `index` and `tokens` are the record's
-    /// index in the session and its token count.
+    /// Processes a record according to `verdict`. `index` and `tokens` are the record's index in
+    /// the session and its token count.
     pub(super) fn record(
         &mut self,
         index: usize,
@@ -202,7 +202,8 @@ struct SummaryBudget<'p> {
 }
 
 impl SummaryBudget<'_> {
-    /// Returns a summary and its token count, or `None` if no summary is needed.
+    /// Returns a summary and its token count, or `None` if no summary is needed or if, with
+    /// `cut_only`, there is too little space for one.
     fn draft(
         &self,
         material: &Material<'_>,
@@ -250,8 +251,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // If the summary is slightly too long or cannot be made short enough, the model is not
-            // asked again.
+            // If the summary is too long, the model is not asked again: either the model's answer
+            // is reused with a shorter list of values, or the summary is written without a model.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,
@@ -270,8 +271,8 @@ impl SummaryBudget<'_> {
     }
 }
 
-/// Returns the fixed text around a summary, without the line that marks the summary as a record.
-/// The text of an extractive summary already contains the line that marks it as a record.
+/// Returns the fixed text around a summary, without the line that marks the summary as a record. An
+/// extractive summary already contains this line in its text.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
     plan.recognizer.compose(&summary).replace(RECORD_HEADING, "").trim_end().to_owned()

@@ -253,7 +253,7 @@ impl Notes<'_> {
     pub(crate) fn opaque(&mut self, raw: &str) {
         match &*kind_of_raw(raw) {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
-            // A part that is a plain string has no type; only the API can read it.
+            // A part that is a plain string is encrypted reasoning, which only the API can read.
             "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),
             kind => self.count(LossKind::Part, kind),
         }

@@ -2,9 +2,9 @@
 //!
 //! A [`Planner`] decides which repairs to make, based only on the messages' outlines, so each
 //! record is read only once. The [`Repair`] lists every [`Action`] and writes the repaired records.
-//! Content is kept where possible: a misplaced result is moved to its call, and only a result
-//! without a call is removed. A call without a result gets a result that says that the original is
-//! missing.
+//! Content is kept where possible: a misplaced result is moved to its call, and only results
+//! without a call and repeated results are removed. A call without a result gets a result that says
+//! that the original is missing.
 
 use crate::record::line_end;
 use crate::{Object, Origin};

@@ -200,8 +200,8 @@ pub struct Salvage {
 const PLACES: usize = 200;
 
 impl Salvage {
-    /// Recovers the readable parts of a line; `None` if the line is intact, or if nothing can be
-    /// read.
+    /// Recovers the readable parts of a line; `None` if the line is intact, or if nothing in it can
+    /// be read and it is not an unfinished last line.
     pub fn of(record: &Record<'_>) -> Option<Self> {
         let is_damaged = matches!(
             record.class,

@@ -118,8 +118,9 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
     let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
-    let what =
-        format!("{why}: Claude Code continues from line {line}, the nearest within five seconds");
+    let what = format!(
+        "{why}: Claude Code continues from line {line}, the last one in the five seconds before"
+    );
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
@@ -130,14 +131,14 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let flaw = |what| Flaw::new(node.record, "kept-lines-missing", Effect::Lost, what);
     if preserved.is_chain {
         let what = "the first line that the compaction keeps is not above the last one";
-        let flaw = flaw(format!("{what}: Claude Code keeps none of them"));
+        let flaw = flaw(format!("{what}: Claude Code keeps no old lines"));
         return tree.preserved(preserved).is_none().then_some(flaw);
     }
     let ids = preserved.ids.iter().enumerate();
     let missing = ids.filter(|(_, id)| tree.lines.place(Some(**id)).is_none());
     let missing: Vec<usize> = missing.map(|(number, _)| number).collect();
     let what = format!(
-        "{} of the {} lines that the compaction keeps are not in the file: Claude Code keeps none of them",
+        "{} of the {} lines that the compaction keeps are not in the file: Claude Code keeps no old lines",
         missing.len(),
         preserved.ids.len()
     );

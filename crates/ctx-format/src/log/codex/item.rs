@@ -23,8 +23,8 @@ const SUMMARY: &str = "Another language model started to solve this problem";
 /// recognized.
 #[derive(Deserialize)]
 pub(super) struct Shapes {
-    /// The required members for each type of item. The same members are required for function
-    /// results as for other tool results.
+    /// The required members for each type of item. The results of custom tools require the same
+    /// members as function results.
     items: HashMap<String, Sign>,
     /// The types of items that the client sends when an item is on a line of its own. In a
     /// compaction, items of any type are sent.
@@ -46,7 +46,7 @@ pub(super) struct Shapes {
 }
 
 pub(super) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("shapes.json")).expect("a test reads shapes.json")
+    serde_json::from_str(include_str!("shapes.json")).expect("shapes.json is valid")
 });
 
 /// Returns true if the client loads `item`. The client skips a line if its item lacks a required

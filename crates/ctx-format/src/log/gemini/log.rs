@@ -16,7 +16,8 @@ use crate::log::view::{Outside, View};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, Role, counted};
 
-/// The kinds of lines. If a line has the keys of several kinds, the first of them counts.
+/// The kinds of lines, in order of precedence: a line with the keys of several kinds is of the
+/// first of these kinds.
 pub(super) enum Line<'a> {
     /// Undoes the message with the given id and all later messages.
     Rewind(Cow<'a, str>),

@@ -151,8 +151,8 @@ impl Entries {
                 node.parent = parent;
             }
         } else {
-            // In the file, this entry is the parent of the next one, but the session still
-            // continues from `newest`, which therefore becomes that parent.
+            // In the file, this entry is the parent of the next one. But the session still
+            // continues from `newest`, so the parent of the next entry is changed to `newest`.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }
