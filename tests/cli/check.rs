@@ -178,7 +178,7 @@ fn what_is_not_read_of_a_message_is_a_problem() {
     let critic =
         |line| format!("<stdin>:{line}: unknown-role: the dialect chat has no role \"critic\"\n");
     let part = "<stdin>:3: unread-part: a part of the type \"smell\" cannot be read\n";
-    let item = "<stdin>:4: unknown-item: the dialect chat has no record of the type \"dream\"\n";
+    let item = "<stdin>:4: unknown-item: the dialect chat has no records of the type \"dream\"\n";
     check()
         .args(["--all"])
         .stdin(session(&input))

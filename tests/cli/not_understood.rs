@@ -112,7 +112,7 @@ fn a_wrong_dialect_is_found_out() {
     let log = line("u", "null") + &line("v", "\"u\"");
     for dialect in ["chat", "anthropic"] {
         let why = format!(
-            ":1: the dialect {dialect} has no record of the type \"user\", so nothing can be compacted: this is a Claude Code session; leave --dialect out"
+            ":1: the dialect {dialect} has no records of the type \"user\", so nothing can be compacted: this is a Claude Code session; leave --dialect out"
         );
         // The lines show that a file is an agent's own, whatever the flag says.
         let flags = ["--min-idle", "0s", "--dialect", dialect];
@@ -140,7 +140,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: the dialect responses has no record of the type \"dream_call\", so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts",
+        ":21: the dialect responses has no records of the type \"dream_call\", so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts",
     );
 }
 

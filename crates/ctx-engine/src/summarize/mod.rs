@@ -36,7 +36,7 @@ pub use zone_pass::{ChangedRecord, ZonePass, check_end};
 
 /// The summarization options that do not depend on the writer.
 pub struct Plan {
-    /// Adds the header to summaries, and recognizes summaries from earlier compactions.
+    /// Adds the header to summaries and recognizes summaries from earlier compactions.
     pub recognizer: Recognizer,
     /// The role requested for the message with the summary. The dialect may require a different
     /// role.
@@ -103,8 +103,8 @@ impl Summary {
     }
 }
 
-/// Adds the header to a summary, and removes any remaining secrets. Each method removes secrets
-/// from its input. The final check here does not depend on the method that wrote the text.
+/// Adds the header to a summary and removes any remaining secrets. Each method removes secrets from
+/// its input. The final check here does not depend on the method that wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     // Quotes are marked line by line, so nothing but `\n` may look like a line break.

@@ -60,8 +60,8 @@ pub(super) struct Answer {
 }
 
 impl Model {
-    /// Asks the model for a summary, and asks again if the answer fails the check required by the
-    /// policy.
+    /// Asks the model for a summary and, if the answer fails the check required by the policy, asks
+    /// once more.
     pub(super) fn ask(
         &self,
         question: &Question<'_>,

@@ -216,7 +216,7 @@ impl OldZone {
     /// Returns the maximum number of tokens for a summary, or `None` if the zone is so long that no
     /// limit is needed.
     pub(super) fn most_tokens(&self) -> Option<u64> {
-        // Calls are not included in the texts, but they are summarized as well.
+        // The transcript for a model also contains labels, so it may be longer than the texts.
         let sent = self.input.as_ref().map(|input| &input.transcript);
         let sent = sent.map_or(0, |sent| sent.tokens(self.counter));
         Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)

@@ -19,7 +19,7 @@ pub enum ModelSource {
 }
 
 impl ModelSource {
-    /// Asks the model, and adds the cost to `usage`.
+    /// Asks the model and adds the cost to `usage`.
     pub fn ask(
         &self,
         question: &ctx_llm::Question<'_>,

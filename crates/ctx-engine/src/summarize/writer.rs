@@ -13,7 +13,7 @@ use super::model::{Model, Question, tell, tell_repairs};
 use super::old::{ModelInput, Needs, OldZone};
 use crate::{ErrorKind, Notes, Result};
 
-/// Decides who writes a summary, and writes it.
+/// Decides which method writes the summary, and applies that method.
 pub struct Writer {
     /// The method to use if there is no model or its answer is not usable: extractive or rule.
     pub offline: Method,

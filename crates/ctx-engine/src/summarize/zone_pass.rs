@@ -101,7 +101,7 @@ impl<'p> ZonePass<'p> {
         self.assembly.finish(notes)
     }
 
-    /// Checks the whole output, writes the summary, and returns the new session.
+    /// Checks the whole output, writes the summary and returns the new session.
     pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession> {
         let material = self.gather(notes)?;
         let draft = material.draft(writer, notes)?;

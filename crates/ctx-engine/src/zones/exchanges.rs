@@ -1,9 +1,9 @@
 //! Finds exchanges as records arrive. An exchange consists of replies with calls and the results
 //! that answer them. A result answers the nearest earlier call with the same id. The ids of calls
 //! may repeat, and a result may be far from its call. Some APIs treat adjacent replies as one
-//! message. Therefore, if a reply with unanswered calls is directly followed by another reply or by
-//! a result that answers no call, the following message joins the reply's exchange. All records of
-//! a message are in the same exchange, together with everything between them.
+//! message. Therefore, a reply, or a result that answers no call, joins the exchange of the reply
+//! directly before it if that reply has unanswered calls. All records of a message are in the same
+//! exchange, together with everything between them.
 
 use std::collections::HashMap;
 
@@ -169,7 +169,7 @@ impl Exchanges {
         }
     }
 
-    /// Records a result with the id `id`, and returns the exchange that contains the answered call.
+    /// Records a result with the id `id` and returns the exchange that contains the answered call.
     fn answer(&mut self, id: &str) -> Option<u64> {
         let (exchange, waiting) = self.calls.get_mut(id)?;
         let exchange = *exchange;

@@ -43,7 +43,7 @@ impl Default for ExchangeFinder {
 }
 
 impl ExchangeFinder {
-    /// Processes a message, and returns its exchange, if any. `number` is the 1-based number of the
+    /// Processes a message and returns its exchange, if any. `number` is the 1-based number of the
     /// record. The exchange may later turn out to be [`Joined`] with an earlier exchange.
     pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
         if outline.role.is_system() && !outline.is_summary {

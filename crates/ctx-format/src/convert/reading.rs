@@ -128,7 +128,7 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Finishes reading, and writes the new session to `out`.
+    /// Finishes reading and writes the new session to `out`.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
         let joins_replies = Format::of(self.from).family == Family::Items;

@@ -275,7 +275,7 @@ pub(super) struct Calls {
 }
 
 impl Ids {
-    /// Gives an id to each call in `pieces` that has none, and returns all calls in `pieces`.
+    /// Gives an id to each call in `pieces` that has none and returns all calls in `pieces`.
     pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
         let mut calls = Calls::default();
         for piece in pieces {

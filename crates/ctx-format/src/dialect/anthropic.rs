@@ -147,7 +147,7 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     sealed
 }
 
-/// The types of blocks that are accepted without reading their content.
+/// The types of blocks that are accepted although their content is not read.
 const SEALED: [&str; 7] = [
     "redacted_thinking",
     "image",
@@ -158,7 +158,7 @@ const SEALED: [&str; 7] = [
     "compaction",
 ];
 
-/// Returns true if the whole content of the block can be read.
+/// Returns true if the block can be read, or if blocks of its type are accepted unread.
 fn is_read(block: &Object<'_>) -> bool {
     let kind = kind_of(block);
     match &*kind {

@@ -185,7 +185,7 @@ fn is_read(part: &Object<'_>) -> bool {
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
     object.get("tool_calls").filter(|raw| *raw != "null")?;
     let Some(mut calls) = object.objects_of("tool_calls") else {
-        return Some(Unread::within_message("a member tool_calls that is not a list"));
+        return Some(Unread::within_message("a tool_calls member that is not a list"));
     };
     let has = |call: &Object<'_>, key| call.get(key).is_some_and(|raw| raw.starts_with('{'));
     let is_call = |call: &Object<'_>| has(call, "custom") || has(call, "function");

@@ -33,8 +33,8 @@ pub enum Sniff {
 pub struct Wrapped<'a> {
     /// The values that the model receives.
     pub sent: Vec<&'a str>,
-    /// Duplicates of values that the model receives. The agent only shows these duplicates on its
-    /// screen.
+    /// Duplicates of values that the model receives. The duplicates themselves are not sent; most
+    /// of them are for the agent's screen.
     pub copies: Vec<&'a str>,
 }
 

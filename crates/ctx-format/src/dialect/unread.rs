@@ -62,8 +62,8 @@ impl Unread {
     /// Reports a record that is not a message in `dialect`.
     pub(crate) fn item(dialect: &str, item: &Object<'_>) -> Self {
         let what = match item.get("type") {
-            Some(kind) => format!("record of the type {}", quoted(kind)),
-            None => "record without a role".to_owned(),
+            Some(kind) => format!("records of the type {}", quoted(kind)),
+            None => "records without a role".to_owned(),
         };
         Self { rule: UnreadRule::Item, why: format!("the dialect {dialect} has no {what}") }
     }

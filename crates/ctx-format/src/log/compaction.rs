@@ -13,7 +13,7 @@ use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
-/// The outcome of a compaction, for the writer of the new lines.
+/// The outcome of a compaction, as passed to the writer of the new lines.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
     /// The summary of all messages that were removed.

@@ -276,7 +276,7 @@ pub(crate) trait Tree {
             } else if !names_parent {
                 // The user may have gone back to the beginning of the conversation.
                 let what = format!(
-                    "the conversation begins here, and {before_it} before this line are on another path"
+                    "the conversation begins here, but another path has {before_it} before this line"
                 );
                 flaws.push(Flaw::new(record, "second-root", Effect::Harmless, what));
                 break;

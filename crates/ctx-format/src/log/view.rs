@@ -12,7 +12,7 @@ use crate::record::presence::Portion;
 
 pub use crate::record::presence::{Fragment, Outside, Presence};
 
-/// Receives a session's records in order, and determines which of them are in the context.
+/// Receives a session's records in order and determines which of them are in the context.
 pub trait ViewBuilder {
     /// Adds the object in record number `record`, counted from 0. Blank lines also count as
     /// records.

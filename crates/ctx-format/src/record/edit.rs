@@ -53,7 +53,7 @@ impl Edits {
             other.0.end <= place.start || place.end <= other.0.start
         };
         let neighbours = at.saturating_sub(1)..(at + 1).min(self.replaced.len());
-        assert!(self.replaced[neighbours].iter().all(free), "two edits of one place");
+        assert!(self.replaced[neighbours].iter().all(free), "edits do not overlap");
         self.replaced.insert(at, (place, json));
     }
 
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "two edits of one place")]
+    #[should_panic(expected = "edits do not overlap")]
     fn a_place_is_replaced_once() {
         let mut edits = Edits::new();
         edits.replace(5..9, String::new());

@@ -11,7 +11,7 @@ const FIRST_BUFFER: usize = 16 << 10;
 /// size of the line, up to [`MAX_LINE`].
 const BUFFER: usize = 256 << 10;
 
-/// Reads lines, and lends each line to the caller until the next one is read.
+/// Reads lines and lends each line to the caller until the next one is read.
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,

@@ -100,7 +100,7 @@ impl<'p> Output<'p> {
         self.assembly.stay(record, outline, &short)
     }
 
-    /// Counts the tokens in a record that stays, and marks its message as kept in the ledger.
+    /// Counts the tokens in a record that stays and marks its message as kept in the ledger.
     fn count(&mut self, record: &Record<'_>) {
         if let Some(message) = record.message(self.assembly.dialect) {
             self.used += self.assembly.plan.counter.message(&message).total();
@@ -108,7 +108,7 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// Checks the whole output, and writes the summary. `decision` contains the verdicts with which
+    /// Checks the whole output and writes the summary. `decision` contains the verdicts with which
     /// the records were added.
     pub(super) fn sum_up(
         self,
@@ -221,7 +221,7 @@ impl SummaryBudget<'_> {
         Ok((!says_nothing).then_some(draft))
     }
 
-    /// Returns a summary that fits into the space left in the budget, and its token count.
+    /// Returns a summary that fits into the space left in the budget, along with its token count.
     fn fitted(
         &self,
         material: &Material<'_>,
@@ -338,7 +338,7 @@ mod tests {
         made.finish(&mut records, &mut notes)
     }
 
-    /// Repeats the text, and replaces `#` in each copy with the copy's number.
+    /// Repeats the text and replaces `#` in each copy with the copy's number.
     fn names(count: u32, text: &str) -> String {
         let names = (0..count).map(|n| text.replace('#', &n.to_string()));
         names.collect()

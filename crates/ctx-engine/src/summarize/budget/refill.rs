@@ -29,7 +29,7 @@ pub(super) struct Cut {
     pub(super) tokens: (u64, u64),
 }
 
-/// Lengthens shortened records by at most `free` tokens in total, and returns how many tokens were
+/// Lengthens shortened records by at most `free` tokens in total and returns how many tokens were
 /// used.
 pub(super) fn refill(
     cuts: &[Cut],
@@ -60,7 +60,7 @@ impl Cut {
         self.tokens.0.saturating_sub(self.tokens.1)
     }
 
-    /// Returns the record with at most `more` additional tokens, and its new token count.
+    /// Returns the record, lengthened by at most `more` tokens, and its new token count.
     fn given(
         &self,
         records: &mut WaitingRecords,

@@ -230,7 +230,8 @@ impl Notes<'_> {
         data
     }
 
-    /// Returns the JSON of a part of unknown kind as text, and reports that it is written as text.
+    /// Returns the JSON of a part of unknown kind as text and reports that the part is written as
+    /// text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
         self.count(LossKind::AsText, &kind_of_raw(raw));
         raw

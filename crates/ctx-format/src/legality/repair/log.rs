@@ -100,7 +100,7 @@ impl Log<'_> {
         Some(view.view().flaws)
     }
 
-    /// Repairs the given flaws, and returns true if this changed any line.
+    /// Repairs the given flaws and returns true if this changed any line.
     fn repair(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! Finds the lines that the client sends: those on a path through the tree, and others that belong
-//! to that path. The path ends with the newest line or, if the user went back to an earlier line,
-//! with that line.
+//! Finds the lines that the client sends: the lines on a path through the tree, and the lines that
+//! belong to that path without being on it. The path ends with the newest line or, if the user went
+//! back to an earlier line, with that line.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};

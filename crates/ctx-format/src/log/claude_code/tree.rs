@@ -222,7 +222,7 @@ impl<'l> LoadedTree<'l> {
         nodes.filter(|(place, _)| !self.gone.contains(place))
     }
 
-    /// Moves the old lines kept by the last compaction to the place after its summary, and removes
+    /// Moves the old lines kept by the last compaction to the place after its summary and removes
     /// all other lines before the compaction. Returns the id of the last kept line.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;

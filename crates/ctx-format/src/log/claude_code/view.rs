@@ -138,7 +138,7 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let missing = ids.filter(|(_, id)| tree.lines.place(Some(**id)).is_none());
     let missing: Vec<usize> = missing.map(|(number, _)| number).collect();
     let what = format!(
-        "{} of the {} lines that the compaction keeps are not in the file: Claude Code keeps no old lines",
+        "the file lacks {} of the {} lines that the compaction keeps: Claude Code keeps no old lines",
         missing.len(),
         preserved.ids.len()
     );

@@ -150,7 +150,7 @@ impl Log {
         }
     }
 
-    /// Removes the message at index `from` and all later messages, and returns them.
+    /// Removes and returns the message at index `from` and all later messages.
     fn take_back(&mut self, from: usize, why: Outside) -> Vec<Entry> {
         let gone = self.entries.split_off(from);
         for entry in &gone {
