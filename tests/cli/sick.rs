@@ -63,7 +63,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
             "ctx-check: warning: s.jsonl:4: attached to line 3: the parent is missing or below this line\n",
-            "ctx-check: warning: s.jsonl:6: the end of the line cut off: the line is incomplete\n",
+            "ctx-check: warning: s.jsonl:6: the incomplete end of the line removed\n",
         ))
         .run();
     let repaired = file(&[a, b, c, hung_on("c"), last]);

@@ -40,7 +40,7 @@ impl Time {
 
 /// Interprets a number as seconds since 1970, or as milliseconds if that many seconds would be
 /// thousands of years.
-#[allow(clippy::cast_possible_truncation)] // Such a time is none, and saturates.
+#[allow(clippy::cast_possible_truncation)] // The cast saturates; such times are rejected.
 fn since_epoch(number: f64) -> Option<DateTime<Utc>> {
     const MILLISECONDS_FROM: f64 = 1e11;
     let milliseconds = if number >= MILLISECONDS_FROM { number } else { number * 1e3 };

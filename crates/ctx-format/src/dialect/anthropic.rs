@@ -123,7 +123,7 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     }
     // Calls in `chat` format would never be paired with their results.
     if object.get("tool_calls").is_some_and(|raw| !matches!(raw, "null" | "[]")) {
-        return Some(Unread::within_message("a list of calls next to the content"));
+        return Some(Unread::within_message("a list of calls outside the content"));
     }
     match object.get("content") {
         None | Some("null") => Some(Unread::within_message("a message without content")),

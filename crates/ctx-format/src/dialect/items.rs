@@ -16,9 +16,7 @@ use crate::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread
 
 /// The kind of each item type other than `message`.
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
-    LazyLock::new(|| {
-        serde_json::from_str(include_str!("items.json")).expect("items.json is valid")
-    });
+    LazyLock::new(|| serde_json::from_str(include_str!("items.json")).expect("it is valid"));
 
 /// The kinds of items in the OpenAI Responses API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

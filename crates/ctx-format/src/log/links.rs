@@ -202,11 +202,13 @@ pub(crate) struct TreeLine {
 /// The terms used by an agent whose log lines refer to their parents.
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
-    /// The agent's term for a line, without and with an article.
+    /// The agent's term for a line, without an article.
     pub(crate) line: &'static str,
+    /// The same term with an article.
     pub(crate) a_line: &'static str,
-    /// The member with the id of a line's parent, and the member with the line's own id.
+    /// The member with the id of a line's parent.
     pub(crate) parent: &'static str,
+    /// The member with a line's own id.
     pub(crate) id: &'static str,
     /// The agent's behavior if a line is its own ancestor; `None` if the agent simply ends the path
     /// there.

@@ -93,7 +93,7 @@ impl RepairKind {
         match self {
             Self::DropOrphan => format!("result {id} removed: it has no matching call"),
             Self::DropRepeated => format!("result {id} removed: its call already has a result"),
-            Self::Move { to } => format!("result {id} moved to its call in line {to}"),
+            Self::Move { to } => format!("result {id} moved to its call on line {to}"),
             Self::ResultsFirst => "results moved before the other blocks".into(),
             Self::Answer => format!("a result inserted for call {id}: the original is missing"),
             Self::Rename { to } => format!("call {id} renamed to {to}: another call has this id"),
@@ -103,7 +103,7 @@ impl RepairKind {
             Self::Split { into } => format!("split into {into} lines"),
             Self::RemoveNuls => "NUL bytes removed".into(),
             Self::ReplaceBytes => "invalid UTF-8 replaced with U+FFFD".into(),
-            Self::Cut => "the end of the line cut off: the line is incomplete".into(),
+            Self::Cut => "the incomplete end of the line removed".into(),
             Self::EndLine => "a line ending added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {

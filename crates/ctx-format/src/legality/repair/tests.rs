@@ -67,7 +67,7 @@ fn a_result_that_stands_elsewhere_moves_to_its_call() {
         &Chat,
         &[USER, AB, B, USER, A, USER],
         &[USER, AB, B, A, USER, USER],
-        &["5: result a moved to its call in line 2"],
+        &["5: result a moved to its call on line 2"],
     );
 }
 
@@ -194,11 +194,11 @@ fn results_behind_other_blocks_go_first() {
 fn blocks_that_stand_elsewhere_move_to_their_call() {
     let moved =
         format!(r#"{{"role":"user","content":[{},{{"type":"text","text":"u"}}]}}"#, block("t"));
-    let action = ["4: result t moved to its call in line 2"];
+    let action = ["4: result t moved to its call on line 2"];
     let late = results(&["t"]);
     assert_repaired(&Anthropic, &[USER, USE, USER, &late], &[USER, USE, &moved], &action);
     let reply = r#"{"role":"assistant","content":"so"}"#;
-    let later = ["5: result t moved to its call in line 2"];
+    let later = ["5: result t moved to its call on line 2"];
     assert_repaired(
         &Anthropic,
         &[USER, USE, USER, reply, &late, USER],

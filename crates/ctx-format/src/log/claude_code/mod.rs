@@ -231,8 +231,8 @@ fn message_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     }
 }
 
-/// Returns the message in a line that a model wrote. The client itself writes some replies, for
-/// example if the server does not respond.
+/// Returns the message in a line that a model wrote; `None` for a reply that the client itself
+/// wrote, for example because the server did not respond.
 fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if kind_of(object) != "assistant" || object.is_true("isApiErrorMessage") {
         return None;
@@ -242,8 +242,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
 }
 
 /// Returns the id of the session that a line belongs to. A subagent's lines contain the id of the
-/// main session. Older versions write a subagent's lines into the main session's file, without
-/// naming the subagent.
+/// main session, so the id of the subagent is appended. Older versions write a subagent's lines
+/// into the main session's file without naming the subagent; the session of such lines is unknown.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
     if !object.is_true("isSidechain") {

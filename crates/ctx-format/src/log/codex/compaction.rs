@@ -13,8 +13,9 @@ use crate::{Edits, Object};
 /// Collects what the lines of a session reveal about the client's format.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Whether lines are numbered, and the highest number so far.
+    /// Whether lines are numbered.
     is_numbered: bool,
+    /// The highest line number so far.
     ordinal: u64,
     /// The payload, as raw JSON, of the last event with token counts.
     count: Option<String>,
