@@ -1,4 +1,4 @@
-//! Parses points in time, in every format used by records and users.
+//! Parses times in every format that records contain or users may type.
 
 use std::str::FromStr;
 

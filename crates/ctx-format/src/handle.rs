@@ -1,8 +1,8 @@
 //! A handle is a short reference that replaces removed content and can be used to restore it.
 //!
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` states the
-//! call whose result was removed, the length of the result, and the command that prints it. The
-//! digits at the end are the first 8 hex digits of the text's SHA-256 hash. If the tool that
+//! call whose result was removed, the length of the result, and the command that prints the result.
+//! The digits at the end are the first 8 hex digits of the text's SHA-256 hash. If the tool that
 //! removes the text saves no snapshot of the session, `, if saved` precedes the command, because
 //! the text may be lost. A handle is the last line of the shortened text. If that text is shortened
 //! again, the handle still refers to the original.
@@ -48,7 +48,8 @@ impl From<bool> for Saved {
 pub struct ShortHash([u8; BYTES]);
 
 /// How many bytes of the hash a handle contains. Each hex digit of the hash costs tokens. With four
-/// bytes, the chance that a text has the same hash as one of ten thousand others is 1 in 400,000.
+/// bytes, the chance that a text has the same hash as one of ten thousand others is about 1 in
+/// 400,000.
 const BYTES: usize = 4;
 /// The number of hex digits in handles written by older versions.
 const OLD_DIGITS: usize = 12;

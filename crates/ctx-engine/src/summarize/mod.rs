@@ -103,8 +103,8 @@ impl Summary {
     }
 }
 
-/// Adds the header to a summary and removes any remaining secrets. Each method removes secrets from
-/// its input. The final check here does not depend on the method that wrote the text.
+/// Adds the header to a summary and removes any remaining secrets. Each method already removes
+/// secrets from its input, but this final check does not depend on the method.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     // Quotes are marked line by line, so nothing but `\n` may look like a line break.

@@ -224,7 +224,7 @@ pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let what = [Some(repairs).filter(|repairs| !repairs.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
-    // Missing sections alone do not change the answer, so they result only in a remark.
+    // Missing sections alone do not change the answer, so there is no warning about them.
     if repaired.repairs.total() > 0 {
         notes.warn(format_args!("the model's answer was repaired: {what}"));
     } else if !what.is_empty() {

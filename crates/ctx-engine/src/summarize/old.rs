@@ -1,4 +1,4 @@
-//! While a session is read, gathers what is needed for a summary of its old records.
+//! Gathers the material for a summary of the old records while a session is read.
 
 use ctx_format::{Message, Zone};
 use ctx_redact::redact;

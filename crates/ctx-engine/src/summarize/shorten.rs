@@ -131,7 +131,7 @@ pub(super) fn observation<'m>(
     (message.role == Role::User && is_observation(text)).then(|| (Slot::text(object, raw), &**text))
 }
 
-/// How many times to correct the length of a shortened text.
+/// How many lengths to try for a shortened text.
 const CORRECTIONS: usize = 4;
 /// The length of a shortened text is not corrected further if it is at most this many tokens below
 /// the limit.

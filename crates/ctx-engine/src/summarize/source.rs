@@ -67,8 +67,8 @@ pub struct Window {
     told: OnceCell<Option<u64>>,
 }
 
-/// Hardly any model has a smaller window, so a request that fits is sent without asking the server
-/// for the model's window.
+/// Hardly any model has a window of fewer tokens, so a request that fits into this many is sent
+/// without asking the server for the model's window.
 const SHORTEST: u64 = 4_096;
 /// The window assumed for unknown models.
 const GUESS: u64 = 32_000;

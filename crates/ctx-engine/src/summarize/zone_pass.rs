@@ -30,7 +30,7 @@ pub struct ChangedRecord<'m> {
 }
 
 impl<'p> ZonePass<'p> {
-    /// Creates a pass that gathers what a writer needs, according to `needs`.
+    /// Creates a pass that gathers the data listed in `needs` for the writer.
     pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),

@@ -41,8 +41,8 @@ pub(super) struct Exchanges {
     /// Maps the former id of each exchange that was merged into an earlier exchange to the earlier
     /// exchange's id.
     joined: HashMap<u64, u64>,
-    /// The calls without a result. Maps the id of a call to the latest exchange with such a call,
-    /// and the number of such calls in it.
+    /// The calls without a result. Maps a call id to the latest exchange in which calls with this
+    /// id have no result, and to the number of these calls.
     calls: HashMap<String, (u64, u64)>,
     /// Maps each message whose last record has not arrived yet to its exchange.
     messages: HashMap<u64, u64>,

@@ -31,7 +31,7 @@ pub struct KnownZones {
     exchange_of_user: Option<u64>,
     /// The exchanges with at least one pinned record.
     pinned: HashSet<u64>,
-    /// The exchanges that begin before the tail and end in it.
+    /// The exchanges that begin before the tail and end in the tail.
     reaching: HashSet<u64>,
     previous: Zone,
 }

@@ -20,8 +20,8 @@ pub(crate) enum DataLocation {
 }
 
 impl Data {
-    /// Returns the data of `media`; `None` if `media` is a reference that only one vendor's API can
-    /// resolve.
+    /// Returns the data of `media`; `None` if there is no data, or only a reference that a single
+    /// vendor's API can resolve.
     pub(crate) fn of(media: &Media<'_>) -> Option<Self> {
         let object = Object::parse(&media.raw).ok()?;
         let text = |object: &Object<'_>, key| String::from(object.text_of(key).unwrap_or_default());

@@ -75,7 +75,7 @@ impl Converter<'_> {
 #[derive(Debug, Error)]
 pub enum ConvertError {
     /// The temporary file for waiting messages could not be written or read.
-    #[error("cannot write a temporary file: {0}")]
+    #[error("cannot write or read a temporary file: {0}")]
     Temporary(#[source] io::Error),
     /// The output could not be written.
     #[error("{0}")]

@@ -114,7 +114,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Content between results for the same calls comes from a tool as well.
+                // Content between results for the same calls also comes from a tool.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }

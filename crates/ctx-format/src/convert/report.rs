@@ -65,9 +65,9 @@ pub struct Loss {
     /// empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// How often such content occurred.
+    /// How often content of this kind and name occurred.
     pub count: u64,
-    /// The 1-based number of the first source line with such content.
+    /// The 1-based number of the first source line with content of this kind and name.
     pub first_line: u64,
 }
 

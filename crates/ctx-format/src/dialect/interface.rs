@@ -180,7 +180,7 @@ pub trait Dialect: Sync {
     }
 
     /// Writes a record that contains a summary, without a line ending. [`Self::summary_text`]
-    /// recognizes such a record.
+    /// recognizes the record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
         text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
     }

@@ -35,7 +35,8 @@ pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let is_summary = (has_line || is_named) && may_be();
     let text = is_summary.then(|| json::text(content)).flatten()?;
     Some(match text.strip_prefix(SUMMARY_LINE) {
-        // The summary itself may begin with the same line, so only the first such line is removed.
+        // The summary itself may also begin with this line, so only the first occurrence is
+        // removed.
         Some(body) if !is_named => Cow::Owned(body.trim_start_matches('\n').to_owned()),
         _ => text,
     })

@@ -35,8 +35,8 @@ pub enum UsageOf {
     Before,
 }
 
-/// A hash of the id shared by all fragments of a reply. Such hashes can only be compared with each
-/// other.
+/// A hash of the id shared by all fragments of a reply. Hashes of this type can only be compared
+/// with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 

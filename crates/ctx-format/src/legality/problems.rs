@@ -1,6 +1,6 @@
 //! Finds violations of an API's rules in a sequence of messages.
 //!
-//! Even real sessions have problems; for example, an interrupted turn leaves a call without a
+//! Even real sessions can have problems: an interrupted turn, for example, leaves a call without a
 //! result. A tool that removes or changes records therefore compares the problems in its output
 //! with those in its input, because it must not add new problems.
 

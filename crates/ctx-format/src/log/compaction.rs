@@ -290,8 +290,9 @@ pub fn with_changes(
 /// among the results or calls.
 type Key<'m> = (bool, Option<&'m str>, usize);
 
-/// Lists the results and calls in messages. A result or call has a text if its content is only
-/// text, and a slot if its content can be replaced.
+/// Lists the results and calls in messages. The text of a call is its arguments; a result has a
+/// text only if it has no other content. A result or call has a slot if its content can be
+/// replaced.
 fn results_and_calls<'m>(
     messages: &'m [Message<'_>],
 ) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {

@@ -20,7 +20,7 @@ use crate::{Edits, Object, Splice, Tag};
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     /// The bytes of the whole line, including its line ending. If the line is too long, the bytes
-    /// of one piece of it.
+    /// of one of its pieces.
     pub bytes: &'a [u8],
     /// The number of the line in the source, starting at 1.
     pub line: u64,

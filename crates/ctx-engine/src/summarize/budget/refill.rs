@@ -12,7 +12,7 @@ use crate::waiting::WaitingRecords;
 /// The minimum number of tokens by which to lengthen a record. Fewer tokens would hardly make its
 /// text more informative.
 const LEAST_GAIN: u64 = 32;
-/// How many times to try a lower limit if a record is still too long.
+/// How many limits to try before giving up on a record that stays too long.
 const TRIES: usize = 3;
 
 /// A record that has been shortened.

@@ -78,8 +78,8 @@ impl Writer {
         [(); 3].map(|()| numbers.next().unwrap_or(0))
     }
 
-    /// The members with which the boundary names the old lines to keep: the ends of their chain,
-    /// for clients that cannot read a list, and a list of their ids.
+    /// The members with which the boundary names the old lines to keep: a list of their ids and,
+    /// for clients that cannot read a list, the ends of their chain.
     fn names(&self, compaction: &Compaction<'_>, kept: &[Object<'_>], anchor: &str) -> Members {
         let ids = kept.iter().filter_map(|object| object.get("uuid"));
         let ids: Vec<String> = ids.map(str::to_owned).collect();

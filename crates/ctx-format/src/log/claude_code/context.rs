@@ -46,7 +46,8 @@ impl LoadedTree<'_> {
         used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
     }
 
-    /// Returns the line to which the user last moved, or from which the session continued.
+    /// Returns the line at which the user last was or, if the session continued from there, the
+    /// newest line.
     fn last_used(&self, or_newest: bool) -> Option<usize> {
         let newest = self.place(self.lines.newest);
         let used = self.place(self.lines.last.leaf);
@@ -59,7 +60,8 @@ impl LoadedTree<'_> {
     }
 
     /// Returns a leaf of the tree. If the tree has several leaves, returns the leaf that was used
-    /// last, or else the leaf that leads to the newest line.
+    /// last or, if that leaf is unknown, the newest line or its nearest ancestor that the user or
+    /// the model wrote.
     fn outer_leaf(&self) -> Option<usize> {
         let nodes = &self.lines.nodes;
         let parents = || self.nodes().filter_map(|(it, node)| Some((self.parent_id(it)?, node)));

@@ -35,8 +35,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The items of the line that are in the context, in order; `None` if an element of a
-    /// compaction is not an object.
+    /// The items of the line that are in the context, in order; empty for [`Self::Agent`]. `None`
+    /// if an element of a compaction is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
         match self {
             Self::Item(item) => Some(vec![item.clone()]),

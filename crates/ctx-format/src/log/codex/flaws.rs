@@ -124,8 +124,8 @@ impl Flaws {
     }
 
     /// Creates the flaws for items that have no envelope, as in files from before September 2025.
-    /// The first flaw reports all items without an envelope; each of the others only repairs its
-    /// own line.
+    /// The first flaw reports all lines without an envelope; each further flaw exists only so that
+    /// its own line is repaired.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
         let all = "without an envelope, as written before September 2025";

@@ -2,9 +2,9 @@
 //! and entries, each of which refers to its parent.
 //!
 //! The formats are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of
-//! `OpenClaw` 2026.9.6. When pi sends a summary, it adds words before and after it. These words are
-//! not read as part of the summary. Messages with the role `system` declare the prompt and the
-//! tools, and do not count as messages here.
+//! `OpenClaw` 2026.9.6. When pi sends a summary, it adds words before and after the text. These
+//! words are not read as part of the summary. Messages with the role `system` declare the prompt
+//! and the tools, and do not count as messages here.
 
 mod compaction;
 mod convert;
