@@ -108,7 +108,7 @@ impl Handle {
         Self { hash, bytes, written: written.into() }
     }
 
-    /// Shortens the name of a call. Removes characters that would end the line or the handle, or
+    /// Shortens the name of a call. Replaces characters that would end the line or the handle, or
     /// look like another handle. Whitespace is collapsed, because a search for handles expects
     /// single spaces.
     pub fn call_name(call: &str) -> String {

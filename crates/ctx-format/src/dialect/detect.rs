@@ -61,8 +61,8 @@ impl Detector {
     }
 }
 
-/// Returns another dialect in which `message` has calls or results. A call and its result could be
-/// separated, because `own`, the session's dialect, does not recognize them.
+/// Returns another dialect, if any, in which `message` has calls or results. A call and its result
+/// could be separated, because `own`, the session's dialect, does not recognize them.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);

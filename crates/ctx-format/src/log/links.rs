@@ -215,7 +215,7 @@ pub(crate) struct TreeAgent {
     pub(crate) on_loop: Option<&'static str>,
 }
 
-/// Lines that refer to their parents, identified by their index.
+/// Lines that are identified by their index and refer to their parents.
 pub(crate) trait Tree {
     const AGENT: TreeAgent;
 

@@ -95,9 +95,9 @@ pub struct About<'a> {
 
 /// The effect of a flaw on the session when the agent loads it.
 ///
-/// A flaw is a place where the agent reads something other than what was written. Only a log's
-/// format can find its flaws, because lines refer to each other and each agent reads them in its
-/// own way.
+/// A flaw is a place where the agent reads something other than what was written. Only the code for
+/// a log's format can find the log's flaws, because lines refer to each other and each agent reads
+/// them in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// The agent loads nothing from the file, or the API rejects the request.

@@ -108,7 +108,8 @@ impl Replay {
 }
 
 /// Returns the number of the line with which the context begins: the newest compaction that no
-/// rollback undid. Like the client, the search proceeds turn by turn from the end of the file.
+/// rollback undid. Like the client's own search, this search proceeds turn by turn from the end of
+/// the file.
 fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
     let mut turn = Turn::default();

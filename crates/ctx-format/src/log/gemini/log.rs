@@ -102,7 +102,7 @@ pub(super) struct Log {
     /// The messages, in the order in which the client would send them.
     pub(super) entries: Vec<Entry>,
     places: HashMap<LineId, usize>,
-    /// The records outside the context, and the reasons why.
+    /// The records outside the context, each with the reason.
     pub(super) outside: View,
     /// The positions of messages that were replaced by a list, keyed by message id.
     displaced: HashMap<LineId, MessagePosition>,
