@@ -108,7 +108,7 @@ fn a_parent_that_the_agent_finds_is_a_remark() {
     case().args(["s.jsonl"]).run();
     case()
         .args(["-v", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code continues from line 2, the last one in the five seconds before\n")
+        .stderr("ctx-check: s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code continues from line 2, at most five seconds earlier\n")
         .run();
 }
 

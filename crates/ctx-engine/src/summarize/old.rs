@@ -66,7 +66,7 @@ pub(super) struct ModelInput {
 }
 
 /// A message's size. Nothing else about old messages is needed if the ledger is known and there are
-/// too many messages to compare lengths.
+/// too many messages for their lengths to be compared.
 #[derive(Clone, Copy)]
 pub(super) struct MessageSize {
     /// The total length of the message's texts, in bytes.

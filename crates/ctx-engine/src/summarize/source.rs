@@ -67,8 +67,8 @@ pub struct Window {
     told: OnceCell<Option<u64>>,
 }
 
-/// Hardly any model has a window of fewer tokens, so a request that fits into this many is sent
-/// without asking the server for the model's window.
+/// The minimum window, in tokens, of practically all models. A request that fits is sent without
+/// asking the server for the model's window.
 const SHORTEST: u64 = 4_096;
 /// The window assumed for unknown models.
 const GUESS: u64 = 32_000;

@@ -118,9 +118,8 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
     let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
-    let what = format!(
-        "{why}: Claude Code continues from line {line}, the last one in the five seconds before"
-    );
+    let what =
+        format!("{why}: Claude Code continues from line {line}, at most five seconds earlier");
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
