@@ -123,7 +123,7 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
 }
 
 /// Returns the id that links a call to its result; `None` if the server itself produced the result.
-/// The member `id` links calls to results only in a few types of items; in all others, it
+/// The member `id` links calls to results only in a few types of items; in all other types, it
 /// identifies the item itself.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {

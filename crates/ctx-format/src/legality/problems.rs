@@ -138,8 +138,8 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], but returns the problems of calls that may still get a result in a
-    /// second list. If the agent is still running, calls in the last exchange may still get a
+    /// Like [`Self::finish`], but returns a second list with the problems of calls that may still
+    /// get a result. If the agent is still running, calls in the last exchange may still get a
     /// result.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
         // If messages are still waiting, an earlier message was removed or cannot be read.
