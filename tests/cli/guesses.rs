@@ -67,7 +67,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-gc --older-than 30d", "there is no flag --older-than; did you mean --keep-within? (ctx-gc -h)"),
     ("ctx-gc -l", "there is no flag -l; did you mean --list-trash? (ctx-gc -h)"),
     ("ctx-gc -y", "there is no flag -y; it never asks, so there is nothing to confirm"),
-    ("ctx-gc s.jsonl", "unexpected operand s.jsonl: the tool takes no file; name a session with -s ID; ctx-snapshot -l lists them"),
+    ("ctx-gc s.jsonl", "unexpected operand s.jsonl: the tool takes no files; name a session with -s ID; ctx-snapshot -l lists them"),
     ("ctx-split -n 4 s.jsonl", "unexpected operand s.jsonl: the tool takes one FILE; see ctx-split -h"),
     ("ctx-split -l 10 s.jsonl", "there is no flag -l; did you mean --keep-messages? (ctx-split -h)"),
     ("ctx-split --keep 4 s.jsonl", "there is no flag --keep; did you mean --keep-messages or --keep-turns? (ctx-split -h)"),

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
     let failure = match ctx_all::named(&first) {
         Some(tool) => become_tool(tool, args),
-        None => "name a tool; ctx-tools -h lists all tools".to_owned(),
+        None => "specify a tool; ctx-tools -h lists all tools".to_owned(),
     };
     // If stderr is closed, there is nowhere to report the error.
     let _ = writeln!(io::stderr(), "ctx-tools: {failure}");

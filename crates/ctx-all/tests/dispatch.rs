@@ -34,7 +34,7 @@ fn alone_it_tells_of_itself() {
     let version = "ctx-tools 0.1.0\n".to_owned();
     assert_eq!(run("ctx-tools", &["-V"]), (Some(0), version, String::new()));
     for args in [&[][..], &["lss"], &["-x"]] {
-        let said = "ctx-tools: name a tool; ctx-tools -h lists all tools\n".to_owned();
+        let said = "ctx-tools: specify a tool; ctx-tools -h lists all tools\n".to_owned();
         assert_eq!(run("ctx-tools", args), (Some(2), String::new(), said));
     }
 }

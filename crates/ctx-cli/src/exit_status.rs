@@ -35,7 +35,7 @@ impl ExitStatus {
         (Self::Busy, "busy, or changed during the run: try again"),
         (
             Self::Uncertain,
-            "changed, but possibly not durable or not in the audit log, or stdout could not be written",
+            "change made, but it may not be durable or in the audit log, or stdout could not be written",
         ),
         (Self::Interrupted, "interrupted"),
     ];

@@ -33,7 +33,7 @@ pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec
     }
     match paths.iter().filter(|path| is_stdin(path)).count() {
         1 if io::stdin().is_terminal() => Err(Failure::new("no input: stdin is a terminal")
-            .hint("name a file, or pipe a session in; --help shows examples")),
+            .hint("pass a file, or pipe a session in; --help shows examples")),
         0 | 1 => Ok(paths),
         _ => Err(Failure::new("stdin (-) is named twice").hint("name it once")),
     }
@@ -141,7 +141,7 @@ pub struct FolderArgs {
     glob: Vec<Glob>,
 }
 
-/// How folders are searched.
+/// The rules for searching folders.
 #[derive(Clone, Copy)]
 pub struct Walk {
     /// True if folders are searched without `--recursive`.

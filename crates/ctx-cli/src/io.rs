@@ -119,9 +119,9 @@ impl Io {
         self.print(json_line(value))
     }
 
-    /// Flushes stdout when the tool ends. If the run was only partly successful, a failed write is
-    /// reported but does not change the exit status, because that status tells the user to repeat
-    /// the run, which matters more.
+    /// Flushes stdout when the tool ends. If some inputs failed and others were changed, a failed
+    /// write is reported but does not change the exit status, because that status tells the user to
+    /// repeat the run, which matters more.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
@@ -186,7 +186,7 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Colours and styles. The values are the numbers used in terminal escape sequences.
+/// Colours and styles. The values are their numbers in terminal escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {

@@ -85,7 +85,7 @@ impl Statuses {
         }
     }
 
-    /// Reports that an input failed, so that the tool can continue with the other inputs.
+    /// Reports that an input failed; the tool then continues with the other inputs.
     pub fn failed(&mut self, failure: &Failure, io: &mut Io) {
         io.report(failure);
         self.add(failure.exit_status());

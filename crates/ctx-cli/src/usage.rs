@@ -155,7 +155,7 @@ impl<'t> Usage<'t> {
         let tip = tip.or_else(|| self.suggestion(ANY));
         let taken: Vec<String> = self.command.get_positionals().map(operand).collect();
         let what = match taken.as_slice() {
-            [] => format!("unexpected operand {word}: the tool takes no file"),
+            [] => format!("unexpected operand {word}: the tool takes no files"),
             taken => format!("unexpected operand {word}: the tool takes {}", taken.join(" and ")),
         };
         Failure::new(what).hint(self.hint(tip))
