@@ -124,7 +124,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
 
 #[test]
 fn strict_writes_nothing_where_something_is_lost() {
-    let refused = "ctx-convert: <stdin>: the whole session cannot be expressed in the other format; without --strict, whatever can be converted is written\n";
+    let refused = "ctx-convert: <stdin>: part of the session cannot be expressed in the other format; without --strict, whatever can be converted is written\n";
     to("chat").args(["--strict"]).code(2).stderr(&(NO_REASONING.to_owned() + refused)).run();
     to("anthropic").args(["--strict", "-n"]).run();
 }
@@ -153,7 +153,7 @@ fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
         .run();
     case()
         .args(["--to", "anthropic", "--strict"])
-        .stderr(&format!("{warning}ctx-convert: <stdin>: the whole session cannot be expressed in the other format; without --strict, whatever can be converted is written\n"))
+        .stderr(&format!("{warning}ctx-convert: <stdin>: part of the session cannot be expressed in the other format; without --strict, whatever can be converted is written\n"))
         .code(2)
         .run();
     case()

@@ -52,8 +52,8 @@ fn only_the_result_changes() {
         .stdin(chat(&words(20)))
         .stdout_any()
         .stderr(
-            "ctx-prune: <stdin>: clear: 1 change: 41 tokens, now 38\n\
-             ctx-prune: <stdin>: in all: 1 change: 41 tokens, now 38\n",
+            "ctx-prune: <stdin>: clear: 1 change, from 41 to 38 tokens\n\
+             ctx-prune: <stdin>: in all: 1 change, from 41 to 38 tokens\n",
         )
         .run();
     let cleared = chat(cleared);

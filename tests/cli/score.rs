@@ -372,7 +372,7 @@ fn two_batches_are_scored_line_by_line() {
             .code(code)
             .run();
     };
-    let told = "ctx-score: after.jsonl:4: not JSON: expected ident at line 1 column 2: not a conversation\n";
+    let told = "ctx-score: after.jsonl:4: not a conversation (not JSON: expected ident at line 1 column 2)\n";
     let table = concat!(
         "total retained recoverable lost score class\n",
         "    2        2           0    0 1.000 asks\n",

@@ -219,7 +219,7 @@ fn zones_that_part_a_call_from_its_result_are_refused() {
             ("keep", THANKS),
         ]))
         .code(2)
-        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input keeps: tool result c1 has no matching call right before it; ctx-split keeps calls and results together; were the zones changed?\n")
+        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input obeys: tool result c1 has no matching call right before it; ctx-split keeps calls and results together; were the zones changed?\n")
         .run();
 }
 

@@ -19,7 +19,7 @@ pub struct Conversion {
     records: Spool,
 }
 
-/// The JSON report on a conversion. The keys are stable: keys may be added but never removed.
+/// The JSON report on a conversion. JSON keys may be added but never removed.
 #[derive(Serialize)]
 pub struct ConversionJson<'a> {
     name: Option<&'a str>,

@@ -40,7 +40,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     BadLine(String),
     /// A line in a batch is not a conversation.
-    #[error("{0}: not a conversation")]
+    #[error("not a conversation ({0})")]
     NoConversation(String),
     /// One of the two batches to compare has fewer lines than the other.
     #[error("there is no line {0}")]
@@ -125,7 +125,7 @@ pub enum ErrorKind {
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
     /// The output would have a problem that is not in the input.
-    #[error("the output would break a rule that the input keeps: {}", .0.why())]
+    #[error("the output would break a rule that the input obeys: {}", .0.why())]
     NewProblem(Problem),
     /// A changed record would no longer be the same message.
     #[error("the change would break the record; nothing was written")]
@@ -168,7 +168,7 @@ pub enum ErrorKind {
     Exam(#[from] ExamError),
     /// Part of a session cannot be expressed in another dialect, and the caller does not accept
     /// such losses.
-    #[error("the whole session cannot be expressed in the other format")]
+    #[error("part of the session cannot be expressed in the other format")]
     NotCarried,
     /// The compaction of an agent's own file cannot be expressed in the agent's format.
     #[error(transparent)]
@@ -191,7 +191,7 @@ pub enum ExamError {
     #[error("question {0}: no evidence, or an empty group of evidence")]
     NoEvidence(String),
     /// A quote contains no words, so it would match any text.
-    #[error("question {id}: no word in the quote {quote:?}")]
+    #[error("question {id}: no words in the quote {quote:?}")]
     NoWord {
         /// The id of the question.
         id: String,

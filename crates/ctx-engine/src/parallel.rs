@@ -160,7 +160,7 @@ impl<I, O> Window<I, O> {
 
     fn wait<E>(&mut self, take: &mut impl FnMut(O) -> Result<(), E>) -> Result<(), E> {
         let result = self.results.recv();
-        self.came(result.expect("threads end after their items"), take)
+        self.came(result.expect("threads run until all items are done"), take)
     }
 
     fn came<E>(
@@ -274,8 +274,8 @@ impl<W: Work> InTurn<W> {
 }
 
 impl<I: Send + 'static> Threads<I> {
-    /// Starts the workers and the collector. Returns `None` if one thread is enough, or if the
-    /// collector or all workers cannot be started.
+    /// Starts the workers and the collector. Returns `None` if one thread is enough, if the
+    /// collector cannot be started, or if no worker can be started.
     fn start<W: Work<Item = I>>(
         builder: fn() -> Builder,
         threads: usize,

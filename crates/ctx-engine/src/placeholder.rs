@@ -28,8 +28,8 @@ pub(crate) fn is_placeholder(text: &str, references: &[ReferencePattern]) -> boo
     is_short_line && (handle.is_some() || references.iter().any(|it| it.matches(body)))
 }
 
-/// Returns patterns for all references that a session may contain: those configured in the policy
-/// `offload`, the defaults in `ctx-offload`, and those written by older versions.
+/// Returns patterns for all references that a session may contain: those configured in `offload`,
+/// the defaults in `ctx-offload`, and those written by older versions.
 pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     let built_in = ctx_policy::Policy::default().offload;
     let templates = [

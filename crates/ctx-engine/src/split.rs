@@ -199,7 +199,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 }
 
-/// The JSON report on a split session. The keys are stable: keys may be added but never removed.
+/// The JSON report on a split session. JSON keys may be added but never removed.
 #[derive(Serialize)]
 pub struct SplitJson<'a> {
     name: Option<&'a str>,

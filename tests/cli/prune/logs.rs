@@ -35,8 +35,8 @@ fn a_cleared_result_takes_its_second_copy_along() {
         .stdin(session())
         .stdout(lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT]))
         .stderr(
-            "ctx-prune: <stdin>: clear: 1 change: 41 tokens, now 37\n\
-             ctx-prune: <stdin>: in all: 1 change: 41 tokens, now 37\n",
+            "ctx-prune: <stdin>: clear: 1 change, from 41 to 37 tokens\n\
+             ctx-prune: <stdin>: in all: 1 change, from 41 to 37 tokens\n",
         )
         .run();
 }
@@ -53,8 +53,8 @@ fn lines_leave_and_what_hung_on_them_moves_up() {
         .stdin(session())
         .stdout(lines(&[START, &call, &result, SAID, NEXT]))
         .stderr(
-            "ctx-prune: <stdin>: reasoning: 1 change: 5 tokens, now 0\n\
-             ctx-prune: <stdin>: in all: 1 change: 5 tokens, now 0\n\
+            "ctx-prune: <stdin>: reasoning: 1 change, from 5 to 0 tokens\n\
+             ctx-prune: <stdin>: in all: 1 change, from 5 to 0 tokens\n\
              ctx-prune: <stdin>: reasoning: 1 line, 232 bytes\n\
              ctx-prune: <stdin>: dead-branches: 1 line, 220 bytes\n\
              ctx-prune: <stdin>: progress: 1 line, 158 bytes\n",
@@ -164,8 +164,8 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .args(args)
         .stdout_has("total")
         .stderr(
-            "ctx-prune: s.jsonl: clear: 1 change: 801 tokens, now 38\n\
-             ctx-prune: s.jsonl: in all: 1 change: 801 tokens, now 38\n\
+            "ctx-prune: s.jsonl: clear: 1 change, from 801 to 38 tokens\n\
+             ctx-prune: s.jsonl: in all: 1 change, from 801 to 38 tokens\n\
              ctx-prune: s.jsonl: recorded usage of the last reply: 21009 tokens, now 20093\n",
         )
         .run();

@@ -60,9 +60,9 @@ pub(crate) struct Budget {
     pub(crate) tokens: u64,
     /// The tokens charged per conversation on top of its messages.
     pub(crate) frame: u64,
-    /// The latest messages' share of the tokens that the system messages do not use.
+    /// The latest messages' share of the tokens left by the system messages.
     pub(crate) tail: Share,
-    /// Unused tokens that the latest messages may take on top of their share, `tail`.
+    /// The number of tokens that the latest messages may take in addition to their share, `tail`.
     pub(crate) spare: u64,
     /// Whether the tail may begin with one extra exchange that is shortened more than the others.
     pub(crate) cuts_oldest: bool,

@@ -26,7 +26,7 @@ pub(super) const SHORT_ARGUMENTS: u64 = 70;
 pub(super) struct Choice<'e> {
     entries: &'e Entries,
     budget: &'e Budget,
-    /// The tokens that the system messages do not use.
+    /// The number of tokens left by the system messages.
     room: u64,
     /// The indices at which the tail can begin without splitting an exchange, from last to first.
     /// The list is empty if not even the last exchange can be kept.
@@ -158,8 +158,8 @@ impl<'e> Choice<'e> {
     }
 
     /// Called if the records that must stay do not fit. Gives up the latest user message or,
-    /// failing that, the last exchange, unless it is pinned. Returns false if neither the message
-    /// nor the exchange can be given up.
+    /// failing that, the last exchange. Returns false if neither can be given up, for example
+    /// because they are pinned.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();

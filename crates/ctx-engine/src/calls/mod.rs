@@ -251,8 +251,8 @@ impl CallNames {
         self.0.insert(call.id.as_deref(), called(call));
     }
 
-    /// Returns the name of the call that a result answers, or an empty string if the call is
-    /// unknown.
+    /// Returns the name of the call that a result answers. If the call is unknown, returns the tool
+    /// named in the result, or an empty string.
     pub fn of(&self, result: &ToolResult<'_>) -> String {
         match self.0.find(result.id.as_deref()) {
             FoundCall::Call(name) => name.clone(),

@@ -96,7 +96,7 @@ impl RepairPass {
         }
     }
 
-    /// Stores the next record. Returns an error if the record cannot be repaired.
+    /// Stores the next record. Returns an error if the record rules out a repair.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if !record.piece.begins()
             && let Some(line) = self.records.last_mut()

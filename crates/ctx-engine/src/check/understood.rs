@@ -177,7 +177,7 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
     let lost = lines.iter().skip(read).filter(is_message).count();
     match lost {
         0 => (Effect::Harmless, what.to_owned()),
-        1 => (Effect::Lost, format!("{what}: a message is lost")),
-        _ => (Effect::Lost, format!("{what}: {lost} messages are lost")),
+        1 => (Effect::Lost, format!("{what}, so a message is lost")),
+        _ => (Effect::Lost, format!("{what}, so {lost} messages are lost")),
     }
 }

@@ -34,13 +34,13 @@ pub(super) struct Attempts<'a> {
     pub(super) session: Reading<'a>,
     /// The size of the session before anything was changed.
     pub(super) before: &'a SizeBefore,
-    /// Whether a trigger fired.
+    /// Whether a trigger fired, or the budget is exceeded.
     pub(super) due: bool,
     /// The attempts so far, in order.
     pub(super) made: Vec<Attempt>,
 }
 
-/// The session, read with one choice of zones. All attempts that keep the same amount share it.
+/// The session, read with one choice of zones; shared by attempts that keep the same amount.
 pub(super) struct Read<'l> {
     keep: Keep,
     needs: Needs,
@@ -59,8 +59,8 @@ pub(super) struct Built {
 }
 
 impl Attempts<'_> {
-    /// Makes an attempt, and returns its result, or `None` if the only thing left to summarize is
-    /// an earlier summary.
+    /// Makes an attempt, and returns its result, or `None` if there is nothing to summarize except,
+    /// perhaps, an earlier summary.
     pub(super) fn attempt<'l>(
         &self,
         kind: AttemptKind,

@@ -31,7 +31,7 @@ pub struct BatchPass<'p> {
     pub name: Option<String>,
     /// How many conversations to compact at the same time.
     pub jobs: NonZeroUsize,
-    /// Whether conversations that were not compacted get a tag that gives the reason.
+    /// Whether conversations that could not be compacted get a tag that gives the reason.
     pub tag_failed: bool,
 }
 

@@ -58,7 +58,7 @@ struct FirstStep {
 impl<'c> Compaction<'c> {
     /// Surveys a session. If `may_score` is set, the compaction may score how much of the session
     /// survives. If the session is large enough for its items to be flushed to the memory files,
-    /// all its messages are passed to `flush`.
+    /// its messages are passed to `flush`.
     pub fn survey(
         source: &'c Source<'c>,
         name: Option<&str>,

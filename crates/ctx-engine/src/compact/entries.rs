@@ -1,6 +1,6 @@
 //! Stores the facts about each record of a surveyed session. A session can have any number of
-//! records, so only the latest few thousand entries are held in memory. All other entries are in a
-//! temporary file.
+//! records, so only the latest entries are held in memory. All other entries are in a temporary
+//! file.
 
 use std::cell::RefCell;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Compacts a session: replaces old messages with a summary, and keeps the latest messages.
 //!
-//! A survey first reads the session and gathers the facts on which all decisions are based. Each
-//! attempt then reads the session again and applies its own decisions. If the result of an attempt
-//! is not small enough, the next attempt cuts more.
+//! A survey first reads the session and gathers the facts on which all decisions are based. The
+//! attempts then read the session again, and each applies its own decisions. If the result of an
+//! attempt is not small enough, the next attempt cuts more.
 
 mod attempts;
 mod batch;
@@ -134,7 +134,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the new content, wrapped in a JSON document if the session is such a document.
+    /// Returns the new content in the session's JSON document, or `None` if it is not a document.
     pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
         if !original.is_document {
@@ -176,8 +176,9 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// Marks the report as not needing attention. Otherwise, a periodic job would report the same
-/// session every time, because failed attempts on streams are not remembered.
+/// If only due sessions are compacted, marks the report as not needing attention, unless a model
+/// failed. Otherwise, a periodic job would report the same session every time, because failed
+/// attempts on streams are not remembered.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {
         report.attention = Attention::None;

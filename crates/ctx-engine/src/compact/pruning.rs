@@ -85,7 +85,7 @@ pub(super) fn decide<'p>(
     judged
 }
 
-/// Returns the size of the session after pruning, or `None` if pruning frees too little.
+/// Returns the size after pruning, or `None` if pruning is not allowed or frees too little.
 fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
     if !may {
         return None;

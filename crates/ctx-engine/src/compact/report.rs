@@ -103,8 +103,8 @@ pub struct Survivors {
     pub lost: u64,
 }
 
-/// The report on one session. The JSON keys are stable: keys may be added but never removed. The
-/// audit log uses the same keys.
+/// The report on one session. JSON keys may be added but never removed. The audit log uses the same
+/// keys.
 #[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct Report {

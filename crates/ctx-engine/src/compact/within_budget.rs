@@ -1,6 +1,6 @@
 //! Divides the token budget for the whole context between the latest messages and a summary of the
-//! other messages. The session is read only once. The facts about the session's records determine
-//! the budget and how many of the latest messages fit.
+//! other messages. The facts about the session's records determine the budget and how many of the
+//! latest messages fit. The session is read again only if the summary turns out to be too long.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use ctx_format::Zone;
@@ -21,7 +21,7 @@ const RAISES: usize = 3;
 impl Attempts<'_> {
     /// Uses the target as a budget. Keeps the policy's amount, or less if that amount does not fit
     /// into the budget. If the target is too small for the records that must stay, raises the
-    /// budget until they fit. Returns `None` if the session does not become smaller.
+    /// budget up to `RAISES` times. Returns `None` if the session does not become smaller.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let pass = self.read_for_budget(&summary, &writer)?;
@@ -104,7 +104,7 @@ impl Attempts<'_> {
     }
 
     /// Compacts the session to a budget for the whole context instead of making the policy's
-    /// attempts. Tries something else only if the records that must stay exceed the budget.
+    /// attempts. If the budget is too small and not strict, keeps less or exceeds the budget.
     pub(super) fn budget(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let writer = self.session.plan.writer_within(notes)?;

@@ -1,4 +1,4 @@
-//! The counts as JSON. The keys are stable: keys may be added but never removed.
+//! The counts as JSON. JSON keys may be added but never removed.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ impl<'a> CountFormat<'a> {
     }
 }
 
-/// The calibrated size of a session. The JSON keys are stable: keys may be added but never removed.
+/// The calibrated size of a session. JSON keys may be added but never removed.
 #[derive(Serialize)]
 pub struct Calibrated {
     /// Whether the estimate is based on recorded usage.

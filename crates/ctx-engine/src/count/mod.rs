@@ -32,7 +32,7 @@ pub struct Counts {
     pub bytes: u64,
     /// The counts of messages and their tokens.
     pub tally: Tally,
-    /// If requested, how many bytes of the file are sent, and how many are not, by reason.
+    /// If requested, how many bytes of the file are sent and, for each reason, how many are not.
     pub reach: Reach,
     /// If requested, the model and the usage recorded in the session.
     pub of_session: OfSession,
@@ -139,7 +139,7 @@ pub struct Plan {
     pub batch: bool,
     /// The number of threads that count the conversations in a batch.
     pub threads: usize,
-    /// Whether to count the bytes of the file that are sent, and those that are not, by reason.
+    /// Whether to count the bytes that are sent and, for each reason, those that are not.
     pub reach: bool,
     /// Whether to read the model and the usage recorded in the session.
     pub of_session: bool,

@@ -1,4 +1,4 @@
-//! Counts how many bytes of a file are sent to the model, and how many are not, by reason.
+//! Counts how many bytes of a file are sent to the model and, for each reason, how many are not.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -116,7 +116,7 @@ mod tests {
         let rows = reach.rows().map(|(what, volume)| (what.to_owned(), volume));
         let rows: Vec<_> = rows.collect();
         let all: u64 = rows.iter().map(|(_, volume)| volume.bytes).sum();
-        assert_eq!(all, text.len() as u64, "no byte is counted twice, and none is not");
+        assert_eq!(all, text.len() as u64, "every byte is counted exactly once");
         rows
     }
 

@@ -35,10 +35,10 @@ pub struct Decision<'p> {
     pub(super) verdicts: Verdicts<'p>,
     /// Whether to apply the verdicts.
     pub(super) changes: bool,
-    /// How many tokens are freed by the changes, by rule.
+    /// How many tokens are freed by each rule's changes.
     pub sums: Sums,
     leaving: Leaving,
-    /// How many lines outside the context are removed from an agent's log, by rule.
+    /// How many lines and second copies of text each rule removes from an agent's log.
     pub unsent: Vec<Unsent>,
     /// The corrected usage of the last reply in an agent's log.
     new_usage: Option<NewUsage>,
@@ -295,7 +295,7 @@ pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     let rules = sums.by_rule().map(|(rule, sum)| (rule.as_str(), sum));
     for (what, sum) in rules.chain([("in all", sums.total())]) {
         let changes = counted(sum.changes, "change");
-        notes.info(format_args!("{what}: {changes}: {} tokens, now {}", sum.before, sum.after));
+        notes.info(format_args!("{what}: {changes}, from {} to {} tokens", sum.before, sum.after));
     }
 }
 
@@ -309,7 +309,7 @@ pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// Reports how many lines outside the context are removed from an agent's log.
+/// Reports how many lines and second copies of text each rule removes from an agent's log.
 fn report_unsent(unsent: &[Unsent], notes: &mut Notes) {
     for Unsent { rule, count, bytes } in unsent {
         let noun = if *rule == Rule::Copies.as_str() { "second copy" } else { "line" };

@@ -59,7 +59,7 @@ pub(super) struct Leaving {
     /// The ids of progress lines that are removed. Links to progress lines are left in place,
     /// because agents do not follow such links.
     progress: HashSet<usize>,
-    /// How many lines stay only because of the log's format, and why.
+    /// The number of lines that stay only because of the log's format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
 }
 
@@ -144,8 +144,8 @@ impl LogLines {
     }
 
     /// Keeps lines if the format refers to lines by their position. If a line in such a format
-    /// replaces everything before it, lines before it may still be removed. Returns how many lines
-    /// are kept because of their position, and why.
+    /// replaces everything before it, lines before it may still be removed. Returns the number of
+    /// lines kept because of their position, and the reason.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -172,8 +172,8 @@ impl LogLines {
         (count > 0).then_some((count, why))
     }
 
-    /// Keeps the lines on which remaining lines depend. Also keeps the last line, because the agent
-    /// will use it as the parent of its next line.
+    /// Keeps the lines on which remaining lines depend. Also keeps the last line with an id,
+    /// because the agent will use it as the parent of its next line.
     fn keep_needed(&self, lines_by_id: &HashMap<usize, usize>, dropped: &mut Dropped) {
         if let Some(last) = self.lines.iter().rposition(|line| line.id.is_some()) {
             dropped[last] = None;
@@ -326,8 +326,7 @@ impl Leaving {
     }
 }
 
-/// The lines, or the second copies of text, that are removed from an agent's log by one rule
-/// without changing the context.
+/// The lines, or the second copies of text, that one rule removes from an agent's log.
 #[derive(Debug, Serialize)]
 pub struct Unsent {
     /// The name of the rule.

@@ -137,7 +137,7 @@ pub struct PruneReport<'a> {
     changes: u64,
     freed_tokens: u64,
     rules: Vec<RuleReport>,
-    /// The lines outside the context that are removed from an agent's log.
+    /// How many lines and second copies of text each rule removes from an agent's log.
     #[serde(rename = "beside")]
     unsent: &'a [Unsent],
 }

@@ -169,7 +169,7 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The minimum length of a base64 line that is followed by another such line.
+/// The minimum length of a line of wrapped base64, except for the last line.
 const BASE64_LINE: usize = 60;
 
 /// The minimum length of a base64 run to remove. Shorter runs may be keys, hashes or names.

@@ -228,8 +228,8 @@ mod tests {
             alone.0,
             [
                 "1: 1.0",
-                "3: After: not JSON: expected ident at line 1 column 2: not a conversation",
-                "4: After: no list of messages: not a conversation",
+                "3: After: not a conversation (not JSON: expected ident at line 1 column 2)",
+                "4: After: not a conversation (no list of messages)",
                 "5: 0.0",
             ]
         );

@@ -328,7 +328,7 @@ mod tests {
             (r#"{"questions":[]}"#.to_owned(), "no questions"),
             (question("[]"), "question q: no evidence, or an empty group of evidence"),
             (question("[[\"a\"],[]]"), "question q: no evidence, or an empty group of evidence"),
-            (question("[[\"…\"]]"), "question q: no word in the quote \"…\""),
+            (question("[[\"…\"]]"), "question q: no words in the quote \"…\""),
         ] {
             let error = Exam::parse(&text).expect_err("no questions");
             assert_eq!(error.to_string(), why, "{text}");

@@ -1,4 +1,4 @@
-//! The score as JSON. The keys are stable: keys may be added but never removed.
+//! The score as JSON. JSON keys may be added but never removed.
 
 use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};

@@ -164,7 +164,7 @@ pub enum Listed {
     Recoverable,
     /// Items that are in neither AFTER nor a snapshot
     Lost,
-    /// The questions of --evidence: + kept, - lost, ? not in BEFORE either
+    /// The questions of --evidence: + kept, - lost, ? not in BEFORE
     Questions,
 }
 

@@ -235,8 +235,8 @@ fn lines_before_the_window_go_with_it_and_are_counted() {
     let (written, notes) = pass(&plan(window(1)), &session).expect("no failure");
     assert_eq!(written, user("two"));
     let expected = [
-        "window: 1 change: 5 tokens, now 0",
-        "in all: 1 change: 5 tokens, now 0",
+        "window: 1 change, from 5 to 0 tokens",
+        "in all: 1 change, from 5 to 0 tokens",
         "removed before the window: 2 lines without a message",
     ];
     assert_eq!(notes, expected);

@@ -29,9 +29,8 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The latest messages' share of the tokens that the system messages do not use. The share is low
-/// because, token for token, a summary of older messages is more informative than additional recent
-/// messages.
+/// The latest messages' share of the tokens left by the system messages. The share is low because a
+/// summary of older messages tells more per token than additional recent messages do.
 const TAIL: Share = Share::of_percent(35);
 /// The percentage for the latest messages in a dialogue, where important facts can be anywhere. The
 /// latest messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
@@ -178,8 +177,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the latest messages' share of the tokens that the system messages do not use. The
-    /// share is larger than usual if a summary does not need all the other tokens.
+    /// Returns the latest messages' share of the tokens left by the system messages. The share is
+    /// larger than usual if a summary does not need all the other tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
