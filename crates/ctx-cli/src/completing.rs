@@ -97,7 +97,7 @@ mod tests {
         parsed(command, &words).get_one("store").cloned()
     }
 
-    /// Flags typed earlier, in any notation, determine which values are offered.
+    /// The offered values depend on flags typed earlier, such as `--store /s` or `-t=/s`.
     #[test]
     fn the_value_of_a_flag_is_found_however_it_was_typed() {
         for words in [

@@ -144,7 +144,7 @@ pub struct FolderArgs {
 /// The rules for searching folders.
 #[derive(Clone, Copy)]
 pub struct Walk {
-    /// True if folders are searched without `--recursive`.
+    /// Whether folders are searched even without `--recursive`.
     pub always: bool,
     /// Returns true for files and folders that are skipped even if their names match.
     pub skip: fn(&Path) -> bool,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::common_args::CommonArgs;
 use crate::{ExitStatus, Failure, Progress, Result, STDIN_NAME, printable};
 
-/// How much a tool prints on stderr.
+/// The kinds of messages that a tool prints on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Errors only.
@@ -79,7 +79,7 @@ impl Io {
         (stdout.is_terminal() && columns > 0).then_some(columns)
     }
 
-    /// Returns how much the tool prints on stderr.
+    /// Returns the verbosity set by `-q` and `-v`.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
@@ -190,21 +190,21 @@ fn raw_stdout() -> Box<dyn Write + Send> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {
-    /// For failures and removals.
+    /// The colour of failures and removals.
     Red = 31,
-    /// For additions.
+    /// The colour of additions.
     Green = 32,
-    /// For warnings.
+    /// The colour of warnings.
     Yellow = 33,
-    /// For the first kind of item in a table or chart.
+    /// The colour of the first kind of item in a table or chart.
     Blue = 34,
-    /// For the second kind of item in a table or chart.
+    /// The colour of the second kind of item in a table or chart.
     Magenta = 35,
-    /// For the third kind of item in a table or chart.
+    /// The colour of the third kind of item in a table or chart.
     Cyan = 36,
-    /// For headings and sums.
+    /// The style of headings and sums.
     Bold = 1,
-    /// For less important text.
+    /// The style of less important text.
     Dim = 2,
 }
 

@@ -20,8 +20,8 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
     if unit == 0 {
         return number.to_string();
     }
-    // Use integer arithmetic, which gives the same result on all machines. Sizes and times are
-    // rounded down.
+    // Use integer arithmetic, which gives the same result on all machines. The number is rounded
+    // down.
     let tenths = u128::from(number) * 10 / u128::from(one);
     if tenths < 100 {
         format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])

@@ -10,7 +10,7 @@ use crate::{ExitStatus, Failure, Io, Outcome};
 /// The maximum length of a help line, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;
 
-/// What a binary consists of: a tool, and the functions that it shares with other tools.
+/// A binary: the tool that it runs, and the functions that all tools share.
 #[derive(Clone, Copy)]
 pub struct Binary {
     /// The tool that the binary runs.
@@ -35,8 +35,8 @@ pub struct Tool {
     /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
     /// The long names of the flags that most people need, separated by spaces. `-h` shows only
-    /// these flags, and every other list of flags begins with them, in this order. If the tool has
-    /// subcommands, the list is for all subcommands.
+    /// these flags, `--quiet` and `--verbose`, and every other list of flags begins with these
+    /// flags, in this order. If the tool has subcommands, the list is for all subcommands.
     pub first: &'static str,
     /// The [`Page`], in TOML.
     pub page: &'static str,
@@ -115,7 +115,7 @@ impl Tool {
 }
 
 /// Returns the clap command with its flags in the order of `-h` and the manual. The flags that most
-/// people need come first, and `-h` shows only these.
+/// people need come first, and `-h` shows only these, `--quiet` and `--verbose`.
 pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
     let first: Vec<&str> = tool.first.split_whitespace().collect();
     let mut behind = first.len();

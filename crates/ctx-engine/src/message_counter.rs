@@ -262,8 +262,8 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     result.parts.iter().map(bytes).sum()
 }
 
-/// How many bytes of base64 to search for an image's dimensions. In a photo, an embedded preview
-/// may come first.
+/// The number of bytes of base64 in which to look for an image's dimensions. In a photo, an
+/// embedded preview may come first.
 const LOOK_AT: usize = 128 << 10;
 
 /// The longest edge and the largest number of patches that an image can have without being scaled

@@ -5,7 +5,7 @@ use std::fmt;
 use ctx_format::Watch;
 use ctx_llm::Usage;
 
-/// How important a note is.
+/// The importance of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// A problem that the user should know about, although it does not stop the operation.
@@ -19,10 +19,10 @@ pub enum Level {
 /// One note about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// How important the note is.
+    /// The importance of this note.
     pub level: Level,
-    /// Where the cause of the note is: the record's line and, in a batch, the message's line inside
-    /// the record. The list is empty if the note is about the whole session.
+    /// The position of the cause: the record's line and, in a batch, the message's line inside the
+    /// record. The list is empty if the note is about the whole session.
     pub lines: Vec<u64>,
     /// The text of the note.
     pub text: String,
@@ -67,7 +67,7 @@ impl Notes {
         self.add(Level::Info, &[], text);
     }
 
-    /// Adds a note about these lines.
+    /// Adds a note about `lines`.
     pub fn add(&mut self, level: Level, lines: &[u64], text: impl fmt::Display) {
         self.all.push(Note { level, lines: lines.to_vec(), text: text.to_string() });
     }

@@ -237,16 +237,16 @@ pub enum Substitute {
     Json(String),
 }
 
-/// How to read the records, and how many of them to protect.
+/// The options for reading and protecting records.
 #[derive(Clone, Copy)]
 pub struct Reading {
     /// The session's dialect.
     pub dialect: Option<&'static dyn Dialect>,
     /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
-    /// How many of the last assistant messages to protect. Everything after the first protected
-    /// message is protected as well. A session with fewer assistant messages than `protect_last`
-    /// does not change.
+    /// The number of assistant messages to protect, counted from the end. Everything after the
+    /// first protected message is protected as well. A session with fewer assistant messages than
+    /// `protect_last` does not change.
     pub protect_last: u64,
 }
 

@@ -87,7 +87,7 @@ impl Default for ReplacedResults {
 }
 
 impl ReplacedResults {
-    /// Returns how many results in a record were replaced.
+    /// Returns the number of replaced results in a record.
     pub(crate) fn count(&self, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
         // Most records contain neither a handle nor a reference, so they are not decoded.
         let may_hold = |text: &str| object.text().contains(text);

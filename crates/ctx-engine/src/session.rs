@@ -12,7 +12,7 @@ use ctx_format::{
 
 use crate::{ErrorKind, Notes, Result};
 
-/// What to do with bad lines. An unfinished last line does not count as a bad line.
+/// The treatment of bad lines. An unfinished last line does not count as a bad line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Invalid {
@@ -180,7 +180,7 @@ pub enum BadLineOutcome {
     Gone,
 }
 
-/// The number of bad lines by outcome.
+/// The number of bad lines with each outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadLines {
     counts: [u64; 3],
@@ -209,7 +209,7 @@ impl BadLines {
         self.counts.iter().sum()
     }
 
-    /// Returns how many lines were left out because they are bad.
+    /// Returns the number of lines that were left out because they are bad.
     pub fn left_out(&self) -> u64 {
         self.counts[BadLineOutcome::LeftOut as usize]
     }

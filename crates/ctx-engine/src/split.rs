@@ -14,7 +14,7 @@ use crate::{PassError, Pin, Result, TaggedWriter, pins};
 
 /// The options for splitting a session.
 pub struct Plan {
-    /// How much to keep at the end of the session.
+    /// The amount to keep at the end of the session.
     pub keep: Keep,
     /// Selectors for records to keep.
     pub pins: Vec<Pin>,
@@ -50,7 +50,7 @@ struct Waiting {
     tag: Tag,
 }
 
-/// How many bytes of a long line to hold in memory at a time.
+/// The number of bytes of a long line to hold in memory at a time.
 const CHUNK: usize = 1 << 20;
 
 impl<'p, W: Write> SplitPass<'p, W> {

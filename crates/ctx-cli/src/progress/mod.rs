@@ -67,7 +67,7 @@ impl Progress {
         self.count(|counts| counts.reading(bytes));
     }
 
-    /// Adds to the number of bytes read in this pass.
+    /// Adds `bytes` to the number of bytes read in the current pass.
     pub fn read(&self, bytes: u64) {
         self.count(|counts| _ = counts.bytes.fetch_add(bytes, Relaxed));
     }
@@ -136,7 +136,7 @@ impl Read for Counted {
     }
 }
 
-/// A writer to the terminal that shows the progress line.
+/// Writes to the terminal while the progress line is erased.
 struct OutputBetweenDraws {
     out: Box<dyn Write + Send>,
     progress: Progress,
@@ -156,7 +156,7 @@ impl Write for OutputBetweenDraws {
 /// The counters for a run.
 struct Counts {
     stage: Mutex<Stage>,
-    /// The number of bytes read so far in this pass.
+    /// The number of bytes read so far in the current pass.
     bytes: AtomicU64,
     /// The number of finished records in a batch.
     records: AtomicU64,

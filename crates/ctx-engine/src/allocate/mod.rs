@@ -16,7 +16,7 @@ use ctx_policy::share::Share;
 use crate::message_counter::saturating_u32;
 use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
-/// What the allocation needs to know about a record.
+/// The facts about a record on which the allocation depends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     /// The record's token count including overhead; 0 for a line without a message.
@@ -68,7 +68,7 @@ pub(crate) struct Budget {
     pub(crate) cuts_oldest: bool,
 }
 
-/// What happens to one record. The type is small because every record has a verdict.
+/// The decision about one record. The type is small because every record has a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The record stays unchanged.

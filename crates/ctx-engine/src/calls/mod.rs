@@ -162,7 +162,7 @@ pub enum FoundCall<'a, T> {
 }
 
 impl<T> Latest<T> {
-    /// Remembers the next call.
+    /// Adds the next call in the session.
     pub fn insert(&mut self, id: Option<&str>, call: T) {
         if self.recent.len() >= REMEMBERED {
             self.forgotten |= !self.earlier.is_empty();
@@ -187,8 +187,8 @@ fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// How many bytes of text to search for secrets. Names are much shorter, so this limit never cuts
-/// through a secret that would end up in a name.
+/// The maximum number of bytes to search for secrets. Names are much shorter, so this limit never
+/// cuts through a secret that would end up in a name.
 const PIECE: usize = 2_000;
 /// The maximum number of bytes to drop so that a shortened text ends with a whole word.
 const WORD: usize = 12;

@@ -56,7 +56,7 @@ pub struct CheckPass<'p> {
     report: Report,
 }
 
-/// The state of the check of one conversation.
+/// Checks one conversation and adds up its size.
 struct ConversationCheck {
     validator: Validator,
     size: Size,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Plan;
 use crate::{BadLines, Level, Notes};
 
-/// What a check found in a session.
+/// The result of checking a session.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The name of the dialect, or `None` if the session is empty or its dialect is unknown.
@@ -45,7 +45,7 @@ impl Report {
         self.count(Fault::Problem) + self.unlisted.values().sum::<usize>()
     }
 
-    /// Returns how many limits are exceeded.
+    /// Returns the number of exceeded limits.
     pub fn exceeded(&self) -> usize {
         self.count(Fault::Limit)
     }
@@ -201,7 +201,7 @@ impl Report {
     }
 }
 
-/// What a finding is about.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The API would reject the session, or the file is damaged.
@@ -236,7 +236,7 @@ impl Finding {
 /// An irregularity that does not keep the session from being continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// What is irregular, and where.
+    /// The irregularity and its line.
     pub finding: Finding,
     /// Whether to show the irregularity as a warning.
     pub is_warning: bool,

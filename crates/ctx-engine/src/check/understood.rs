@@ -24,8 +24,8 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Takes note of a bad line or an incomplete last line. In an agent's log, the effect of such a
-    /// line depends on the dialect.
+    /// Records a bad line or an incomplete last line. In an agent's log, the effect of such a line
+    /// depends on the dialect.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
@@ -101,8 +101,8 @@ impl<'p> Understood<'p> {
     }
 }
 
-/// Returns the finding about the part of this line that was not understood. In a batch, `number` is
-/// the 0-based index of the message in its conversation.
+/// Returns the finding about a part of a line that is not understood. In a batch, `number` is the
+/// 0-based index of the message in its conversation.
 pub(super) fn unread(
     (line, number): (u64, Option<usize>),
     object: &Object<'_>,

@@ -177,7 +177,7 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns how much of the session this kind of attempt keeps.
+    /// Returns the amount of the session that this kind of attempt keeps.
     pub(super) fn keep(&self, kind: AttemptKind) -> Keep {
         let keep = self.session.plan.keep(self.before);
         if kind == AttemptKind::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }

@@ -29,7 +29,7 @@ pub struct BatchPass<'p> {
     pub dialect: Option<&'static dyn Dialect>,
     /// The file as the user named it, or `None` for stdin.
     pub name: Option<String>,
-    /// How many conversations to compact at the same time.
+    /// The maximum number of conversations to compact at the same time.
     pub jobs: NonZeroUsize,
     /// Whether conversations that could not be compacted get a tag that gives the reason.
     pub tag_failed: bool,

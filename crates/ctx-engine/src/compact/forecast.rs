@@ -16,7 +16,7 @@ pub struct Forecast {
     pub leaving: Leaving,
 }
 
-/// What one zone contains.
+/// The size and the lines of one zone.
 #[derive(Debug, Serialize)]
 pub struct ZoneCount {
     /// The name of the zone.
@@ -31,8 +31,8 @@ pub struct ZoneCount {
     pub lines: Vec<(u64, u64)>,
 }
 
-/// How many records of each kind would be removed. A record with several tool results counts once
-/// per result.
+/// The number of records of each kind that would be removed. A record with several tool results
+/// counts once per result.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
     /// The number of user messages.
@@ -54,8 +54,8 @@ pub struct Leaving {
 const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
-    /// Returns the preview for these zones. `earlier` is the number of earlier summaries whose text
-    /// is carried over to the new summary. `saved` is true if a snapshot would be taken.
+    /// Returns the preview for `zones`. `earlier` is the number of earlier summaries whose text is
+    /// carried over to the new summary. `saved` is true if a snapshot would be taken.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,

@@ -76,7 +76,7 @@ pub struct Source<'a> {
     prune_first: Rules,
 }
 
-/// How a compaction changes the file of a session.
+/// The change that a compaction makes to a session's file.
 pub enum NewFile {
     /// Lines to append to the file.
     Appended(Vec<u8>),
@@ -126,7 +126,7 @@ impl<'a> Source<'a> {
         self.plan.limits.target
     }
 
-    /// Returns how the session's file changes when the session is compacted to `new`.
+    /// Returns the change to the session's file when the session is compacted to `new`.
     pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
         match &self.log {
             Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),

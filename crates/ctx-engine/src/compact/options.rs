@@ -16,7 +16,7 @@ use crate::prune::Cache;
 use crate::summarize::{self, TellSizes, Writer, recognizer};
 use crate::{Notes, Pin, Result, Time};
 
-/// What the caller asks of a compaction.
+/// The options of a compaction.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent switches.
 pub struct Options {
@@ -37,7 +37,7 @@ pub struct Options {
     pub budget: Option<u64>,
     /// Whether to reject a result that is above the target.
     pub strict_target: bool,
-    /// How much to keep, if set by flags. Amounts set by flags are never reduced to reach the
+    /// The amount to keep, if set by flags. Amounts set by flags are never reduced to reach the
     /// target.
     pub keep: Keep,
     /// The length of the summary in tokens, if set by a flag.
@@ -256,7 +256,7 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
-    /// Supplements a counted size with what the user and the log say about the session.
+    /// Adds facts from the user and the log to a counted size.
     pub(super) fn measured(&self, counted: Size) -> Size {
         Size {
             overflow: self.options.overflow,
@@ -271,7 +271,7 @@ impl<'a> Plan<'a> {
         self.options.budget.map(|tokens| self.limits.target.unwrap_or(tokens))
     }
 
-    /// Returns how much of the session the policy keeps.
+    /// Returns the amount of the session that the policy keeps.
     pub(super) fn keep(&self, before: &SizeBefore) -> Keep {
         let tokens = self.recent_tokens(before);
         Keep { tokens, recent_share: None, ..self.policy().keep }

@@ -14,7 +14,7 @@ use super::forecast::Forecast;
 use crate::PassError;
 use crate::summarize::Summing;
 
-/// How the compaction of a session ended.
+/// The outcome of compacting a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
@@ -92,7 +92,7 @@ pub struct Attempt {
 /// The name of the attempt that prunes before anything is summarized.
 pub const PRUNED_FIRST: &str = "pruned-first";
 
-/// How many of the ledger's items in one class survived.
+/// The fate of the ledger's items in one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Survivors {
     /// The number of items in the new session.
@@ -163,9 +163,9 @@ pub struct Report {
     pub summary_tokens: Option<u64>,
     /// The file in the store that holds the session's summaries.
     pub summary_file: Option<String>,
-    /// How many repairs the model's answer needed.
+    /// The number of repairs that the model's answer needed.
     pub summary_repairs: Option<usize>,
-    /// What the compaction would do, if the run was a preview.
+    /// The planned changes, if the run was only a preview.
     pub plan: Option<Forecast>,
     /// The attempts to make the session smaller, in order.
     pub attempts: Vec<Attempt>,
@@ -179,14 +179,14 @@ pub struct Report {
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as computed by `ctx-score`.
     pub items_kept: Option<f64>,
-    /// How many of the ledger's items survived, by class.
+    /// For each class, how many of the ledger's items survived.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
     /// The number of bytes that an agent appended during the compaction and that the new file
     /// includes.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
-    /// Why a model failed to write a summary.
+    /// The reason why a model failed to write a summary.
     #[serde(skip)]
     pub no_summary: Option<PassError>,
     /// Whether the session needs a person's attention.

@@ -15,7 +15,7 @@ use crate::split::ZoneCounts;
 use crate::summarize::{self, BudgetPass, BudgetRequest, Needs, Summary, Writer};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// How many times to raise a budget that turns out to be too small.
+/// The maximum number of times to raise a budget that is too small.
 const RAISES: usize = 3;
 
 impl Attempts<'_> {

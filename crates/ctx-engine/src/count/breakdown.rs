@@ -94,7 +94,7 @@ pub enum Breakdown {
 pub struct Row {
     /// The label of the row, such as the name of a role or tool.
     pub key: String,
-    /// How many messages, parts, calls or lines the row covers.
+    /// The number of messages, parts, calls or lines in the row.
     pub count: u64,
     /// The size in tokens, or `None` if the size is in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]

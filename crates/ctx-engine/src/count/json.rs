@@ -39,7 +39,7 @@ pub struct CountJson<'a> {
     rows: Option<Vec<Row>>,
 }
 
-/// What the JSON contains in addition to the counts.
+/// The content of the JSON other than the counts.
 #[derive(Clone, Copy)]
 pub struct CountFormat<'a> {
     /// The encoding in which tokens were counted.
@@ -118,7 +118,7 @@ pub struct Calibrated {
     factor: Option<f64>,
     base: Option<u64>,
     replies: Vec<Reply>,
-    /// How many replies had their size predicted, and how many of these predictions were correct.
+    /// The number of replies whose size was predicted, and the number of correct predictions.
     #[serde(skip)]
     foretold: (usize, usize),
 }
@@ -159,7 +159,7 @@ impl Calibrated {
         })
     }
 
-    /// Returns a readable line with the estimate and what it is based on.
+    /// Returns a readable line with the estimate and its basis.
     pub fn headline(&self) -> String {
         let Estimate { low, tokens, high } = self.estimate;
         let how = if self.by_usage { "calibrated" } else { "no recorded usage" };

@@ -52,7 +52,7 @@ impl Counts {
         counts
     }
 
-    /// Adds the counts from other conversations to these.
+    /// Adds the counts of other conversations.
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.bytes += other.bytes;

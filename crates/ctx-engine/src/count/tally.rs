@@ -39,7 +39,7 @@ pub struct Tally {
     pub conversations: u64,
     /// The number of messages.
     pub messages: u64,
-    /// All tokens, by kind.
+    /// The token counts by kind.
     pub tokens: ByKind,
     parts: ByKind,
     pub(super) roles: BTreeMap<Role, OfRole>,
@@ -124,7 +124,7 @@ impl Tally {
         called.unwrap_or_else(named)
     }
 
-    /// Adds the counts from other conversations to these.
+    /// Adds the counts of other conversations.
     pub fn merge(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.messages += other.messages;

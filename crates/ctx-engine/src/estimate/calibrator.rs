@@ -36,7 +36,7 @@ pub struct Estimate {
     pub high: u64,
 }
 
-/// What the calibrator compares for each request.
+/// The two counts of a request that the calibrator compares.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The number of tokens in the request's messages, as we count them.
@@ -256,7 +256,7 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// How many of the latest requests to learn from.
+/// The number of recent requests to learn from.
 const WINDOW: usize = 64;
 
 /// The weight of the initial factor, in tokens as we count them.
@@ -270,7 +270,7 @@ const EXTRA_WEIGHT: usize = 3;
 /// Factors outside this range are impossible.
 const FACTORS: (f64, f64) = (0.5, 3.0);
 
-/// How many times to refine `factor` and `extra` alternately.
+/// The number of rounds in which `factor` and `extra` are refined in turn.
 const ROUNDS: usize = 3;
 
 /// The formula's possible error is `Fit::times` × (`OFF` + `OFF_SHARE` × added tokens), in tokens.
@@ -283,7 +283,7 @@ const TIMES: f64 = 3.0;
 const LEAST_TIMES: f64 = 1.0;
 const ENOUGH: f64 = 0.97;
 
-/// How many tokens each request added, and the formula fitted to them.
+/// The tokens added by each request, and the formula fitted to them.
 #[derive(Clone, Debug)]
 struct Fit {
     /// The factor to use before anything has been learned.

@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 
 use crate::placeholder::ReplacedResults;
 
-/// What the recorded usage of a session reveals.
+/// The result of comparing a session's recorded usage with our counts.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// The number of tokens in the context, as we count them.
@@ -129,7 +129,7 @@ pub struct CalibrationPass {
     open: Option<Open>,
     replies: Vec<Reply>,
     replaced: ReplacedResults,
-    /// How many results so far differ from what was sent.
+    /// The number of results so far that differ from what was sent.
     pruned: u64,
     /// The value of `pruned` before the last reply that was learned from.
     pruned_before: u64,
@@ -142,7 +142,7 @@ struct Open {
     /// The number of tokens in the request's messages, as we count them.
     counted: u64,
     model: Option<String>,
-    /// How many results before the reply differ from what was sent.
+    /// The number of results before the reply that differ from what was sent.
     pruned: u64,
 }
 
@@ -156,7 +156,7 @@ struct Run {
     before: Option<u64>,
     /// The line where the reply begins.
     line: u64,
-    /// How many results before the reply differ from what was sent.
+    /// The number of results before the reply that differ from what was sent.
     pruned: u64,
     /// Whether the reply may still continue.
     goes_on: bool,
@@ -295,7 +295,7 @@ impl CalibrationPass {
         });
     }
 
-    /// Returns what was learned from the session.
+    /// Returns the calibration learned from the session.
     pub fn finish(mut self) -> Calibration {
         let last = self.open.as_ref().map(|open| open.last.clone());
         self.close();

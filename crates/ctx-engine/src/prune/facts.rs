@@ -104,12 +104,12 @@ pub(super) struct TextSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
     pub(super) rule: Rule,
-    /// Why the text is replaced with a note, or `None` if it is shortened.
+    /// The reason for the note, or `None` if the text is shortened.
     pub(super) reason: Option<Reason>,
     pub(super) size: TextSize,
 }
 
-/// Why a result is replaced with a note.
+/// The reason for replacing a result with a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// The result is old.

@@ -1,4 +1,4 @@
-//! How many tokens are freed by each change, and the sums by rule.
+//! How many tokens each change frees, and the sums for each rule.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Freed {
     pub after: u64,
 }
 
-/// The combined effect that several changes have on the token count.
+/// The combined effect of several changes on the token count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sum {
     /// The number of changes.
@@ -49,7 +49,7 @@ impl From<Freed> for Sum {
     }
 }
 
-/// The combined effect that changes have on the token count, by rule.
+/// The combined effect of each rule's changes on the token count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<Rule, Sum>);
 

@@ -311,7 +311,7 @@ impl Leaving {
         dialect.links(object).moved(new_target, edits);
     }
 
-    /// Returns the number of removed lines and their total length in bytes, by rule.
+    /// Returns, for each rule, the number of removed lines and their total length in bytes.
     pub(super) fn sums(&self, log: &LogLines) -> Vec<Unsent> {
         let mut sums: BTreeMap<Rule, Unsent> = BTreeMap::new();
         for (rule, line) in self.dropped.iter().zip(&log.lines) {

@@ -60,8 +60,8 @@ pub struct Options {
     pub argument_chars: Option<usize>,
     /// Drop all but this many of the last messages. System messages stay and are not counted.
     pub window_messages: Option<u64>,
-    /// How many of the last assistant messages stay unchanged, along with everything after the
-    /// first of them.
+    /// The number of assistant messages at the end that stay unchanged, along with everything after
+    /// the first of them.
     pub protect_last: usize,
     /// Patterns for references to files with offloaded results. References that match are not
     /// changed.
@@ -150,14 +150,14 @@ impl Options {
     }
 }
 
-/// How to shorten text.
+/// The rule for shortening text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
     /// Text of at most this many characters is not changed.
     pub max_chars: usize,
-    /// How much of the beginning to keep, as a share of `max_chars`.
+    /// The length of the beginning to keep, as a share of `max_chars`.
     pub head_share: Share,
-    /// How much of the end to keep, as a share of `max_chars`.
+    /// The length of the end to keep, as a share of `max_chars`.
     pub tail_share: Share,
     /// The maximum number of apparent error lines to keep between head and tail.
     pub rescue_lines: usize,

@@ -184,7 +184,7 @@ impl Decider<'_> {
 /// The reasons why a result is not needed, best first.
 type Reasons = [Option<Reason>; 3];
 
-/// What is known about the results that come after the one being examined.
+/// Facts about the results that come after the one being examined.
 struct LaterResults<'f> {
     facts: &'f Facts,
     options: &'f Options,
@@ -193,7 +193,7 @@ struct LaterResults<'f> {
     texts: HashSet<(u32, ShortHash, u64)>,
 }
 
-/// What later calls do with a file.
+/// The use of a file by later calls.
 #[derive(Default)]
 struct LaterFile<'f> {
     is_written: bool,
@@ -236,8 +236,8 @@ impl<'f> LaterResults<'f> {
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Takes note of a result. `stays` is true if the result's text stays. A call that writes a
-    /// file supersedes earlier results even if its own result is replaced.
+    /// Adds a result. `stays` is true if the result's text stays. A call that writes a file
+    /// supersedes earlier results even if its own result is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];
         if !facts.is_text {

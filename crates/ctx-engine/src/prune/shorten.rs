@@ -175,11 +175,11 @@ const BASE64_LINE: usize = 60;
 /// The minimum length of a base64 run to remove. Shorter runs may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
-/// How many characters of each line to search for an error. A limit is needed because a line may be
-/// megabytes long.
+/// The maximum number of characters per line to search for an error. A limit is needed because a
+/// line may be megabytes long.
 const SEARCHED_CHARS: usize = 1_000;
 
-/// How many characters to keep from a line with an error.
+/// The maximum number of characters to keep from a line with an error.
 const ERROR_CHARS: usize = 200;
 
 /// Removes terminal escapes, and replaces each run of base64 with a note.

@@ -68,12 +68,12 @@ impl<'p> Verdicts<'p> {
         self.facts.records[record].is_message()
     }
 
-    /// Returns how many tokens are freed by changing or dropping a record.
+    /// Returns the number of tokens freed by changing or dropping a record.
     pub(super) fn gain(&self, record: usize) -> u64 {
         self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
     }
 
-    /// Returns how many tokens are freed by each change to a record, or by dropping the record.
+    /// Returns the tokens freed by each change to a record, or by dropping the record.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
@@ -101,7 +101,7 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// Returns how many tokens are freed by each rule.
+    /// Returns the tokens freed by each rule.
     pub fn sums(&self) -> Sums {
         (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
     }

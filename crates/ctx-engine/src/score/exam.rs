@@ -88,10 +88,10 @@ pub struct Recall<'e> {
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// How many of the questions can be answered from the old session. Only questions that can be
-    /// answered from the old session are scored.
+    /// The number of questions that can be answered from the old session. Only questions that can
+    /// be answered from the old session are scored.
     pub answerable: u64,
-    /// How many of the answerable questions the new session can still answer.
+    /// The number of answerable questions that the new session can still answer.
     pub kept: u64,
     /// The evidence recall, that is, `kept` divided by `answerable`, or `None` if no question is
     /// answerable.

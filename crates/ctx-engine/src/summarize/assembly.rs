@@ -1,4 +1,4 @@
-//! What all summarizing passes have in common. Records that stay are held in a spool, and all other
+//! The part that all summarizing passes share. Records that stay are held in a spool, and all other
 //! records are gathered for the summary. Nothing is written until the whole session has been
 //! checked.
 
@@ -51,7 +51,7 @@ pub struct Material<'p> {
     pub(super) plan: &'p Plan,
     pub(super) kept: Kept,
     pub(super) old: OldZone,
-    /// How to write the summary at its position, or `None` if there is nothing to summarize.
+    /// The placement of the summary, or `None` if there is nothing to summarize.
     pub(super) place: Option<SummaryPlacement>,
 }
 
@@ -255,7 +255,7 @@ impl Material<'_> {
         self.sum_up(place, writer, notes).map(Some)
     }
 
-    /// Writes the summary for its position in the session, and reports its length.
+    /// Writes the summary for its place in the session, and reports its length.
     pub(super) fn sum_up(
         &self,
         place: &SummaryPlacement,

@@ -56,8 +56,8 @@ impl KeptRecord {
     }
 }
 
-/// What is needed to compact a log: the text of some of its records, and a writer that has read the
-/// whole log.
+/// The data needed to compact a log: the text of some of its records, and a writer that has read
+/// the whole log.
 pub(super) struct LogRecords {
     /// Writes the agent's own compaction records. `None` if the agent's format has no compaction
     /// records; the session is then rewritten.

@@ -102,7 +102,7 @@ fn lower_session(
     Ok(Content { dialect: &Lowered, is_detected: false, lines, unread, ..log.with(file) })
 }
 
-/// Returns how a log's file changes once the log's context, `lowered`, has been compacted to `new`.
+/// Returns the change to a log's file when the log's context is compacted from `lowered` to `new`.
 /// First checks that the agent would read the context `new` from the changed file.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),

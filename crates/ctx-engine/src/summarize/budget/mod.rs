@@ -108,7 +108,7 @@ impl<'p> BudgetPass<'p> {
         self.records.push(record, &record.untagged())
     }
 
-    /// Returns what the allocation needs to know about a record, and the size of its message.
+    /// Returns the allocation's entry for a record, and the size of its message.
     fn entry(&mut self, record: &Record<'_>) -> Result<(Entry, Option<MessageSize>)> {
         if record.class == Class::Tail {
             return Ok((Entry { kind: RecordKind::Tail, ..Entry::default() }, None));
@@ -357,7 +357,7 @@ fn talk_tail(room: u64) -> Share {
 /// The share of the latest messages when nearly all their tokens come from `spare`.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
-/// How many times to try to keep more messages.
+/// The maximum number of attempts to keep more messages.
 const ROUNDS: usize = 3;
 /// If less than this share of the budget is unused, no further attempt is made to use it.
 const SPARE: Share = Share::of_percent(2);
