@@ -145,7 +145,7 @@ fn a_greater_budget_never_leaves_less() {
     assert!(targets.is_sorted(), "{targets:?}");
     assert_eq!(targets[..4], [5_000, 8_000, 8_000, 8_000]);
     assert!(targets[8] > 20_000, "{targets:?}");
-    let few = "is tight: the system prompt and the tools take about 19998 of them; ";
+    let few = "is tight: the system prompt and the tools take up about 19998; ";
     for (budget, strict, what) in [
         ("20k", false, "the messages still get 8000, which makes about 31638 in total"),
         ("32k", false, "the messages still get 8000, which makes about 31638 in total"),

@@ -87,7 +87,7 @@ fn one_of_them_may_be_stdin() {
     score().args(["before.jsonl", "-"]).stdin(AFTER).stdout(table).run();
     score()
         .args(["-", "-"])
-        .stderr("ctx-score: stdin (-) is named twice; name it once\n")
+        .stderr("ctx-score: stdin (-) is given twice; give it once\n")
         .code(2)
         .run();
 }

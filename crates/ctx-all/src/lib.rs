@@ -1,4 +1,4 @@
-//! All tools, including those in their own packages.
+//! All tools, including `ctx-memory`, which has a crate of its own.
 //!
 //! A distribution package contains one program and a link to it for each tool, because the
 //! vocabularies of the token encodings make up most of a tool's size. The program with all tools
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use ctx_cli::Tool;
 
-/// Returns all tools in alphabetical order, including those with their own packages.
+/// Returns all tools in alphabetical order, including `ctx-memory`, which has a crate of its own.
 pub fn tools() -> Vec<&'static Tool> {
     let mut tools = ctx_tools::TOOLS.to_vec();
     tools.push(&ctx_memory_tool::TOOL);

@@ -1,7 +1,7 @@
 //! The output of `-h` and `--help`.
 //!
-//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens,
-//! lists all flags in groups, with one line per flag, and ends with examples. Only the manual
+//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens:
+//! it lists all flags in groups, one line per flag, and ends with examples. Only the manual
 //! contains the long descriptions of flags. Clap would print the long descriptions for `--help`, so
 //! this module renders `--help` from the short descriptions.
 

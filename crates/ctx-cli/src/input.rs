@@ -24,8 +24,8 @@ pub struct Input {
     pub reader: Box<dyn Read + Send>,
 }
 
-/// Returns the paths of the operands. Without operands, returns `-`, which means stdin. Naming
-/// stdin twice is a usage error, and so is reading stdin from a terminal.
+/// Returns the paths of the operands. Without operands, returns `-`, which means stdin. Giving `-`
+/// twice is a usage error, and so is reading stdin from a terminal.
 pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = operands.into_iter().cloned().collect();
     if paths.is_empty() {
@@ -35,7 +35,7 @@ pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec
         1 if io::stdin().is_terminal() => Err(Failure::new("no input: stdin is a terminal")
             .hint("pass a file, or pipe a session in; --help shows examples")),
         0 | 1 => Ok(paths),
-        _ => Err(Failure::new("stdin (-) is named twice").hint("name it once")),
+        _ => Err(Failure::new("stdin (-) is given twice").hint("give it once")),
     }
 }
 
@@ -254,7 +254,7 @@ mod tests {
     fn stdin_is_named_once() {
         let twice = [PathBuf::from("-"), PathBuf::from("-")];
         let failure = inputs(&twice).expect_err("twice");
-        assert_eq!(failure.to_string(), "stdin (-) is named twice; name it once");
+        assert_eq!(failure.to_string(), "stdin (-) is given twice; give it once");
     }
 
     #[test]

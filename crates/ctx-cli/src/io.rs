@@ -91,7 +91,7 @@ impl Io {
         self.committed = Some(what.to_string());
     }
 
-    /// If the tool has recorded a permanent change, adds it to the tool's failure.
+    /// Adds the recorded permanent change, if there is one, to the tool's failure.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         match &self.committed {
             Some(what) => failure.after(what),

@@ -151,7 +151,7 @@ mod tests {
     use super::{Announced, Outlet};
 
     /// Runs a pass over `input` that removes the records containing `drop` and changes those
-    /// containing `old`, and returns what is left.
+    /// containing `old`, and returns the output.
     fn pass(input: &str, left_out: u64) -> String {
         let options = Options { raw: true, ..Options::default() };
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");

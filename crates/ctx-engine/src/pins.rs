@@ -81,7 +81,7 @@ fn parse_lines(text: &str) -> Result<RangeInclusive<u64>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => Ok(first..=last),
-        _ => Err(format!("expected a line number from 1 or a range such as 3-9, not {text}")),
+        _ => Err(format!("expected a line number (1 or more) or a range such as 3-9, not {text}")),
     }
 }
 

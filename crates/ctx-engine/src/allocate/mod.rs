@@ -2,9 +2,9 @@
 //! shared by the system messages, the summary and the latest messages.
 //!
 //! The decision uses only facts about the records. The latest messages stay as long as they fit
-//! into their share of the tokens that the system messages do not use. Long tool results are
-//! counted at their shortened length. The last exchange stays whenever possible, even if its tool
-//! results have to be shortened. The summary gets the remaining tokens.
+//! into their share of the tokens left by the system messages. Long tool results are counted at
+//! their shortened length. The last exchange stays whenever possible, even if its tool results have
+//! to be shortened. The summary gets the remaining tokens.
 
 mod tail;
 #[cfg(test)]

@@ -144,8 +144,8 @@ impl BatchPass<'_> {
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
-        // The records in an agent's log refer to each other's lines, but the messages in a list
-        // have no lines.
+        // The records in an agent's log depend on each other's lines, which a list of messages does
+        // not have.
         rewritable(Some(content.dialect), "compacted in a batch", None)?;
         let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
         let new = content.bytes()?;

@@ -13,10 +13,10 @@ use crate::message_counter::{MessageCounter, add_to_size};
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 
-/// A session in a file, with its detected format.
+/// A session in a file, with its format.
 pub struct Content {
     pub(super) file: FixedFile,
-    /// The dialect of the session and its new content.
+    /// The dialect of the session and of its new content.
     pub dialect: &'static dyn Dialect,
     /// Whether the dialect was detected rather than named by the user.
     pub(super) is_detected: bool,

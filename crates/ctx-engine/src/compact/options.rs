@@ -221,7 +221,7 @@ fn least_anyway(least: u64, after: &Calibrator) -> String {
 fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {
     let overhead = after.base().unwrap_or_default();
     notes.warn(format_args!(
-            "the limit of {limit} tokens is tight: the system prompt and the tools take about {overhead} of them; {what}"
+            "the limit of {limit} tokens is tight: the system prompt and the tools take up about {overhead}; {what}"
         ),
     );
 }

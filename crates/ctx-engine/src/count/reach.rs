@@ -15,7 +15,7 @@ pub struct Volume {
     pub bytes: u64,
 }
 
-/// A file's bytes, labelled `sent` or with the reason why they are not sent.
+/// The volume of a file's parts by label, such as `sent` or `never sent`.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
