@@ -282,7 +282,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// The smallest terminal width at which a bar fits next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
-/// The counters, the progress line, and the thread that draws it until the sender is dropped.
+/// The counters, the progress line, and the thread that draws the line until the sender is dropped.
 struct Shown {
     counts: Arc<Counts>,
     bar: ProgressBar,

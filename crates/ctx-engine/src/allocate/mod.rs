@@ -127,7 +127,7 @@ pub(crate) fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, Too
     tail::Choice::new(entries, budget)?.decide()
 }
 
-/// Compact entries for all records in a session, in order.
+/// The entries for all records in a session, in order and in compact form.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     list: Vec<Packed>,

@@ -38,7 +38,7 @@ pub struct Plan {
     pub threads: usize,
     /// Counts tokens and the bytes in tool results, if any check needs these counts.
     pub counter: Option<MessageCounter>,
-    /// Whether to take the size of an agent's session from the usage recorded in it.
+    /// Whether to estimate the size of an agent's session from its recorded usage.
     pub calibrate: bool,
 }
 

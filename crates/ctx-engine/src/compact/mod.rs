@@ -134,7 +134,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the new content in the session's JSON document, or `None` if it is not a document.
+    /// Returns the session's JSON document with the new content, or `None` if the session is not a
+    /// document.
     pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
         if !original.is_document {

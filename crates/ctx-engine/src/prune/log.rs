@@ -56,8 +56,8 @@ pub(super) struct Leaving {
     dropped: Dropped,
     /// Maps the id of each removed line to the id of its nearest remaining ancestor.
     moved: HashMap<usize, Option<usize>>,
-    /// The ids of progress lines that are removed. Links to progress lines are left in place,
-    /// because agents do not follow such links.
+    /// The ids of progress lines that are removed. Links to progress lines, except parent links,
+    /// are left in place, because agents do not follow them.
     progress: HashSet<usize>,
     /// The number of lines that stay only because of the log's format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
