@@ -93,7 +93,7 @@ claude-code  shop      3h         2    170k   85.0%   492  due  Repair the \\u{1
 codex        日志      2d         2     50k   19.4%   624       Read the log.
 pi           bot       5d         2      51       ?   405  ?    hello there
 openclaw     bot       6d         2     ~14       ?   374  ?    hello there
-codex        -        40d         -       -       -     4  -    (packed: zstd -d shows more)
+codex        -        40d         -       -       -     4  -    (packed: unpack with zstd -d)
 gemini       site      2y         2      56    0.0%   219       Greets
 ";
 

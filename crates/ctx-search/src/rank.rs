@@ -1,9 +1,9 @@
 //! The ranking of hits.
 //!
 //! If a user searches for a name, a path or a line of code, the earliest message that contains it
-//! literally should come first, then other messages that contain it literally, and then messages
-//! that contain only its words. The index records only which words a document contains, so the text
-//! of each candidate is read again.
+//! verbatim should come first, then other messages that contain it verbatim, and then messages that
+//! contain only its words. The index records only which words a document contains, so the text of
+//! each candidate is read again.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ const SPARE: usize = 64;
 /// The maximum number of texts that are read to find the earliest literal match.
 const MOST_READ: usize = 256;
 
-/// How many texts to read at a time, sorted by source.
+/// How many texts to sort by source and read at a time.
 const AT_A_TIME: usize = 16;
 
 /// A document and its address in the index.
@@ -38,7 +38,7 @@ impl SearchIndex {
     /// The score is BM25 over the words in the query. The highest BM25 score of the search is added
     /// to the score of each document that contains the query verbatim. It is added twice for the
     /// earliest of these documents that is a message in a snapshot. If two scores are equal, the
-    /// newer document comes first. `read` returns the text of a document; `None` if the document
+    /// newer document comes first. `read` returns the text of a document, or `None` if the document
     /// cannot be read.
     pub fn search(
         &self,
@@ -75,13 +75,13 @@ struct Ranking<'a> {
     searcher: Searcher,
     written: Written,
     /// The documents that contain every word in `written.words`. Only these documents can contain
-    /// the query literally.
+    /// the query verbatim.
     holders: HashSet<DocAddress>,
     read: &'a mut dyn FnMut(&Hit) -> Option<String>,
 }
 
 impl Ranking<'_> {
-    /// The best documents by BM25.
+    /// Returns the `limit` documents with the highest BM25 scores.
     fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<RankedDocument>, SearchError> {
         let newest = (SortByStaticFastValue::<i64>::for_field("time"), Order::Desc);
         let order = ((SortBySimilarityScore, Order::Desc), newest);
@@ -93,7 +93,7 @@ impl Ranking<'_> {
         Ok(found)
     }
 
-    /// The document at an address; `None` if its source is unknown.
+    /// Returns the document at an address, or `None` if its source is unknown.
     fn document(
         &self,
         address: DocAddress,
@@ -116,7 +116,7 @@ impl Ranking<'_> {
         Ok(Some(RankedDocument { hit, address }))
     }
 
-    /// The earliest message that contains the query literally.
+    /// Returns the earliest message that contains the query verbatim.
     fn first(&mut self) -> Result<Option<RankedDocument>, SearchError> {
         let mut earliest = self.messages()?;
         earliest.sort_unstable();
@@ -135,7 +135,7 @@ impl Ranking<'_> {
         Ok(None)
     }
 
-    /// The messages among the candidates, sorted by time, source and line.
+    /// Returns the time, source, line and address of each message among the candidates.
     fn messages(&self) -> Result<Vec<(i64, u64, u64, DocAddress)>, SearchError> {
         let mut columns = Vec::new();
         for segment in self.searcher.segment_readers() {
@@ -156,7 +156,7 @@ impl Ranking<'_> {
         Ok(found)
     }
 
-    /// Marks the documents that contain the query literally. Reads the texts in the order of their
+    /// Marks the documents that contain the query verbatim. Reads the texts in the order of their
     /// sources and offsets, without changing the order of `found`.
     fn mark_whole(&mut self, found: &mut [RankedDocument]) {
         let possible = found.iter_mut().filter(|it| self.holders.contains(&it.address));
@@ -173,7 +173,8 @@ impl Ranking<'_> {
     }
 }
 
-/// The `limit` best documents, best first; `best` is the highest BM25 score.
+/// Adds the bonuses for verbatim matches, where `best` is the highest BM25 score, and returns the
+/// `limit` best documents, best first.
 fn sorted(found: Vec<RankedDocument>, best: f64, limit: usize) -> Vec<Hit> {
     let mut hits: Vec<Hit> = found.into_iter().map(|it| it.hit).collect();
     for hit in &mut hits {

@@ -1,11 +1,11 @@
-//! Splits text into the words that searches can find it by.
+//! Splits text into the words by which a search can find it.
 //!
 //! Sessions contain code and prose, in Chinese and in English. A name can be found in full or by
 //! its parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`,
 //! `check` and `rs`; the words of `parseHttpHeader` are the whole name, `parse`, `http` and
-//! `header`. The usual abbreviations of a long hash also count as words. Text in scripts without
-//! spaces (Chinese, Japanese, Korean) can be found by single characters and by pairs of adjacent
-//! characters. Traditional and simplified characters count as equal.
+//! `header`. The usual abbreviations of a long hash also count as words. Chinese, Japanese and
+//! Korean text can be found by single characters and by pairs of adjacent characters. Traditional
+//! and simplified characters count as equal.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 /// The maximum length of a word in the index, in bytes. Longer runs are encoded data, not words.
 const LONGEST: usize = 128;
 
-/// A word with at least this many hexadecimal digits is a hash.
+/// A word that consists of at least this many hexadecimal digits counts as a hash.
 const HASH: usize = 16;
 
 /// The lengths to which people usually abbreviate a hash.
@@ -136,7 +136,7 @@ enum Class {
     Letter,
     /// The character joins two parts of a name.
     Joint,
-    /// The character belongs to a script without spaces between words.
+    /// The character is Han, kana or hangul, and need not be separated from other words by spaces.
     Unspaced,
     /// The character separates words.
     Other,
@@ -145,8 +145,8 @@ enum Class {
 impl Class {
     /// The class of a character outside ASCII.
     fn of(c: char) -> Self {
-        // Do not look up arrows, frames and blocks in the Unicode tables: lookups are slow, and
-        // most tools print these characters.
+        // Do not look up arrows, box-drawing characters and blocks in the Unicode tables: lookups
+        // are slow, and these characters are common in tool output.
         if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
             Self::Other
         } else if is_unspaced(c) {
@@ -198,7 +198,8 @@ fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) 
     }
 }
 
-/// Calls `take` with a name, each piece between its slashes, and each part of these pieces.
+/// Calls `take` with a name, with its pieces between the separators of a path or address, and with
+/// the parts of these pieces.
 fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut pieces = 0;
     each_part(text, run.clone(), is_splitter, |piece| {
@@ -217,8 +218,8 @@ fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `take` with a word that has no joints, with the word's camel-case parts and, if the word
-/// is a hash, with its usual abbreviations.
+/// Calls `take` with a word that has no joints, and with its camel-case parts or, if it is a hash,
+/// with its usual abbreviations.
 fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let word = &text[atom.clone()];
     take(atom.clone());

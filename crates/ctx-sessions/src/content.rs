@@ -261,7 +261,7 @@ struct IndexLine<P, M, C> {
 }
 
 impl Index {
-    /// Parses an index. Returns an empty index if `text` was written in another format version.
+    /// Parses an index. Returns an empty index if another version of the tools wrote `text`.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {

@@ -21,8 +21,7 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder contains the file, or `None` if the file is outside all of these
-    /// folders.
+    /// The agent whose folder contains the file, or `None` if no agent's folder contains it.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,

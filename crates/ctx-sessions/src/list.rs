@@ -42,7 +42,7 @@ pub struct Row {
     /// null if the content is unknown.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
-    /// The size of the window in tokens, or null if the model is unknown.
+    /// The size of the window in tokens, or null if it is unknown.
     pub window: Option<u64>,
     /// The context's token count, divided by the size of the window in tokens.
     pub share: Option<f64>,
@@ -50,7 +50,7 @@ pub struct Row {
     pub bytes: u64,
     /// When the file last changed.
     pub modified: Option<String>,
-    /// The number of seconds since the file last changed, or 0 if the change is in the future.
+    /// The number of seconds since the file last changed, or 0 if that time is in the future.
     pub age: u64,
     /// True if the session needs a compaction, or null if that is unknown.
     pub due: Option<bool>,
@@ -145,7 +145,7 @@ pub struct ListFormat {
 }
 
 impl ListFormat {
-    /// Formats the rows as a list. Tables are cut to the width of the terminal.
+    /// Formats the rows as a list. The short table is cut to the width of the terminal.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);
         if self.null {
@@ -215,7 +215,7 @@ fn title(row: &Row) -> String {
     let content = row.content.as_ref();
     match content.and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
         Some(title) => printable(title),
-        None if row.packed => "(packed: zstd -d shows more)".to_owned(),
+        None if row.packed => "(packed: unpack with zstd -d)".to_owned(),
         None => NOTHING.to_owned(),
     }
 }

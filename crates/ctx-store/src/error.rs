@@ -169,8 +169,8 @@ pub enum StoreError {
         id: String,
         /// The session file that was saved in the snapshot.
         taken_of: String,
-        /// Whether the saved file no longer exists, so that `path` may be the same session under a
-        /// new name.
+        /// Whether the saved file no longer exists, in which case `path` may be the same session
+        /// under a new name.
         is_gone: bool,
     },
     /// Nothing was removed, because the clock is far ahead of every time recorded in the store.

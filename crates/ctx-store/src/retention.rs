@@ -31,7 +31,8 @@ pub struct Candidate {
 pub struct Policy {
     /// Keeps this many of the newest snapshots.
     pub last: Option<u32>,
-    /// For each kind of calendar period, keeps the newest snapshot from this many periods.
+    /// For each listed kind of calendar period, keeps the newest snapshot from each of this many
+    /// periods.
     pub periods: Vec<(Period, u32)>,
     /// Keeps snapshots taken within this span before the newest snapshot.
     pub within: Option<Span>,

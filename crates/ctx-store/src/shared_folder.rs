@@ -69,7 +69,7 @@ impl Store {
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
 
-    /// Returns the names of shared files whose unfinished versions killed runs left in `tmp/`.
+    /// Returns the names of the shared files of which killed runs left versions in `tmp/`.
     pub fn unfinished_edits(&self) -> Result<BTreeSet<String>> {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())

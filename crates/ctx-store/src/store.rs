@@ -46,9 +46,9 @@ pub struct Store {
 
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
-/// The names of the entries in a store. A directory with no other entries may be used as a store
-/// even if FORMAT is missing. A run may have been killed before it wrote the FORMAT file, or
-/// another tool may have created its own folder first.
+/// The names of the entries that a store may contain before it has a FORMAT file. A directory with
+/// no other entries may be used as a store. A run may have been killed before it wrote the FORMAT
+/// file, or another tool may have created its own folder first.
 const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 

@@ -19,7 +19,7 @@ use crate::store::Store;
 pub struct Event {
     /// The end time of the operation, or its start time if it did not finish.
     pub time: DateTime<Utc>,
-    /// The name of the tool: `ctx-compact`.
+    /// The name of the tool, such as `ctx-compact`.
     pub tool: String,
     /// The kind of operation: `snapshot`, `compact`, `rollback`, `gc`, …
     pub op: String,
@@ -33,7 +33,7 @@ pub struct Event {
     pub flags: Vec<String>,
     /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The ids of the snapshots that the operation took or removed. A replacement lists the
+    /// The ids of the snapshots that the operation took or removed. For a replacement, this is the
     /// snapshot of the old content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,

@@ -326,7 +326,7 @@ pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
     Some(time.ok()?.to_utc())
 }
 
-/// A line of the audit log whose recorded hash does not match the previous line.
+/// A line of the audit log whose recorded hash is missing or does not match the previous line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLink {
     /// The 1-based line number.

@@ -48,7 +48,8 @@ pub(crate) struct ClockRecord {
     /// count towards an item's grace period.
     #[serde(default)]
     resumed: Option<DateTime<Utc>>,
-    /// The longest pause, in seconds, that turned out to be real.
+    /// The longest pause, in seconds, that turned out to be real and did not exceed
+    /// [`LONGEST_PAUSE`].
     #[serde(default)]
     pause: i64,
 }
@@ -266,7 +267,7 @@ mod tests {
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // The clock is behind during the first run in the first case, and during the second run
+            // The clock is slow during the first run in the first case, and during the second run
             // in the second case.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),

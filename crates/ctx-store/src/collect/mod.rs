@@ -66,8 +66,8 @@ impl Action {
         self.into()
     }
 
-    /// Returns the reasons to keep or remove the item. The list is empty if the user asked for the
-    /// action.
+    /// Returns the reasons to keep the item or to move it to the trash. The other actions have no
+    /// reasons.
     pub fn reasons(&self) -> Vec<String> {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
@@ -144,7 +144,7 @@ impl<'a> Collector<'a> {
         Self { store, dry_run, events: Vec::new(), kept: Vec::new(), unaudited: false }
     }
 
-    /// Whether anything has been removed or saved so far.
+    /// Whether anything has been removed, packed or saved so far.
     pub fn has_changed(&self) -> bool {
         let changes = |event: &Event| match event {
             Event::Done(action, _) => !self.dry_run && !matches!(action, Action::Keep(_)),
@@ -184,8 +184,9 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs a collection without checking the clock. Empties the trash first to free space on a
-    /// full disk. If a step fails, the other steps are still carried out. The error is returned
-    /// only if nothing was removed.
+    /// full disk. If a step fails, the other steps are still carried out. An error is returned only
+    /// if nothing was removed, or if the changes were made but, for example, not recorded in the
+    /// audit log.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
         let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
@@ -217,7 +218,8 @@ impl<'a> Collector<'a> {
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut failure = None;
         if !has_removed || errors.iter().all(is_done) {
-            // Return the error if nothing was removed, or if only an audit record is missing.
+            // Return an error if nothing was removed, or if all errors occurred after their
+            // changes.
             failure = errors.pop();
         }
         self.events.extend(errors.into_iter().map(Event::Failed));

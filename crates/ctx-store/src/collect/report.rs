@@ -22,7 +22,7 @@ pub struct ActionJson {
     /// Whether the item's session loses all of its snapshots.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_of_session: bool,
-    /// The size of the session in bytes, if its snapshot is packed.
+    /// The size of the session in bytes, if the action is to pack its snapshot.
     bytes: Option<u64>,
     packed_bytes: Option<u64>,
 }

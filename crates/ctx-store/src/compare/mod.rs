@@ -1,5 +1,5 @@
-//! Compares two sessions. Finds the messages and lines that are in only one of the two sessions,
-//! and the changes within messages that are in both.
+//! Compares two sessions: finds the messages and lines that only one of them contains, and the
+//! changes within messages that both contain.
 
 mod brief;
 
@@ -148,7 +148,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// For each record in both sessions, counts the kept records before it.
+    /// For each record of the old and of the new session, counts the kept records before it.
     fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
         let (mut old_kept, mut new_kept) =
             (vec![false; self.old.len()], vec![false; self.new.len()]);

@@ -256,7 +256,7 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
         // The owner could not be set, so the permissions for "group" and "others" would apply to
-        // other users than before.
+        // different users than before.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))

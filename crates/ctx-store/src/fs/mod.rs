@@ -190,8 +190,8 @@ pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockErr
     }
 }
 
-/// Locks the file at `path`, as [`try_lock`] does. `busy` returns the error for a file that stays
-/// locked.
+/// Locks the file at `path`, as [`try_lock`] does. `busy` returns the error message for a file that
+/// stays locked.
 pub(crate) fn lock(
     file: &File,
     path: &Path,

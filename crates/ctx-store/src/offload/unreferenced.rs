@@ -201,8 +201,7 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Reads a transcript from `reader`, and removes the files that are mentioned in it from the
-    /// search.
+    /// Reads a transcript from `reader`, and removes from the search the files that it refers to.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         // The most recent hex digits as a number, and how many hex digits have been read in a row.
         let (mut window, mut run) = (0, 0_u32);

@@ -28,8 +28,8 @@ pub(crate) use system::{exchange_names, rename_to_free_name};
 pub(crate) enum Excluded {
     /// Processes that open the file for writing.
     Writers,
-    /// All processes that open the file. The kernel grants such a lease only if our handle is open
-    /// for writing and is the only handle to the file.
+    /// All processes that open the file. The kernel grants this kind of lease only if our handle is
+    /// open for writing and is the only handle to the file.
     Everyone,
 }
 
@@ -46,9 +46,9 @@ pub(crate) enum LeaseAnswer<'f> {
 }
 
 /// A kernel lease on a file. The kernel delays other processes that open the file until the lease
-/// is dropped. The kernel grants a lease only if no such process already has the file open. A
-/// request is therefore also an atomic check whether the file is in use, unlike a search through
-/// the list of processes.
+/// is dropped. The kernel grants a lease only if no process that the lease excludes already has the
+/// file open. A request is therefore also an atomic check whether the file is in use, unlike a
+/// search through the list of processes.
 ///
 /// A lease ends when its process exits. By default, the kernel revokes a lease once another process
 /// has waited for 45 seconds.

@@ -135,7 +135,7 @@ impl SessionFile {
         Ok(tail)
     }
 
-    /// Appends all bytes or none, and only if the file is still exactly as it was read.
+    /// Appends the bytes, but only if the file is still exactly as it was read.
     pub(crate) fn append(self, bytes: &[u8]) -> Result<()> {
         let Self { file, path, meta } = &self;
         let alone = Lease::on_everyone(file);
@@ -188,7 +188,8 @@ impl SessionFile {
     }
 
     /// Writes all bytes, in a single call if the system accepts that many at once. If only some of
-    /// the bytes can be written, truncates the file to its old length.
+    /// the bytes can be written, truncates the file to its old length, unless another process has
+    /// also written to it.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;

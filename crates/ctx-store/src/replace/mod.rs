@@ -202,8 +202,8 @@ impl Store {
         }
     }
 
-    /// Cleans up after a failed replacement. If there is a file with the second name, checks it.
-    /// Deletes the snapshot unless it is needed to find that file.
+    /// Cleans up after a failed replacement. Removes the file with the second name if it is no
+    /// longer in use, and deletes the snapshot unless it is needed to find that file.
     pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
         let mut swept = SweepReport::default();
         let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
@@ -233,9 +233,9 @@ impl Store {
         Ok(())
     }
 
-    /// Returns a session's newest snapshot, if it has the same bytes and the same kind as the
-    /// draft. That snapshot is redundant: the run that took it was killed, or the change that
-    /// followed was undone by hand.
+    /// Returns a session's newest snapshot, if it has the same bytes, source and kind as the draft,
+    /// and neither a hold nor a replaced file needs it. That snapshot is redundant: the run that
+    /// took it was killed, or the change that followed was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,
@@ -266,8 +266,8 @@ impl Replacement<'_> {
         Self { may_grow: false, ..self }
     }
 
-    /// Turns the copy into a snapshot, then puts the new content into the file. After a failure, no
-    /// snapshot is left.
+    /// Turns the copy into a snapshot, then puts the new content into the file. After a failure,
+    /// the snapshot is deleted again unless it is still needed.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome> {
         let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
         Ok(done)

@@ -39,7 +39,7 @@ pub enum SnapshotChoice<'a> {
     Named(&'a str),
     /// The newest snapshot that was taken before this time.
     Before(DateTime<Utc>),
-    /// The content that this file had before it was last replaced.
+    /// The snapshot of the content that the file had before it was last replaced.
     Undo(Option<&'a Path>),
 }
 
@@ -47,15 +47,16 @@ pub enum SnapshotChoice<'a> {
 /// hash.
 pub struct Restore<'s> {
     store: &'s Store,
-    /// The session id for the snapshot of the content that will be replaced.
+    /// The session id under which the replaced content will be saved.
     pub session: SessionId,
     /// A reader positioned at the first byte of the snapshot.
     pub content: SnapshotBytes,
     /// The commit record of the snapshot.
     pub meta: Meta,
-    /// Each entry holds the length and hash of content that the session file may begin with, and
-    /// the id of a snapshot. The first entry is the content that replaced this snapshot; the
-    /// snapshot's own bytes and the results of other replacements follow.
+    /// Each entry describes content that the session file may begin with: its length and hash, and
+    /// the id of the snapshot whose commit record contains them. The first entry is the content
+    /// that replaced this snapshot; the snapshot's own bytes and the results of other replacements
+    /// follow.
     known: Vec<(String, FileHash)>,
     /// Hashes of the start of the session file, if the file was read to find the snapshot.
     pub(crate) file: PrefixHashes,
@@ -229,7 +230,7 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// Changes the session id for the snapshot of the content that will be replaced.
+    /// Sets the session id under which the replaced content will be saved.
     #[cfg(test)]
     pub(crate) fn of_session(self, session: SessionId) -> Self {
         Self { session, ..self }
@@ -272,8 +273,8 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// Returns the lines that a rollback would remove because others have appended them to the
-    /// file. Appended lines follow the content that replaced the snapshot, the snapshot's own
+    /// Returns the lines that a rollback would remove because other programs have appended them to
+    /// the file. Appended lines follow the content that replaced the snapshot, the snapshot's own
     /// bytes, or the result of another replacement. Returns `None` if there are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
@@ -419,12 +420,12 @@ pub struct Appended {
     pub bytes: u64,
 }
 
-/// Formats the lines as `2 lines, 24 bytes that were appended since ID`.
+/// Formats the lines as `2 lines (24 bytes) appended since ID`.
 impl fmt::Display for Appended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lines, bytes) = (counted(self.lines, "line"), counted(self.bytes, "byte"));
         let since = &self.since;
-        write!(f, "{lines}, {bytes} that were appended since {since}")
+        write!(f, "{lines} ({bytes}) appended since {since}")
     }
 }
 
@@ -735,10 +736,7 @@ mod appended_tests {
         let undo = undo.expect("found");
         assert_eq!(undo.file.path, path);
         let told = undo.appended(&path).expect("reads").expect("a line");
-        assert_eq!(
-            told.to_string(),
-            format!("1 line, 2 bytes that were appended since {}", undo.meta.id)
-        );
+        assert_eq!(told.to_string(), format!("1 line (2 bytes) appended since {}", undo.meta.id));
         // If a rollback has replaced the whole file, nothing has been appended.
         let mut found = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         let found = found.as_mut().expect("found");

@@ -244,7 +244,7 @@ impl<'a> CarryOver<'a> {
 
     /// Carries over what was appended since the snapshot was taken, until the file stops growing.
     /// Fails if the file has grown and `may_grow` is not set. If a lease is returned, no other
-    /// process can write to the file until it is dropped.
+    /// process can write to the file until the lease is dropped.
     fn catch_up(&mut self, new: &TempFile, may_grow: bool) -> Result<Option<Lease<'a>>> {
         let live = self.live;
         for round in 0..ROUNDS {

@@ -127,7 +127,8 @@ impl Store {
 
     /// Begins to replace a session that, as far as the tool knows, is not the input. Also used for
     /// the dry run of any replacement. Does not lock the session. Refuses an unsuitable file now,
-    /// before the work starts. If `session` is `None`, the id in the file is used.
+    /// before the work starts. If `session` is `None`, [`SessionId::of_file`] determines the
+    /// session.
     pub fn replace_other(
         &self,
         path: &Path,

@@ -375,7 +375,7 @@ impl Draft<'_> {
         Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
-    /// Finds the file with the session's newest snapshot, if that snapshot holds the same bytes.
+    /// Returns the file of the session's newest snapshot, if that snapshot holds the same bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };

@@ -199,7 +199,7 @@ impl Store {
     }
 
     /// Puts the packed file in place and removes the plain file. Returns `None` if the snapshot has
-    /// been removed or changed in the meantime.
+    /// been removed or changed in the meantime, or if a hard link cannot be created.
     fn swap_for_packed(
         &self,
         id: &SnapshotId,

@@ -62,7 +62,7 @@ struct Repair<'a> {
 
 impl Store {
     /// Repairs the snapshots and offloaded files of one session, or the whole store if `session` is
-    /// `None`. If `read_data` is set, first checks the hashes of all bytes.
+    /// `None`. If `read_data` is set, also checks the hashes of all bytes.
     pub fn repair(&self, session: Option<&SessionId>, read_data: bool) -> Result<Vec<Repaired>> {
         let mut repair = Repair { store: self, done: Vec::new(), damaged: BTreeMap::new() };
         if !self.root().join("FORMAT").exists() {
@@ -143,7 +143,7 @@ impl Store {
 }
 
 impl Repair<'_> {
-    /// Moves an audit log to `damaged/` if its hash chain is broken, because the chain cannot be
+    /// Moves the audit log to `damaged/` if its hash chain is broken, because the chain cannot be
     /// repaired. The old log is kept unchanged, and its hash is in the first record of the new log.
     fn audit_log(&mut self) -> Result<()> {
         let store = self.store;

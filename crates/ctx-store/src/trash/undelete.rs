@@ -46,8 +46,9 @@ impl Store {
         Ok(list.into_iter().rev().map(|it| it.item).collect())
     }
 
-    /// Returns the item in the trash that `wanted` names. A snapshot is named by its number or the
-    /// beginning of its id, and an offloaded file by the beginning of its hash.
+    /// Returns the item in the trash that `wanted` names. A snapshot is named by its number or by
+    /// the beginning of its id or of the time in its id, and an offloaded file by the beginning of
+    /// its hash.
     pub fn find_deleted(&self, session: Option<&SessionId>, wanted: &str) -> Result<StoreItem> {
         let mut trashed = self.trashed(None)?;
         let query = Query::new(wanted);

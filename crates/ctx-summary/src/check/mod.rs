@@ -1,8 +1,8 @@
 //! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
 //! Wrong lines and sentences are removed individually. An answer is rejected, with a reason, only
-//! if nothing remains or if the remaining text is not a summary. [`check`] is deterministic and
-//! does not access files.
+//! if nothing remains, or if the remaining text is not a summary or is too long. [`check`] is
+//! deterministic and does not access files.
 //!
 //! - Lines copied from the prompt, a preface, a final offer of help, and repeated lines are
 //!   removed.

@@ -58,15 +58,15 @@ impl Phrases {
         known * 100 / words.len().max(1)
     }
 
-    /// Returns true if all of `texts` occur near one another in the record. Within each text, no
-    /// words may be omitted.
+    /// Returns true if all of `texts` occur near one another in the record. The words of each text
+    /// must be adjacent.
     pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
         self.words.are_near(&rows)
     }
 
     /// Returns true if the words of `text` occur in the record in the same order, with no other
-    /// words between them.
+    /// words between them. Longer texts are looked up as overlapping triples of words.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
         match words[..] {
@@ -113,7 +113,7 @@ fn without_line_number(line: &str) -> &str {
 pub(super) struct Places {
     /// The last position of each word.
     last: HashMap<u64, u32>,
-    /// For each word, the position of its previous occurrence.
+    /// For each position, the previous position of the same word.
     before: Vec<u32>,
     is_full: bool,
 }

@@ -46,7 +46,7 @@ fn plain_heading(line: &str) -> String {
 }
 
 /// Returns the entry in `headings` that is the only text on `line`. A heading `X` may be written as
-/// `## X`, `**X**`, `X:` or `1. X`.
+/// `X`, `## X`, `**X**`, `X:` or `1. X:`.
 pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
     let is_marked = line.trim_start().starts_with('#')
         || line.contains("**")
@@ -143,7 +143,7 @@ pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
-/// Returns the line without its bullet and bold markup.
+/// Returns the line without the bullet, number or emphasis at its beginning.
 pub(super) fn without_bullet(line: &str) -> &str {
     &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }

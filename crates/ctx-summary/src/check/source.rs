@@ -31,7 +31,7 @@ pub struct Source {
     /// Pairs of words that users or the model wrote next to each other or with one word in between.
     neighbours: HashedSet,
     /// The number of Chinese characters that users and the model wrote. `other_words` counts the
-    /// words in other languages.
+    /// words separated by spaces, most of which are in other languages.
     chinese: usize,
     other_words: usize,
     /// All identifiers in the session, including those in tool output.
