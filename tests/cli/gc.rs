@@ -138,7 +138,7 @@ fn what_is_removed_can_be_had_back() {
     gc(dir.path())
         .args(["--undelete", "2"])
         .code(2)
-        .stderr("ctx-gc: no snapshot \"2\" in the trash\n")
+        .stderr("ctx-gc: nothing in the trash matches \"2\"\n")
         .run();
 }
 

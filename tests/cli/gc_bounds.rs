@@ -105,7 +105,7 @@ fn all_comes_back_in_one_go() {
     gc(dir.path())
         .args(["--undelete", "all"])
         .code(2)
-        .stderr_has("no snapshot \"all\" in the trash")
+        .stderr_has("nothing in the trash matches \"all\"")
         .run();
     Case::new(CTX_SNAPSHOT).within(dir.path()).args(["--verify", "--read-data"]).stdout_any().run();
 }
@@ -118,12 +118,12 @@ fn several_come_back_and_what_is_not_there_is_told() {
         .args(["--undelete", "1", "99", "2"])
         .code(3)
         .stdout(format!("{one}\n{two}\n"))
-        .stderr_has("no snapshot \"99\" in the trash")
+        .stderr_has("nothing in the trash matches \"99\"")
         .run();
     gc(dir.path())
         .args(["--undelete", "99", "--undelete", "98"])
         .code(2)
-        .stderr_has("no snapshot \"98\" in the trash")
+        .stderr_has("nothing in the trash matches \"98\"")
         .run();
     gc(dir.path())
         .args(["--undelete", "all", "--undelete", "3", "-s", "new"])

@@ -649,7 +649,7 @@ fn gc_removes_only_what_nothing_names() {
     gc(place.dir())
         .args(["--undelete", &hash[..8]])
         .code(2)
-        .stderr(&format!("ctx-gc: no snapshot {:?} in the trash\n", &hash[..8]))
+        .stderr(&format!("ctx-gc: nothing in the trash matches {:?}\n", &hash[..8]))
         .run();
 }
 

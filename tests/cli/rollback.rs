@@ -107,7 +107,7 @@ fn an_undo_of_what_is_no_file_says_so() {
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: nothing to undo: no tool has replaced the current content\n")
+        .stderr("ctx-rollback: nothing to undo: no tool has replaced the file, or it already has its old content\n")
         .run();
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
@@ -228,7 +228,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: nothing to undo: no tool has replaced the current content\n")
+        .stderr("ctx-rollback: nothing to undo: no tool has replaced the file, or it already has its old content\n")
         .run();
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "7", "s.jsonl"])

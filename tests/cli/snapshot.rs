@@ -249,7 +249,7 @@ fn a_changed_audit_log_is_reported_with_its_place() {
     let text = fs::read_to_string(&log).expect("reads");
     fs::write(&log, text.replacen("ctx-snapshot", "ctx-nothing", 1)).expect("writes");
     let broken = format!(
-        "{all}{}:2: FAILED: it does not match the line before it: that line was changed, or lines were removed or added\n",
+        "{all}{}:2: FAILED: it does not match the line before it; that line was changed, or lines were removed or added\n",
         log.display()
     );
     snapshot()

@@ -95,7 +95,7 @@ fn a_bad_answer_is_repaired() {
     let done = asking(&server)
         .stdout_any()
         .stderr(
-            "ctx-summarize: warning: <stdin>: the model's answer was repaired: lines copied from the prompt removed: 2, \
+            "ctx-summarize: warning: <stdin>: the model's answer was repaired: copied prompt lines removed: 2, \
              conversational lines removed: 2, repeated lines removed: 1, unsupported commands removed: 2, \
              quotes corrected: 1, marked as unverified: 4\n",
         )

@@ -47,9 +47,9 @@ struct Plan {
 type ReadSource<E> = (KnownSource, Result<(), E>);
 
 impl SearchIndex {
-    /// Makes the index match `sources`, which must be in order within each group. `read` is called
-    /// from several threads; it passes each document in a source to its second argument. Does
-    /// nothing if another run is writing to the index.
+    /// Makes the index match `sources`, which must be sorted within each group, oldest first.
+    /// `read` is called from several threads; it passes each document in a source to its second
+    /// argument. Does nothing if another run is writing to the index.
     pub fn update<E: Send>(
         &mut self,
         sources: &[Source],

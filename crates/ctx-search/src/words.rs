@@ -20,7 +20,7 @@ const HASH: usize = 16;
 /// The lengths to which people usually abbreviate a hash.
 const QUOTED: [usize; 3] = [7, 8, 12];
 
-/// Calls `take` with each word in `text` and its position. The word is in lower case and in
+/// Calls `take` with each word in `text` and its position. Words are converted to lower case and to
 /// simplified script.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     let mut lower = String::new();
@@ -93,7 +93,8 @@ fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     at
 }
 
-/// The class of the character at an offset, and its length in bytes. `None` at the end of the text.
+/// Returns the class of the character at an offset and its length in bytes, or `None` at the end of
+/// the text.
 #[inline]
 fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     let byte = *text.as_bytes().get(at)?;

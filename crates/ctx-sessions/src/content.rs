@@ -355,7 +355,7 @@ mod index_tests {
         assert_eq!(of("/b", 7).flatten().map(|it| it.messages), Some(7));
         assert_eq!(of("/b", 8), None);
         assert_eq!(of("/a", 1), Some(None), "no session");
-        assert_eq!(of("/c", 2), None, "it may change again and look the same");
+        assert_eq!(of("/c", 2), None, "a later change may leave the mark as it is");
     }
 
     #[test]

@@ -237,7 +237,8 @@ pub(crate) struct AgentFolder {
 }
 
 impl AgentFolder {
-    /// Returns the folders of all agents on this machine. `variable` reads an environment variable.
+    /// Returns the folders of all agents on this machine. `variable` looks up an environment
+    /// variable.
     pub(crate) fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
         let set = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());

@@ -55,7 +55,7 @@ fn agents() -> Vec<&'static str> {
 
 impl Query {
     /// Lists the sessions, and also returns the updated index. Reuses the results in `index` that
-    /// are still valid. `variable` reads an environment variable. Data that does not fit into
+    /// are still valid. `variable` looks up an environment variable. Data that does not fit into
     /// memory is written to unnamed files in `temp`.
     pub fn list(
         &self,

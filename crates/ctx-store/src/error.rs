@@ -1,4 +1,4 @@
-//! The errors that the store reports. Each message says whether anything was changed.
+//! The errors that the store reports. The severity of each error says whether anything was changed.
 
 use std::fmt;
 use std::io;
@@ -84,15 +84,15 @@ pub enum StoreError {
         sessions: Vec<String>,
     },
     /// Nothing in the trash has the requested name.
-    #[error("no snapshot {0:?} in the trash")]
+    #[error("nothing in the trash matches {0:?}")]
     NotInTrash(String),
     /// There is nothing to undo, because no tool has replaced the file, or every snapshot contains
     /// the file's current content.
-    #[error("nothing to undo: no tool has replaced the current content")]
+    #[error("nothing to undo: no tool has replaced the file, or it already has its old content")]
     NothingToUndo,
     /// The snapshot to restore is damaged, or it cannot be determined because another snapshot is
     /// damaged.
-    #[error("nothing was undone: snapshot {id} is damaged: {why}")]
+    #[error("snapshot {id} is damaged, so nothing was undone: {why}")]
     UndoDamaged {
         /// The id of the damaged snapshot.
         id: String,
@@ -173,7 +173,7 @@ pub enum StoreError {
         /// under a new name.
         is_gone: bool,
     },
-    /// Nothing was removed, because the clock is far ahead of every time recorded in the store.
+    /// Nothing was removed, because the clock seems to have jumped ahead.
     #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]
     ClockJumped {
         /// The current time according to the clock.

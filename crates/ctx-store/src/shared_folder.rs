@@ -200,7 +200,7 @@ impl SharedFile {
         for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
-                // Copies of old versions are in the folder `history/` next to this folder.
+                // Copies of old versions are in `history/`, next to the file's folder.
                 let is_kept =
                     || is_kept(&parent(&self.path).with_file_name(FOLDER), &self.name(), &bytes);
                 self.old.starts_with(&bytes) || number == Some(meta.ino()) || is_kept()

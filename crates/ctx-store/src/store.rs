@@ -55,7 +55,7 @@ const OURS: [&str; 8] =
 impl Store {
     /// Returns the default path of the store. The store is in `$XDG_STATE_HOME` rather than with
     /// the user's data, because it is specific to this machine (XDG Base Directory Specification).
-    /// `variable` reads an environment variable.
+    /// `variable` looks up an environment variable.
     pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             let path = variable(name).map(PathBuf::from);
@@ -537,7 +537,7 @@ mod store_tests {
         };
         assert!(error.to_string().contains(UNKNOWN_FORMAT), "{error}");
         fs::write(root.join("FORMAT"), "{\"format\":1}\n").expect("writes");
-        open(&root).expect("what people put there stays");
+        open(&root).expect("files that people put there stay");
         let file = dir.path().join("file");
         fs::write(&file, "x").expect("writes");
         assert!(matches!(open(&file), Err(StoreError::Insecure { .. })));

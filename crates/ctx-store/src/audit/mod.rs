@@ -336,7 +336,7 @@ pub struct BrokenLink {
 }
 
 const OTHER_LINE: &str =
-    "it does not match the line before it: that line was changed, or lines were removed or added";
+    "it does not match the line before it; that line was changed, or lines were removed or added";
 const NO_BEGINNING: &str = "the records before it are missing";
 const NO_HASH: &str = "the record lacks the hash of the previous record";
 

@@ -37,8 +37,7 @@ pub struct CollectPlan<'a> {
     /// Items moved to the trash at or before this time are deleted for good. Offloaded files used
     /// after this time, or within the last day, are kept.
     pub deadline: DateTime<Utc>,
-    /// Whether to run the collection even if the clock is far ahead of every time recorded in the
-    /// store.
+    /// Whether to run the collection even if the clock seems to have jumped ahead.
     pub trust_clock: bool,
 }
 

@@ -135,8 +135,8 @@ const BUFFER: usize = 128 * 1024;
 #[derive(Debug)]
 pub struct OutputTarget {
     target: PathBuf,
-    /// The metadata of the existing file, or of a link to a missing file. The new file inherits the
-    /// existing file's mode and owner. `None` if nothing exists at the path.
+    /// The metadata of the existing file or of a link to a missing file, or `None` if nothing
+    /// exists at the path. The new file inherits the existing file's mode and owner.
     replaced: Option<fs::Metadata>,
 }
 

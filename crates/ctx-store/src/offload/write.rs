@@ -184,7 +184,7 @@ fn read_text(folder: &Folder, name: &str) -> Result<String> {
 }
 
 impl TakenResults {
-    /// For a dry run, counts one more result as moved out without writing anything.
+    /// For a dry run, counts one more result as moved out, but writes nothing.
     pub fn take(&mut self, file: &OffloadedFile, call: Option<&str>) {
         let calls = self.calls.entry(file.name.to_string()).or_default();
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;

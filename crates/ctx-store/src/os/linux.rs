@@ -30,8 +30,8 @@ fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> libc::c_in
     unsafe { libc::fcntl(file.as_raw_fd(), command, argument) }
 }
 
-/// Requests a lease. Returns whether the kernel granted the lease, or `None` if the file does not
-/// support leases.
+/// Requests a lease. Returns whether the kernel granted the lease, or `None` if no lease is
+/// possible on the file.
 pub(super) fn set_lease(file: &File, excluded: Excluded) -> Option<bool> {
     // The kernel sends us a signal when another process opens the file. Choose SIGURG, which is
     // ignored by default, because the usual SIGIO would kill us.
@@ -77,7 +77,7 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
     None
 }
 
-/// Whether the given `/proc/PID/fdinfo` text describes a handle that is open for writing. The
+/// Whether the file `info` in `/proc/PID/fdinfo/` describes a handle that is open for writing. The
 /// lowest two bits of the octal number after `flags:` give the access mode.
 fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();

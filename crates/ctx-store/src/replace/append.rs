@@ -209,7 +209,7 @@ impl SessionFile {
         if written == 0 || is_cut_back() {
             return Err(failed).or_not_written(path);
         }
-        let what = format!("a part of the addition to {}", path.display());
+        let what = format!("part of the addition to {}", path.display());
         let error = Err(failed).or_cannot("write", path);
         error.map_err(|error: StoreError| error.after(what))
     }

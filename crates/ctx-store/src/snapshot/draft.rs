@@ -541,13 +541,13 @@ mod reuse_tests {
         assert!(is_new(&path));
         let other = bench.file("other.jsonl", "1\n");
         assert!(is_new(&other), "another file");
-        assert!(is_new(&path), "the newest one is of another file");
+        assert!(is_new(&path), "the newest snapshot is of another file");
         // Damage the newest snapshot.
         let taken = save(&bench, &path, None).expect("saved").snapshot().id.clone();
         let data = bench.store.data_path(&taken);
         fs::remove_file(&data).expect("removed");
         fs::write(&data, "2\n").expect("written");
-        assert!(is_new(&path), "the newest one is damaged");
+        assert!(is_new(&path), "the newest snapshot is damaged");
         // A snapshot that was not taken on request does not count, because it may be removed when
         // the next snapshot is taken.
         let draft = bench.store.draft_of(&path).expect("reads");
@@ -611,7 +611,7 @@ mod reuse_tests {
         assert_eq!(bench.store.pack(&entries).packed.len(), 2);
         assert_eq!(packed(&asked), packed(&before), "packed once");
         let later = commit(SnapshotKind::PreRollback);
-        assert_eq!(packed(&asked), packed(&later), "packed from the beginning");
+        assert_eq!(packed(&asked), packed(&later), "the new snapshot is packed at once");
         assert_eq!([text(0), text(1), text(2)], ["1\n"; 3]);
         // If snapshots share a file, each can be removed without affecting the others.
         bench.store.discard(&[asked, later], &[], bench.store.now()).expect("removed");

@@ -70,8 +70,8 @@ pub struct Meta {
     /// Whether the user put the snapshot on hold, so that no rule can remove it.
     #[serde(default)]
     pub held: bool,
-    /// JSON members written by newer versions of the tools. Unknown members are kept when meta.json
-    /// is rewritten.
+    /// JSON members that have no field in this struct: notes about the session, and members written
+    /// by newer versions of the tools. They are kept when meta.json is rewritten.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }

@@ -166,7 +166,7 @@ pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<Sn
 /// Checks the size of a plain or packed file. The error says whether the file is missing.
 fn size_of(path: &Path, expected: Option<u64>) -> Result<(), (bool, Flaw)> {
     let data = fs::symlink_metadata(path).map_err(|error| {
-        let flaw = Flaw::of(&error, format!("its bytes are missing: {error}"));
+        let flaw = Flaw::of(&error, format!("its bytes are missing ({error})"));
         (error.kind() == io::ErrorKind::NotFound, flaw)
     })?;
     let damaged = |why| Err((false, Flaw::Damaged(why)));

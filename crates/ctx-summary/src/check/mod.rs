@@ -310,7 +310,7 @@ impl Repairs {
 
     fn rows(&self) -> [(usize, &'static str); 8] {
         [
-            (self.echoes, "lines copied from the prompt removed"),
+            (self.echoes, "copied prompt lines removed"),
             (self.talk, "conversational lines removed"),
             (self.repeats, "repeated lines removed"),
             (self.halves, "incomplete lines removed"),

@@ -4,8 +4,7 @@ use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::HashedSet;
 
-/// The minimum number of digits in a number that is checked. Shorter numbers are too common to be
-/// checked.
+/// Numbers with fewer digits than this are too common to be checked.
 const LEAST_DIGITS: usize = 4;
 
 /// Inserts into `seen` the numbers found in a word such as `12,345`: each run of digits, each pair
