@@ -174,7 +174,7 @@ pub struct Document {
     pub offset: u64,
     /// The document's session, if the source contains several sessions.
     pub session: Option<String>,
-    /// The author's role; `None` if the document is not a message.
+    /// The author's role, or `None` if the document is not a message.
     pub role: Option<&'static str>,
     /// When the document was written, in milliseconds since 1970.
     pub time: i64,

@@ -1,8 +1,8 @@
 //! Finds and lists the sessions of all agents on a machine. [`read`] reads a session file,
 //! [`Index`] caches the results, and [`Query`] selects the sessions to list.
 //!
-//! The engine counts and calibrates the tokens of a session, so the list shows the same figures as
-//! every other tool.
+//! The engine counts the tokens of a session and calibrates the count, so the list shows the same
+//! figures as every other tool.
 
 mod content;
 mod find;

@@ -1,7 +1,7 @@
 //! Keeps snapshots of sessions in a store on disk, and replaces session files to which agents may
 //! be writing.
 //!
-//! The modules form layers. Each module uses only the modules listed above it:
+//! The main modules, from the lowest level to the highest:
 //!
 //! - [`error`] defines the errors.
 //! - `os` contains the code that depends on the operating system.

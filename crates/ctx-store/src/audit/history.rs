@@ -181,7 +181,7 @@ mod history_tests {
     }
 
     /// A killed run is listed with the phase `intent`. Incomplete lines and unknown members in the
-    /// log are not an error.
+    /// log are not errors.
     #[test]
     fn an_unfinished_operation_is_listed_as_begun() {
         let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! The code that depends on the operating system. The rest of the crate uses only POSIX.
+//! The code that depends on the operating system. The rest of the crate relies only on POSIX.
 //!
 //! `linux.rs` and `portable.rs` define the same functions. `portable.rs` is limited to what any
 //! Unix supports: it cannot take leases, inspect other processes, or exchange the names of two

@@ -332,8 +332,8 @@ impl Store {
     }
 
     pub(crate) fn remove_note(note: &Path) {
-        // A note that cannot be removed does no harm, because the next run will see that the
-        // addition is complete.
+        // A note that cannot be removed does no harm, because the next run will see that nothing
+        // needs to be repaired.
         let _ = fs::remove_file(note);
     }
 

@@ -450,7 +450,7 @@ impl EqualBytes {
 }
 
 impl Entry {
-    /// Returns when the snapshot was taken or, if that is later, last saved again.
+    /// Returns when the snapshot was taken or, if later, when it was last saved again.
     pub(crate) fn last_saved(&self) -> chrono::DateTime<chrono::Utc> {
         let taken = self.id.stamp.time;
         let again = self.meta.as_ref().ok().and_then(|meta| meta.saved_again);

@@ -127,8 +127,7 @@ pub struct Tokens {
 /// file's name. A file name is limited to 255 bytes.
 const LONGEST_NAME: usize = 220;
 
-/// The middle part of the hidden name under which a replaced file is kept, which has the form
-/// `.NAME.ctx-old-SEQUENCE`.
+/// The middle part of a replaced file's hidden name, which has the form `.NAME.ctx-old-SEQUENCE`.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
 /// Returns the hidden name for a replaced file, `.NAME.ctx-old-SEQUENCE`. The file is hidden so

@@ -18,7 +18,7 @@ use crate::trash::removal::StoreItem;
 /// A repair that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repaired {
-    /// This many unfinished files left by killed runs were removed.
+    /// This many unfinished files, which killed runs had left, were removed.
     Reaped(usize),
     /// The audit log's hash chain was broken. The log was moved to this path, and a new one was
     /// begun.
