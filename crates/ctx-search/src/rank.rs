@@ -1,9 +1,9 @@
 //! The ranking of hits.
 //!
 //! If a user searches for a name, a path or a line of code, the earliest message that contains it
-//! verbatim should come first, then other messages that contain it verbatim, and then messages that
-//! contain only its words. The index records only which words a document contains, so the text of
-//! each candidate is read again.
+//! verbatim should come first, followed by other verbatim matches and then by messages that contain
+//! only its words. The index records only which words a document contains, so the text of each
+//! candidate is read again.
 
 use std::collections::HashSet;
 

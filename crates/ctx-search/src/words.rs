@@ -1,8 +1,8 @@
 //! Splits text into the words by which a search can find it.
 //!
 //! Sessions contain code and prose, in Chinese and in English. A name can be found in full or by
-//! its parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`,
-//! `check` and `rs`; the words of `parseHttpHeader` are the whole name, `parse`, `http` and
+//! its parts. The words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`,
+//! `check` and `rs`. The words of `parseHttpHeader` are the whole name, `parse`, `http` and
 //! `header`. The usual abbreviations of a long hash also count as words. Chinese, Japanese and
 //! Korean text can be found by single characters and by pairs of adjacent characters. Traditional
 //! and simplified characters count as equal.

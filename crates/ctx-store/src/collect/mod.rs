@@ -217,7 +217,7 @@ impl<'a> Collector<'a> {
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut failure = None;
         if !has_removed || errors.iter().all(is_done) {
-            // Return an error if nothing was removed, or if all errors occurred after their
+            // Return an error if nothing was removed, or if every failed step had already made its
             // changes.
             failure = errors.pop();
         }

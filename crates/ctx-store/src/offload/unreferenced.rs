@@ -49,9 +49,9 @@ impl Store {
         self.unreferenced_among(&mut None, Some(session), session, deadline)
     }
 
-    /// Like [`Store::unreferenced`], but for callers that examine several sessions. Lists the
-    /// snapshots of the session `searched`, or of all sessions if `searched` is `None`, only once,
-    /// when the first session with unused files is found. `snapshots` keeps the list of snapshots
+    /// Like [`Store::unreferenced`], but for callers that examine several sessions. The snapshots
+    /// of the session `searched`, or of all sessions if it is `None`, are listed only once, when
+    /// the first session with unused files is found. `snapshots` keeps the list of snapshots
     /// between calls.
     pub(crate) fn unreferenced_among(
         &self,
