@@ -220,7 +220,7 @@ mod tests {
         for (old, new) in session.lines().zip(new.lines()) {
             assert_eq!(old == new, !old.contains("\"tool\""));
         }
-        assert!(notes[0].starts_with("trim: 2 changes: "), "{notes:?}");
+        assert!(notes[0].starts_with("trim: 2 changes, "), "{notes:?}");
     }
 
     #[test]
