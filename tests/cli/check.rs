@@ -528,7 +528,7 @@ fn a_repaired_copy_is_legal_and_each_action_is_told() {
             "ctx-check: warning: s.jsonl:1: result b removed: it has no matching call\n",
             "ctx-check: warning: s.jsonl:4: a result inserted for call b: the original is missing\n",
             "ctx-check: warning: s.jsonl:7: result a removed: it has no matching call\n",
-            "ctx-check: warning: s.jsonl:3: left as it is: bad-line: not JSON: expected value at line 1 column 1\n",
+            "ctx-check: warning: s.jsonl:3: not repaired: bad-line: not JSON: expected value at line 1 column 1\n",
         ))
         .code(1)
         .run();

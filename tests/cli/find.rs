@@ -154,7 +154,7 @@ fn a_moved_file_is_known_by_its_content() {
         .run();
     rollback(dir)
         .args(["-s", "demo", "--snapshot", "1", "--to", "moved.jsonl"])
-        .stderr_has("moved.jsonl: removed 1 line, ")
+        .stderr_has("moved.jsonl: removed 1 line (32 bytes) ")
         .run();
     assert_eq!(done.read("moved.jsonl"), OLD.as_bytes());
     fs::write(dir.join("new.jsonl"), NEW).expect("writes");

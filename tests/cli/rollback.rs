@@ -303,7 +303,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     file.set_modified(hour).expect("set");
     drop(file);
     let args = ["--snapshot", "1", "s.jsonl"];
-    rollback(done.dir()).args(args).stderr_has(": removed 2 lines, ").run();
+    rollback(done.dir()).args(args).stderr_has(": removed 2 lines (").run();
     rollback(done.dir())
         .args(["--min-idle", "1h", "-s", "p-1", "--snapshot", "1", "--to", "new.jsonl"])
         .run();

@@ -62,7 +62,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
-            "ctx-check: warning: s.jsonl:4: attached to line 3: the parent is missing or below this line\n",
+            "ctx-check: warning: s.jsonl:4: attached to line 3, because its own parent is missing or its descendant\n",
             "ctx-check: warning: s.jsonl:6: the incomplete end of the line removed\n",
         ))
         .run();
@@ -166,7 +166,7 @@ fn what_is_left_is_told() {
         .stdout(whole.clone())
         .stderr(concat!(
             "ctx-check: warning: <stdin>:4: a line ending added\n",
-            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind\n",
+            "ctx-check: warning: <stdin>:3: not repaired: rewind-to-nowhere: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind\n",
         ))
         .code(1)
         .run();

@@ -37,8 +37,8 @@ impl Failure {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// Creates the failure for a closed stdout pipe. The failure ends the tool silently with exit
-    /// status 0.
+    /// Returns the failure for a closed pipe at stdout, which ends the tool silently with exit status
+    /// 0.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)
     }

@@ -218,7 +218,7 @@ pub(crate) fn rewritable(
     Ok(dialect)
 }
 
-/// A conversion writes only to temporary files, so all its errors are about such files.
+/// A conversion writes only to temporary files, so each of its errors concerns one of these.
 impl From<ConvertError> for ErrorKind {
     fn from(error: ConvertError) -> Self {
         match error {

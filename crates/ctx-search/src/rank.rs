@@ -135,7 +135,7 @@ impl Ranking<'_> {
         Ok(None)
     }
 
-    /// Returns the time, source, line and address of each message among the candidates.
+    /// Returns the time, source, line and address of each candidate that is a message.
     fn messages(&self) -> Result<Vec<(i64, u64, u64, DocAddress)>, SearchError> {
         let mut columns = Vec::new();
         for segment in self.searcher.segment_readers() {

@@ -247,9 +247,9 @@ struct PruneFlags {
     min_gain: u64,
     /// Prune only if the model's last call is older than this: 5m, 1h
     ///
-    /// The units are w, d, h, min (or m), s and ms. The time of the last call is the time of the
-    /// last reply that has one (in `timestamp` or a similar member), or else --last-call, or else
-    /// the time of the file's last change.
+    /// The units are w, d, h, min (or m), s and ms. The time of the last call is taken from the
+    /// last reply with a `timestamp` (or a similar member), or else from any such message, or else
+    /// from --last-call, or else from the file's modification time.
     #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
     /// Time of the model's last call, if the session contains no times

@@ -184,7 +184,7 @@ fn exam(path: &Path) -> Result<Exam> {
     Exam::parse(&text).map_err(|error| passes::failure(error, &name))
 }
 
-/// Opens the store that the user named, or the default store if it exists.
+/// Opens the store that a flag requires, or the default store if it exists.
 fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>> {
     let is_asked_for = args.store.store.is_some() || args.session.is_some();
     if !is_asked_for && !args.store.exists() {

@@ -42,7 +42,7 @@ impl RepairedSession {
         }
         for finding in &self.left {
             let Finding { rule, message, .. } = finding;
-            let text = format_args!("left as it is: {rule}: {message}");
+            let text = format_args!("not repaired: {rule}: {message}");
             notes.add(Level::Warning, finding.line.as_slice(), text);
         }
     }

@@ -24,8 +24,8 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Records a bad line or an incomplete last line. In an agent's log, the effect of such a line
-    /// depends on the dialect.
+    /// Records a bad line or an incomplete last line. In an agent's log, the finding also says what
+    /// the agent does with such a line.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));

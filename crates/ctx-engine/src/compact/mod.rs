@@ -45,8 +45,8 @@ pub struct Offloaded<'a> {
     /// The session after offloading, and whether it is now small enough. `None` if no result was
     /// large enough to offload.
     pub left: Option<(&'a Content, bool)>,
-    /// Restores offloaded results, including those from earlier runs, if the policy requires
-    /// offloaded results to be summarized.
+    /// Restores offloaded results, including those from earlier runs, before they are summarized;
+    /// `None` unless the policy sets `offload.restore_before_summary`.
     pub originals: Option<&'a dyn Originals>,
     /// The paths of the files to which results were offloaded.
     pub paths: &'a [String],

@@ -73,7 +73,7 @@ fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> 
     Ok(scorer.finish(&ledger))
 }
 
-/// The lines in one batch, regardless of what they contain.
+/// Reads a batch line by line, without parsing the lines.
 struct Lines(Records<Box<dyn Read + Send>>);
 
 /// A line in a batch, or just its beginning if the line is too long.

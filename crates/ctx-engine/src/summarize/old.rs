@@ -132,8 +132,8 @@ impl OldZone {
         }
     }
 
-    /// Adds the full text of a message that stays to the model's input, because the summary may
-    /// refer to parts that are cut from the message later.
+    /// Adds a kept message, in full, to the model's input. The summary may refer to parts of the
+    /// message that are cut later.
     pub(super) fn support(&mut self, message: &Message<'_>) {
         if let Some(input) = &mut self.input {
             input.source.push(message);

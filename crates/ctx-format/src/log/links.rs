@@ -237,7 +237,7 @@ pub(crate) trait Tree {
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
             None => ("missing-parent", "the parent of this line is not in the file"),
-            Some(_) => ("parent-loop", "the parent of this line is below it"),
+            Some(_) => ("parent-loop", "the parent of this line is one of its own descendants"),
         }
     }
 

@@ -478,7 +478,7 @@ mod frame_tests {
     }
 
     proptest! {
-        /// Reinserting a document's own messages yields the original bytes, and any other inserted
+        /// Reinserting a document's own messages yields the original bytes, and any other list of
         /// messages can be read back.
         #[test]
         fn what_is_put_in_comes_out(

@@ -156,8 +156,9 @@ impl Store {
 }
 
 /// Searches a snapshot's bytes for references to offloaded files. Packed bytes that cannot be
-/// unpacked are an error, because they may refer to any file. A missing file is skipped: it has
-/// been packed, or moved to the trash, which is searched later.
+/// unpacked are an error, because they may refer to any file. If the plain file is
+/// missing, the packed file is searched. If both are missing, another run has removed the snapshot
+/// in the meantime.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);

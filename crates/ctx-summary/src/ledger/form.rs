@@ -78,7 +78,7 @@ pub fn heading(kind: ItemKind) -> String {
 }
 
 /// Splits off the citation at the end of text, such as `⟦12⟧`, or `⟦12-15⟧` in older summaries.
-/// Returns the text before the citation and the first line number in it.
+/// Returns the text before the citation, and the first line number that the citation gives.
 pub fn cited(text: &str) -> (&str, Option<u64>) {
     let parse = || {
         let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;

@@ -107,7 +107,9 @@ impl RepairKind {
             Self::EndLine => "a line ending added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
-                format!("attached to line {to}: the parent is missing or below this line")
+                format!(
+                    "attached to line {to}, because its own parent is missing or its descendant"
+                )
             }
             Self::Change { rule } => format!("{rule} repaired"),
         }

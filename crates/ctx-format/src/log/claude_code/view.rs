@@ -1,4 +1,4 @@
-//! Finds the lines that are in the context of a session, and the session's flaws.
+//! Finds the lines that make up a session's context, and the flaws of the session.
 //!
 //! Flaws are problems that version 2.1.197 of the client has when it loads a session. Each kind of
 //! flaw was tested with that version. Only the path from which the session continues is examined,

@@ -27,7 +27,7 @@ pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String])
         .list("content", content)
 }
 
-/// The beginnings of texts, other than summaries, that the client writes in the user's name.
+/// The beginnings of user messages that the client itself writes, except summaries.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",
     "System: Please continue.",

@@ -1,4 +1,4 @@
-//! Finds the messages that are in the context of a session, and the session's flaws.
+//! Finds the messages that make up a session's context, and the flaws of the session.
 //!
 //! Flaws are problems that version 0.61.0 of the Gemini CLI has when it loads a session. Each kind
 //! of flaw was tested with the client's own loader and checked against what the client sends.

@@ -1,4 +1,4 @@
-//! Finds the entries that are in the context of a session, and the session's flaws.
+//! Finds the entries that make up a session's context, and the flaws of the session.
 //!
 //! The rules follow pi 0.73.1 and 1.5.2, and were checked against what those versions send. The
 //! context consists of the last compaction on the path, the entries that it keeps, and the entries

@@ -23,7 +23,7 @@ pub(super) struct Reader {
     pub(super) leaves: bool,
     /// In an earlier summary, the index of the quote for the last call.
     pub(super) call: Option<usize>,
-    /// In an earlier summary, the origin of the next quoted lines.
+    /// The origin of the quoted lines that follow, as the earlier summary states it.
     pub(super) quoted: Origin,
 }
 

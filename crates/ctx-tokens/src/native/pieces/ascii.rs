@@ -62,8 +62,8 @@ impl Letters {
         Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
     }
 
-    /// The run of letters at `start`, which has at least eight letters. `not_upper` marks those of
-    /// the first eight letters that are not in upper case.
+    /// The run of at least eight letters that begins at `start`. `not_upper` marks those of the first
+    /// eight letters that are not in upper case.
     fn of_long_word(text: &[u8], start: usize, not_upper: u64) -> Self {
         let upper = match not_upper {
             0 => run_end(text, start + 8, |bytes| leading(between(bytes, b'A', b'Z'))),
