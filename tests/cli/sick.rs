@@ -63,7 +63,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
             "ctx-check: warning: s.jsonl:4: attached to line 3, because its own parent is missing or its descendant\n",
-            "ctx-check: warning: s.jsonl:6: the incomplete end of the line removed\n",
+            "ctx-check: warning: s.jsonl:6: incomplete object at the end of the file removed\n",
         ))
         .run();
     let repaired = file(&[a, b, c, hung_on("c"), last]);
@@ -165,7 +165,7 @@ fn what_is_left_is_told() {
         .stdin(whole.trim_end())
         .stdout(whole.clone())
         .stderr(concat!(
-            "ctx-check: warning: <stdin>:4: a line ending added\n",
+            "ctx-check: warning: <stdin>:4: line ending added\n",
             "ctx-check: warning: <stdin>:3: not repaired: rewind-to-nowhere: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind\n",
         ))
         .code(1)

@@ -160,8 +160,9 @@ const ANNOUNCED_MIN: usize = 16;
 /// The lengths of strings that can count as random without a name. A longer string is data, such as
 /// an image or a certificate.
 const ALONE: Range<usize> = 32..129;
-/// A random string must have a part of at least this length without `_` or `-`. Words joined by
-/// these characters have shorter parts, even if digits replace letters (`y0uR_H0p3_15_…`).
+/// A string without a name counts as random only if it has at least this many bytes in a row without
+/// `_` or `-`. Words joined by these characters are shorter, even if digits replace letters
+/// (`y0uR_H0p3_15_…`).
 const UNBROKEN: usize = 16;
 
 /// Returns true if the value after a key's name is random.

@@ -78,7 +78,7 @@ struct Args {
     /// Estimate the API's count from the usage that an agent recorded
     #[arg(long, conflicts_with_all = ["by", "annotate", "text", "batch"])]
     calibrate: bool,
-    /// Print the records, with the bytes and tokens of each in a tag
+    /// Print each record with a tag that holds its byte and token counts
     #[arg(long, conflicts_with = "text")]
     annotate: bool,
     /// Count the tokens of files as plain text

@@ -144,8 +144,8 @@ pub enum Remedy {
     Before(String),
     /// Insert a copy of the record with the given number before the record with the flaw.
     CopyBefore(usize),
-    /// In the record with the flaw, set the member `key` to the value of the member `of` in record
-    /// number `to`.
+    /// In the record with the flaw, set the member named by `key` to the value that record number
+    /// `to` has in the member named by `of`.
     Link {
         /// The member that holds the id of the record's parent.
         key: &'static str,

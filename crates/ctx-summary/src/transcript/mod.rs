@@ -30,8 +30,8 @@ pub struct Transcript {
     /// The number of redacted secrets.
     pub redacted: usize,
     languages: Languages,
-    /// The texts of kept messages since the last message to summarize. The first element of each
-    /// pair is the label of the text.
+    /// The texts of the kept messages that came after the most recent message to summarize. The first
+    /// element of each pair is the label of the text.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
     /// For each session line that contains a result, the call that produced the result.

@@ -64,7 +64,7 @@ pub enum RepairKind {
     RemoveNuls,
     /// Replaces each invalid sequence of bytes in a line with U+FFFD.
     ReplaceBytes,
-    /// Removes the incomplete end of the last line.
+    /// Removes an incomplete object at the end of the file.
     Cut,
     /// Adds a line ending to the last line.
     EndLine,
@@ -103,8 +103,8 @@ impl RepairKind {
             Self::Split { into } => format!("split into {into} lines"),
             Self::RemoveNuls => "NUL bytes removed".into(),
             Self::ReplaceBytes => "invalid UTF-8 replaced with U+FFFD".into(),
-            Self::Cut => "the incomplete end of the line removed".into(),
-            Self::EndLine => "a line ending added".into(),
+            Self::Cut => "incomplete object at the end of the file removed".into(),
+            Self::EndLine => "line ending added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
                 format!(
