@@ -274,7 +274,7 @@ fn context(path: &Path) -> (String, usize) {
     (sent, validator.finish().len())
 }
 
-const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","originator":"o","cli_version":"0.169.0"}}"#;
+const CODEX: &str = "{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\",\"originator\":\"o\",\"cli_version\":\"0.169.0\"}}\n";
 
 /// Returns a line of Codex.
 fn of_codex(kind: &str, payload: &str) -> String {
@@ -302,7 +302,7 @@ fn lists() -> [Log; 2] {
     let list = format!(r#"{{"message":"","replacement_history":[{}]}}"#, items.join(","));
     // The search for a compaction counts turns that only the screen shows.
     let mut open = vec![
-        CODEX.to_owned(),
+        CODEX.trim_end().to_owned(),
         of_codex("compacted", &list),
         of_codex("event_msg", r#"{"type":"task_started","turn_id":"q"}"#),
         of_codex("event_msg", r#"{"type":"user_message","message":"x"}"#),
@@ -333,7 +333,7 @@ fn what_was_taken_back_of_a_list_does_not_come_again() {
 
 #[test]
 fn what_another_agent_of_codex_said_stays() {
-    let mut lines = vec![CODEX.to_owned()];
+    let mut lines = vec![CODEX.trim_end().to_owned()];
     lines.extend((1..9).flat_map(|number| codex(number, "")));
     let told = r#"{"author":"/root/w","recipient":"/root","content":"port 9000 is free","trigger_turn":false}"#;
     lines.push(of_codex("inter_agent_communication", told));
@@ -354,7 +354,7 @@ fn the_page_tells_of_the_compactions_of_a_log() {
         4..=6 => format!("{},{}", &number[..number.len() - 3], &number[number.len() - 3..]),
         _ => number.to_owned(),
     };
-    for (header, turn) in [("", claude_code as Turn), (&format!("{CODEX}\n"), codex)] {
+    for (header, turn) in [("", claude_code as Turn), (CODEX, codex)] {
         let log = Log::new(header, turn);
         let mut rows = Vec::new();
         for last in [8, 11] {
@@ -390,17 +390,37 @@ fn the_page_tells_of_the_compactions_of_a_log() {
     }
 }
 
+const PI: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n";
+const GEMINI: &str = "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n";
+const LOGS: [(&str, Turn); 5] =
+    [("", claude_code), (PI, pi), (PI, openclaw), (CODEX, codex), (GEMINI, gemini)];
+
+/// If pruning alone frees enough, the old summary is stated again and nothing is kept twice.
+#[test]
+fn a_compaction_that_only_prunes_keeps_the_old_summary() {
+    for (header, turn) in LOGS {
+        let log = Log::new(header, turn);
+        log.compact();
+        let old = context(&log.path()).0;
+        let args = ["--min-idle", "0s", "--budget", "530", "--json"];
+        let prune = ["--set", "prune.max_chars=100", "--set", "prune.min_gain=0"];
+        let report = log.run("ctx-compact", &[&args[..], &prune].concat());
+        assert!(report.contains(r#""outcome":"compacted""#), "{header}: {report}");
+        let (sent, problems) = context(&log.path());
+        assert_eq!(
+            (problems, sent.matches("port 7001").count()),
+            (0, old.matches("port 7001").count())
+        );
+        assert!(sent.len() < old.len(), "{header}: {sent}");
+        for text in [&answer(8)[1..], "What came before", "Understood. I go on"] {
+            assert!(sent.matches(text).count() <= 1, "{header}: {text}: {sent}");
+        }
+    }
+}
+
 #[test]
 fn three_compactions_each_behind_later_turns_and_back_again() {
-    let pi_header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n";
-    let logs: [(&str, Turn); 5] = [
-        ("", claude_code),
-        (pi_header, pi),
-        (pi_header, openclaw),
-        (&format!("{CODEX}\n"), codex),
-        ("{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n", gemini),
-    ];
-    for (header, turn) in logs {
+    for (header, turn) in LOGS {
         let log = Log::new(header, turn);
         let mut before = String::new();
         for generation in 0..3 {

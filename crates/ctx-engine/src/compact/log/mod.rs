@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
-use ctx_format::{Message, Object, Part, Record, Role, Spool};
+use ctx_format::{Log, Message, Object, Part, Record, Role, Spool};
 use ring::digest::{SHA256, digest};
 
 use self::kept::{KeptRecords, LogRecords};
@@ -197,13 +197,16 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
     let before =
         Marked::all(lowered, |it| it.sources.iter().any(|source| wanted.contains(source)))?;
     let context: Vec<SourceId> = before.iter().flat_map(|it| it.sources.clone()).collect();
-    let kept = KeptRecords::of(new);
+    // A compaction record states the summary, even if it is an old one.
+    let restates = log.dialect.log().and_then(Log::compaction_writer).is_some();
+    let summary = |it: &Marked| it.summary.clone().filter(|_| restates || it.sources.is_empty());
+    let kept = KeptRecords::of(new, restates);
     let records = LogRecords::read(log, &kept, &context)?;
     let (was, is) = (Marked::by_record(&before), Marked::by_record(new));
     let texts = kept.groups.iter().map(|group| records.text_of((log, lowered), group, &was, &is));
     Ok(Decision {
         texts: texts.collect(),
-        summary: new.iter().find_map(|it| it.summary.clone()),
+        summary: new.iter().find_map(summary),
         context,
         kept,
         records,
@@ -310,7 +313,7 @@ struct Marked {
     sources: Vec<SourceId>,
     /// The text of the record, or empty if the caller of [`Self::all`] did not ask for the text.
     text: String,
-    /// The text of the summary, if this record is the new summary.
+    /// The text of the summary, if this record is a summary.
     summary: Option<String>,
 }
 
@@ -325,11 +328,8 @@ impl Marked {
             let mut marked = Self {
                 sources: sources.into_iter().filter_map(SourceId::parse).collect(),
                 text: String::new(),
-                summary: None,
+                summary: content.dialect.summary_text(object).map(Cow::into_owned),
             };
-            if marked.sources.is_empty() {
-                marked.summary = content.dialect.summary_text(object).map(Cow::into_owned);
-            }
             if wanted(&marked) {
                 object.text().trim().clone_into(&mut marked.text);
             }

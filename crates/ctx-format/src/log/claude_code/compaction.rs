@@ -136,7 +136,9 @@ impl Writer {
     }
 
     fn summary(&self, compaction: &Compaction<'_>, boundary: &str, id: &str, time: &str) -> String {
-        let text = format!("{OPENING}\n\n{}", compaction.summary);
+        // A summary that stays as it was already has an opening.
+        let said = compaction.summary.trim_start_matches(OPENING).trim_start();
+        let text = format!("{OPENING}\n\n{said}");
         self.begin(LineText::new().text("parentUuid", boundary))
             .text("type", "user")
             .json("message", &anthropic::message("user", &json::quoted(&text)))

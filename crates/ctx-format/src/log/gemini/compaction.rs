@@ -32,12 +32,17 @@ impl CompactionWriter for Writer {
             written(&mut new.ids, &time, kind, &[part]).end()
         };
         let summary = snapshot_of(compaction.summary);
-        let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];
+        let mut messages = vec![message("user", &summary)];
+        let answer = message("gemini", ANSWER);
         for kept in &compaction.kept {
             messages.extend(kept.raw_messages(&Gemini, |object| {
                 let all = Messages::of(object).list.into_iter();
                 Some(all.map(|message| message.text().trim().to_owned()).collect())
             })?);
+        }
+        // The answer to a summary that stays as it was is already there.
+        if messages.get(1).is_none_or(|first| !first.contains(ANSWER)) {
+            messages.insert(1, answer);
         }
         let set =
             LineText::new().list("messages", &messages).text("lastUpdated", &new.time()).end();
