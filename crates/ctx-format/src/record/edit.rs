@@ -10,17 +10,24 @@ pub struct Slot {
     pub range: Range<usize>,
     /// Whether a replacement is inserted as raw JSON rather than quoted as a string.
     is_json: bool,
+    /// Whether a replacement becomes a list with one text block.
+    is_list: bool,
 }
 
 impl Slot {
     /// Creates a slot for the value `raw` of `object`. Replacements are quoted as JSON strings.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
-        Self { range: object.place_of(raw), is_json: false }
+        Self { range: object.place_of(raw), is_json: false, is_list: false }
     }
 
     /// Creates a slot for the value `raw` of `object`. Replacements are inserted as raw JSON.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
-        Self { range: object.place_of(raw), is_json: true }
+        Self { range: object.place_of(raw), is_json: true, is_list: false }
+    }
+
+    /// Creates a slot for the value `raw` of `object`. Replacements become a list of one text block.
+    pub fn blocks(object: &Object<'_>, raw: &str) -> Self {
+        Self { is_list: true, ..Self::text(object, raw) }
     }
 }
 
@@ -97,6 +104,8 @@ impl Edits {
     /// Panics if the text to replace overlaps a range that has already been replaced.
     pub fn put(&mut self, slot: &Slot, text: &str) {
         let json = if slot.is_json { text.to_owned() } else { json::quoted(text) };
+        let list = || format!(r#"[{{"type":"text","text":{json}}}]"#);
+        let json = if slot.is_list { list() } else { json };
         self.replace(slot.range.clone(), json);
     }
 

@@ -34,11 +34,9 @@ impl KeptRecords {
         for marked in new {
             if marked.summary.is_some() {
                 before_summary = groups.len();
-                if restates {
-                    continue;
-                }
             }
-            for source in marked.sources.iter().filter(|source| seen.insert(**source)) {
+            let stays = !restates || marked.summary.is_none();
+            for source in marked.sources.iter().filter(|it| stays && seen.insert(**it)) {
                 match groups.last_mut() {
                     Some(last) if last.record == source.record => last.sources.push(*source),
                     _ => groups.push(KeptRecord { record: source.record, sources: vec![*source] }),

@@ -104,7 +104,7 @@ impl<'a> Entry<'a> {
             name: self.body.text_of("toolName"),
             is_error: self.body.is_true("isError"),
             parts: parts(content, &|block| part(record, block)),
-            slot: content.and_then(only_text).map(|raw| Slot::text(record, raw)),
+            slot: content.map(|raw| slot_of(record, raw)),
             ..ToolResult::default()
         }
     }
@@ -138,21 +138,15 @@ pub(super) fn is_read(block: &Object<'_>) -> bool {
     }
 }
 
-/// Returns the string that is the only text in a message's content. pi requires the content of a
-/// result to be a list of blocks, so the replacement is made inside a block.
-fn only_text(content: &str) -> Option<&str> {
-    let text = match scan::elements(content) {
-        None => content,
-        Some(elements) => {
-            let [block] = elements.as_slice() else { return None };
-            let block = Object::within(block)?;
-            if kind_of(&block) != "text" {
-                return None;
-            }
-            block.get("text")?
-        }
+/// Returns the slot for a result's content. pi requires a list of blocks, so if the only block is a
+/// text, just this text is replaced.
+fn slot_of(record: &Object<'_>, content: &str) -> Slot {
+    let only = match scan::elements(content).as_deref() {
+        Some([block]) => Object::within(block).filter(|block| kind_of(block) == "text"),
+        _ => None,
     };
-    text.starts_with('"').then_some(text)
+    let text = only.and_then(|block| block.get("text")).filter(|raw| raw.starts_with('"'));
+    text.map_or_else(|| Slot::blocks(record, content), |raw| Slot::text(record, raw))
 }
 
 /// The text in which pi tells the model about a command that the user ran, and about its outcome.

@@ -330,7 +330,7 @@ fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
         said.collect::<Vec<_>>().join(" ")
     };
     let lines = two_turns().result("r>d");
-    assert_eq!(lines.said()[4], (String::new(), false));
+    assert_eq!(lines.said()[4], (String::new(), true));
     let omitted = lines.clone().edit("1>r", "c", "null");
     assert_eq!(omitted.context(), "a b d r");
     assert_eq!(omitted.outside()[0], ("c".to_owned(), Outside::Superseded));
