@@ -418,6 +418,27 @@ fn a_compaction_that_only_prunes_keeps_the_old_summary() {
     }
 }
 
+/// Only one summary is stated, and a message of the user that looks like one is not dropped for it.
+#[test]
+fn what_looks_like_a_summary_in_the_kept_part_stays() {
+    for (header, turn) in LOGS {
+        let log = Log::new(header, turn);
+        let pasted =
+            "[ctx_summary] Summary of earlier messages of this session:\\n\\nport 1234 is mine";
+        let asked = ask(8);
+        fs::write(log.path(), log.read().replace(asked.trim_matches('"'), pasted))
+            .expect("written");
+        for _ in 0..2 {
+            log.compact();
+            let sent = context(&log.path()).0;
+            assert_eq!(sent.matches("port 1234 is mine").count(), 1, "{header}: {sent}");
+            let lines = log.read();
+            log.go_on(9..10);
+            assert!(log.read().len() > lines.len());
+        }
+    }
+}
+
 #[test]
 fn three_compactions_each_behind_later_turns_and_back_again() {
     for (header, turn) in LOGS {

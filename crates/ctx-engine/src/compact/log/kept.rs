@@ -26,17 +26,15 @@ pub(super) struct KeptRecord {
 
 impl KeptRecords {
     /// Returns the log records from which the messages in `new`, the compacted plain session, were
-    /// lowered. If `restates` is true, the compaction record states the summary again, so the record
-    /// of an old summary does not stay.
-    pub(super) fn of(new: &[Marked], restates: bool) -> Self {
+    /// lowered.
+    pub(super) fn of(new: &[Marked]) -> Self {
         let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
         let mut seen = HashSet::new();
         for marked in new {
             if marked.summary.is_some() {
                 before_summary = groups.len();
             }
-            let stays = !restates || marked.summary.is_none();
-            for source in marked.sources.iter().filter(|it| stays && seen.insert(**it)) {
+            for source in marked.sources.iter().filter(|source| seen.insert(**source)) {
                 match groups.last_mut() {
                     Some(last) if last.record == source.record => last.sources.push(*source),
                     _ => groups.push(KeptRecord { record: source.record, sources: vec![*source] }),

@@ -111,7 +111,9 @@ pub(super) fn write(
     report: &Report,
     notes: &mut Notes,
 ) -> Result<NewFile> {
-    let marked = Marked::all(new, |_| true)?;
+    let mut marked = Marked::all(new, |_| true)?;
+    let restates = log.dialect.log().and_then(Log::compaction_writer).is_some();
+    Marked::choose_summary(&mut marked, restates);
     let mut decision = decide(log, lowered, &marked)?;
     let mut bound = BoundReasoning::default();
     bound.changed = true;
@@ -197,16 +199,13 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
     let before =
         Marked::all(lowered, |it| it.sources.iter().any(|source| wanted.contains(source)))?;
     let context: Vec<SourceId> = before.iter().flat_map(|it| it.sources.clone()).collect();
-    // A compaction record states the summary, even if it is an old one.
-    let restates = log.dialect.log().and_then(Log::compaction_writer).is_some();
-    let summary = |it: &Marked| it.summary.clone().filter(|_| restates || it.sources.is_empty());
-    let kept = KeptRecords::of(new, restates);
+    let kept = KeptRecords::of(new);
     let records = LogRecords::read(log, &kept, &context)?;
     let (was, is) = (Marked::by_record(&before), Marked::by_record(new));
     let texts = kept.groups.iter().map(|group| records.text_of((log, lowered), group, &was, &is));
     Ok(Decision {
         texts: texts.collect(),
-        summary: new.iter().find_map(summary),
+        summary: new.iter().find_map(|it| it.summary.clone()),
         context,
         kept,
         records,
@@ -313,7 +312,8 @@ struct Marked {
     sources: Vec<SourceId>,
     /// The text of the record, or empty if the caller of [`Self::all`] did not ask for the text.
     text: String,
-    /// The text of the summary, if this record is a summary.
+    /// The text of the summary, if this record is a summary. [`Self::choose_summary`] leaves only
+    /// the summary of the compaction.
     summary: Option<String>,
 }
 
@@ -337,6 +337,22 @@ impl Marked {
             Ok(())
         })?;
         Ok(all)
+    }
+
+    /// Chooses the summary of the compaction: the new summary or, if there is none and the
+    /// compaction record `restates` the old one, the first old summary, whose own record then does
+    /// not stay. Every other record stays, even if it looks like a summary.
+    fn choose_summary(all: &mut [Self], restates: bool) {
+        let is = |it: &Self, is_new| it.summary.is_some() && it.sources.is_empty() == is_new;
+        let new = all.iter().position(|it| is(it, true));
+        let chosen = new.or_else(|| all.iter().position(|it| restates && is(it, false)));
+        for (at, marked) in all.iter_mut().enumerate() {
+            if Some(at) == chosen {
+                marked.sources.clear();
+            } else {
+                marked.summary = None;
+            }
+        }
     }
 
     fn by_record(all: &[Self]) -> ByRecord<'_> {

@@ -137,7 +137,8 @@ impl Writer {
 
     fn summary(&self, compaction: &Compaction<'_>, boundary: &str, id: &str, time: &str) -> String {
         // A summary that stays as it was already has an opening.
-        let said = compaction.summary.trim_start_matches(OPENING).trim_start();
+        let said = compaction.summary.strip_prefix(OPENING);
+        let said = said.map_or(compaction.summary, str::trim_start);
         let text = format!("{OPENING}\n\n{said}");
         self.begin(LineText::new().text("parentUuid", boundary))
             .text("type", "user")

@@ -4,8 +4,8 @@
 use super::log::Line;
 use super::message::{snapshot_of, written};
 use super::{Gemini, Messages};
-use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
+use crate::{Dialect, Object, Role};
 
 /// The model's answer to the summary. This answer is needed because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
@@ -41,7 +41,8 @@ impl CompactionWriter for Writer {
             })?);
         }
         // The answer to a summary that stays as it was is already there.
-        if messages.get(1).is_none_or(|first| !first.contains(ANSWER)) {
+        let first = messages.get(1).and_then(|it| Gemini.message(&Object::parse(it).ok()?));
+        if first.is_none_or(|it| it.role != Role::Assistant || it.texts() != [ANSWER]) {
             messages.insert(1, answer);
         }
         let set =
