@@ -49,7 +49,7 @@ impl StoreArgs {
     /// not, because `ctx-offload --show` without `--store` searches the default store.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
-        Saved::from(is_saved && !named)
+        if is_saved && !named { Saved::Yes } else { Saved::Perhaps }
     }
 
     /// Returns true if the store exists.

@@ -288,7 +288,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     rollback(done.dir())
         .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
         .stderr_has(&format!(
-            "ctx-rollback: warning: s.jsonl: removed 1 line ({bytes} bytes) appended since {id}; they are in p-1-"
+            "ctx-rollback: warning: s.jsonl: removed 1 line ({bytes} bytes) appended since {id}; saved in p-1-"
         ))
         .run();
     assert_eq!(done.read("s.jsonl"), AGENTS.as_bytes());

@@ -35,13 +35,6 @@ pub enum Saved {
     Perhaps,
 }
 
-impl From<bool> for Saved {
-    /// `is_saved` is true if a snapshot is saved to the store that `ctx-offload` searches.
-    fn from(is_saved: bool) -> Self {
-        if is_saved { Self::Yes } else { Self::Perhaps }
-    }
-}
-
 /// A short text hash, which consists of the first bytes of the text's SHA-256 hash. `Display`
 /// writes a hash as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

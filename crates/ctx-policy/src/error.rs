@@ -61,13 +61,9 @@ impl ConfigError {
     }
 }
 
-/// Returns true if the value is a short string.
-fn is_short(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| text.len() <= 40)
-}
-
 /// Describes a value in a few words.
 fn describe(value: &Value) -> String {
+    let is_short = |value: &Value| value.as_str().is_some_and(|text| text.len() <= 40);
     match value {
         Value::Object(_) => "a table".to_owned(),
         Value::Array(items) if items.is_empty() || !items.iter().all(is_short) => {

@@ -197,7 +197,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
-        io.warn(format_args!("{name}: removed {appended}; they are in {}", before.id));
+        io.warn(format_args!("{name}: removed {appended}; saved in {}", before.id));
     }
     io.committed(format_args!("{name} is restored"));
     warn(&replaced, &name.to_string(), io);

@@ -33,7 +33,8 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
             cutter.push(SegmentKind::Command, bare.into(), None);
         } else if blocks.has(line, text) {
             cutter.end_paragraph();
-            if bare.chars().any(char::is_alphanumeric) && !is_fence(bare) {
+            let is_fence = bare.starts_with("```") || bare.starts_with("~~~");
+            if bare.chars().any(char::is_alphanumeric) && !is_fence {
                 cutter.quoted(line.trim_end());
             }
         } else if bare.is_empty() {
@@ -68,10 +69,6 @@ fn command(text: &str) -> Option<&str> {
     let is_only = said.ends_with('\n') && !said.contains("```");
     let first = block.lines().next()?;
     (is_shell && is_only && first.len() <= LONGEST && !first.trim().is_empty()).then_some(first)
-}
-
-fn is_fence(line: &str) -> bool {
-    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// Returns the level of a heading. A heading is a line that begins with `#` or is in bold.

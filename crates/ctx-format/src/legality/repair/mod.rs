@@ -107,9 +107,7 @@ impl RepairKind {
             Self::EndLine => "line ending added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
-                format!(
-                    "attached to line {to}, because its own parent is missing or its descendant"
-                )
+                format!("attached to line {to}: its parent is missing or descends from it")
             }
             Self::Change { rule } => format!("{rule} repaired"),
         }
