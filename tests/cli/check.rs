@@ -232,8 +232,7 @@ fn what_is_allowed_is_no_problem() {
 fn the_rules_are_listed_and_documented() {
     let listed = check().args(["--list-rules"]).stdout_has("").run();
     let listed = String::from_utf8(listed.stdout).expect("text");
-    let documents =
-        concat!(include_str!("../../docs/format.md"), include_str!("../../docs/agents.md"));
+    let documents = include_str!("../../docs/legality.md");
     for rule in ctx_format::problems::RULES.iter() {
         let is_listed = listed.contains(&format!("{:<19} {}\n", rule.name, rule.what));
         assert_eq!(is_listed, rule.may_be_problem, "{}", rule.name);
@@ -603,7 +602,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .file("s.jsonl", session(&[USER, &nameless, USER]))
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls in one reply have the id ; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls have the id ; nothing was written\n")
         .code(2)
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");

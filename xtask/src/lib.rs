@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ctx_cli::{ExitStatus, Shell, Tool};
+use ctx_format::problems::RULES;
 use ctx_tools::template::filled;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -54,6 +55,7 @@ pub fn generated() -> io::Result<Files> {
     }
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
     files.insert(PathBuf::from("docs/exit-status.md"), exit_status(&tools));
+    files.insert(PathBuf::from("docs/legality.md"), legality());
     Ok(files)
 }
 
@@ -69,6 +71,13 @@ fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     };
     let escaped = |text: &str| text.replace('|', "\\|");
     filled(include_str!("exit-status.md.in"), escaped, values).into_bytes()
+}
+
+/// Returns `docs/legality.md`: what each API and each agent demands of a session.
+fn legality() -> Vec<u8> {
+    let values = context! { rules => Value::from(Serde(RULES.as_slice())) };
+    let escaped = |text: &str| text.replace('|', "\\|");
+    filled(include_str!("legality.md.in"), escaped, values).into_bytes()
 }
 
 /// Returns the files under `root` that differ from `files`, are missing, or no longer belong to a
@@ -173,7 +182,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // Besides the files for each tool, there are `ctx.7` and the table of exit statuses.
-        assert_eq!(files.len(), tools().len() * 4 + 2);
+        // Besides the files for each tool, there are `ctx.7`, the exit statuses and the rules.
+        assert_eq!(files.len(), tools().len() * 4 + 3);
     }
 }

@@ -1,11 +1,12 @@
 //! Repairs a copy of a session, and checks the copy before returning it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
 
-use ctx_format::repair::{Action, Planner, RepairedLog, repair_log};
-use ctx_format::{Dialect, Effect, Options, Record, Rule, Tag};
+use ctx_format::content::mended;
+use ctx_format::repair::{Action, Planner, RepairKind, RepairedLog, repair_log};
+use ctx_format::{Dialect, Effect, Options, Origin, Problem, Record, Rule, Tag, Validator};
 use serde::Serialize;
 
 use super::{CheckPass, Finding, Plan};
@@ -14,7 +15,8 @@ use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 /// Collects all records of a session, and repairs them at the end.
 pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
-    planner: Option<Planner>,
+    /// Finds the problems of the session, if its dialect is known.
+    validator: Option<Validator>,
     records: Vec<Vec<u8>>,
     /// The line number of each element in `records`.
     lines: Vec<u64>,
@@ -90,7 +92,7 @@ impl RepairPass {
     pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             dialect,
-            planner: dialect.map(|dialect| Planner::new(dialect.rules())),
+            validator: dialect.map(|dialect| Validator::new(dialect.rules())),
             records: Vec::new(),
             lines: Vec::new(),
         }
@@ -113,28 +115,62 @@ impl RepairPass {
                 return Err(ErrorKind::Tagged.at(record.line));
             }
         }
-        if let (Some(planner), Some(outline)) = (&mut self.planner, record.outline(self.dialect)) {
-            planner.push(self.records.len(), record.line, &outline);
+        if let (Some(validator), Some(outline)) =
+            (&mut self.validator, record.outline(self.dialect))
+        {
+            validator.push(record.line, &outline);
         }
         self.lines.push(record.line);
         self.records.push(record.bytes.to_vec());
         Ok(())
     }
 
+    /// Repairs the content of each message with a problem, and returns what was repaired.
+    fn mend(&mut self, dialect: &dyn Dialect, problems: Vec<Problem>) -> Vec<Action> {
+        let mut by_line: BTreeMap<u64, Vec<&Problem>> = BTreeMap::new();
+        for problem in &problems {
+            by_line.entry(problem.line).or_default().push(problem);
+        }
+        let mut actions = Vec::new();
+        for (bytes, line) in self.records.iter_mut().zip(&self.lines) {
+            let Some(problems) = by_line.get(line) else { continue };
+            let Some(mended) = mended(dialect, bytes, problems) else { continue };
+            *bytes = mended;
+            let mut rules: Vec<_> = problems.iter().filter(|it| it.rule.is_of_content()).collect();
+            rules.dedup_by_key(|problem| problem.rule);
+            actions.extend(rules.into_iter().map(|problem| Action {
+                line: *line,
+                id: problem.id.clone(),
+                what: RepairKind::Change { rule: problem.rule.as_str() },
+            }));
+        }
+        actions
+    }
+
     /// Returns the repaired copy. If `strict` is set, even calls at the end of the session must
     /// have results.
-    pub fn finish(self, strict: bool) -> Result<RepairedSession> {
-        let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
+    pub fn finish(mut self, strict: bool) -> Result<RepairedSession> {
+        let (Some(dialect), Some(validator)) = (self.dialect, self.validator.take()) else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
         };
+        let mended = self.mend(dialect, validator.finish());
         let no_repair = || ErrorKind::NoRepair(dialect.name());
         if dialect.is_log() {
             let lines = self.lines.into_iter().zip(self.records).collect();
-            let log = repair_log(dialect, lines, strict).ok_or_else(no_repair)?;
+            let mut log = repair_log(dialect, lines, strict).ok_or_else(no_repair)?;
+            log.actions.splice(..0, mended);
+            log.actions.sort_by_key(|action| action.line);
             return checked(dialect, log, strict);
         }
         let how = dialect.repair().ok_or_else(no_repair)?;
-        let repair = planner.finish(strict);
+        let mut planner = Planner::new(dialect.rules());
+        for (at, (line, bytes)) in self.lines.iter().zip(&self.records).enumerate() {
+            let record = Origin { line: *line, ..Origin::ALONE }.record(bytes);
+            if let Some(outline) = record.outline(Some(dialect)) {
+                planner.push(at, *line, &outline);
+            }
+        }
+        let mut repair = planner.finish(strict);
         let (mut bytes, mut sources) = (Vec::new(), Vec::new());
         for (at, line) in self.lines.into_iter().enumerate() {
             let repaired = repair.repaired(&self.records, at, how);
@@ -142,15 +178,13 @@ impl RepairPass {
             bytes.extend(repaired);
         }
         drop(self.records);
-        let actions = repair.actions;
+        let mut actions = mended;
+        actions.append(&mut repair.actions);
+        actions.sort_by_key(|action| action.line);
         let copy = RepairedLog { bytes, actions, sources };
         checked(dialect, copy, strict)
     }
 }
-
-/// The rules that an API enforces on a list of messages.
-const OF_API: [Rule; 4] =
-    [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
 
 /// Checks a repaired copy, and returns it with the findings. The findings have the line numbers of
 /// the original session. Fails if the API or the agent would reject the copy.
@@ -172,8 +206,7 @@ fn checked(
     let lines: HashMap<u64, u64> = (1..).zip(copy.sources).collect();
     let source = |line: u64| lines.get(&line).copied().unwrap_or(line);
     let report = pass.finish(&session);
-    let is_rule =
-        |it: &&Finding| !dialect.is_log() && OF_API.iter().any(|rule| rule.as_str() == it.rule);
+    let is_rule = |it: &&Finding| !dialect.is_log() && Rule::named(it.rule).is_some();
     let illegal = report.findings.iter().filter(is_rule);
     let illegal = illegal.map(|it| (it.line.unwrap_or(0), &it.message));
     let refused = session.flaws().iter().filter(|(_, flaw)| flaw.effect == Effect::Refused);

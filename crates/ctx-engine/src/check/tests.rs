@@ -115,7 +115,9 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     assert_eq!(found(&[USER, role, part, item], None), all);
     // These findings prevent a wrong dialect from being accepted.
     let named = found(&[USER, CALL, RESULT], Some("anthropic"));
-    assert_eq!(named[..2], [(Some(2), "unread-part"), (Some(3), "unknown-role")]);
+    assert!(
+        named.contains(&(Some(2), "unread-part")) && named.contains(&(Some(3), "unknown-role"))
+    );
     let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}"#;
     assert_eq!(found(&[line], None), none);
     for dialect in ["chat", "anthropic", "responses"] {

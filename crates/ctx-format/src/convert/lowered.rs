@@ -29,7 +29,9 @@ impl Dialect for Lowered {
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let outline = Anthropic.outline(object)?;
         let is_request = object.get(IS_REQUEST) != Some("false");
-        Some(Outline { begins_turn: outline.begins_turn && is_request, ..outline })
+        let begins_turn = outline.begins_turn && is_request;
+        // Ids and texts are those of another format, to which they will be written back.
+        Some(Outline { begins_turn, content: None, ..outline })
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
@@ -56,7 +58,7 @@ impl Dialect for Lowered {
     }
 
     fn rules(&self) -> Rules {
-        Anthropic.rules()
+        Rules { dialect: "", unique_ids: false, ..Anthropic.rules() }
     }
 }
 

@@ -1,15 +1,17 @@
 //! Anthropic messages, one per record. Content blocks have the formats given in the Messages API
 //! reference.
 
+use crate::dialect::blocks::{self, CACHE_MARKS, check_block};
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
+use crate::legality::content::{Mend, is_blank};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
-    Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage, json,
+    Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, Usage, json,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -55,10 +57,13 @@ impl Dialect for Anthropic {
 
     fn rules(&self) -> Rules {
         Rules {
+            dialect: self.name(),
             results: Results::NextUserMessage,
             merges_roles: true,
             system_apart: true,
             user_first: true,
+            unique_ids: true,
+            cache_marks: Some(CACHE_MARKS),
         }
     }
 
@@ -73,10 +78,20 @@ impl Dialect for Anthropic {
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
     }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        blocks::mend(object, mend);
+    }
 }
 
 /// The outline of a message; see [`Dialect::outline`].
 pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
+    let mut outline = skeleton(object)?;
+    outline.check_surrogates(object.text());
+    Some(outline)
+}
+
+fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     let role = role_of(object)?;
     let content = object.get("content")?;
     let mut outline = Outline {
@@ -85,8 +100,11 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
         is_summary: summary_text(object).is_some(),
         ..Outline::of_line()
     };
+    let mut says = !content.starts_with('[') && !is_blank(content);
     for block in blocks(object) {
-        match (role, kind_of(&block).as_ref()) {
+        let kind = kind_of(&block);
+        says |= check_block(role, &kind, &block, &mut outline);
+        match (role, kind.as_ref()) {
             (Role::Assistant, "tool_use") => {
                 outline.calls.push(block.text_of("id").unwrap_or_default());
             }
@@ -98,6 +116,9 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
         }
     }
     outline.begins_turn = role == Role::User && outline.has_content && !outline.is_summary;
+    if !says {
+        outline.fault(Rule::EmptyMessage, "");
+    }
     Some(outline)
 }
 

@@ -6,11 +6,12 @@ use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::{SUMMARY_NAME, summary_text};
 use crate::dialect::unread::has_text;
+use crate::legality::content::{Mend, NO_CONTENT};
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
-    Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, json,
+    Call, Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, json,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -63,6 +64,7 @@ impl Dialect for Chat {
             is_summary,
             ..Outline::of_line()
         };
+        check(role, object, &mut outline);
         match role {
             Role::Assistant => {
                 let calls = object.objects_of("tool_calls").into_iter().flatten();
@@ -123,11 +125,23 @@ impl Dialect for Chat {
     }
 
     fn rules(&self) -> Rules {
-        Rules { results: Results::BehindReply, ..Rules::default() }
+        Rules { dialect: self.name(), results: Results::BehindReply, ..Rules::default() }
     }
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
+    }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        if mend.has(Rule::EmptyMessage) {
+            match object.get("content") {
+                Some(raw) => mend.put(raw, json::quoted(NO_CONTENT)),
+                None => mend.add("content", &json::quoted(NO_CONTENT)),
+            }
+        }
+        if mend.has(Rule::EmptyCalls) {
+            mend.cut_members(object, &["tool_calls"]);
+        }
     }
 
     fn summary_role(&self, wanted: Role) -> Role {
@@ -145,6 +159,28 @@ impl Dialect for Chat {
             json::quoted(text)
         )
     }
+}
+
+/// Adds the faults of a message's content to its outline.
+fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
+    let content = object.get("content");
+    let says = SAID.iter().skip(1).any(|key| is_there(object.get(key)));
+    let is_empty = match content {
+        None | Some("null") => !(role == Role::Assistant && says),
+        Some(raw) => raw.starts_with('[') && blocks_are_empty(raw),
+    };
+    if is_empty {
+        outline.fault(Rule::EmptyMessage, "");
+    }
+    let calls = object.elements_of("tool_calls");
+    if calls.as_ref().is_some_and(Vec::is_empty) {
+        outline.fault(Rule::EmptyCalls, "");
+    }
+    outline.check_surrogates(object.text());
+}
+
+fn blocks_are_empty(list: &str) -> bool {
+    list[1..].trim_ascii_start().starts_with(']')
 }
 
 fn is_there(value: Option<&str>) -> bool {

@@ -1,6 +1,7 @@
 //! Detects the dialect of a session.
 
 use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
+use crate::legality::content::Mend;
 use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
@@ -117,6 +118,10 @@ impl Dialect for Plain {
 
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         Self::reader(object).sealed(object)
+    }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        Self::reader(object).mend(object, mend);
     }
 
     fn rules(&self) -> Rules {

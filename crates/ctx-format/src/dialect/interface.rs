@@ -7,6 +7,7 @@ use crate::dialect::content::text_record;
 use crate::dialect::summary::{SUMMARY_LINE, summary_text};
 use crate::dialect::unread::Unread;
 use crate::dialect::usage::Usage;
+use crate::legality::content::Mend;
 use crate::log::Log;
 use crate::log::links::{Links, SecondCopy};
 use crate::record::Record;
@@ -145,6 +146,10 @@ pub trait Dialect: Sync {
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
+
+    /// Adds to `mend` the edits that repair the content of a message. Problems that concern several
+    /// messages are not repaired here.
+    fn mend(&self, _object: &Object<'_>, _mend: &mut Mend<'_, '_>) {}
 
     /// The messages in a record, in order. [`Self::message`] joins these messages into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
 use crate::dialect::interface::Sealed;
 use crate::dialect::unread::has_text;
+use crate::legality::content::{Mend, Naming};
 use crate::log::compaction::LineText;
-use crate::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread, json};
+use crate::{Call, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json};
 
 /// The kind of each item type other than `message`.
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
@@ -119,7 +120,19 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
         ItemType::Result => outline.results.extend(pair_id(item)),
         _ => {}
     }
+    if let Some(id) = item.text_of("call_id").filter(|id| !CALL_ID.accepts(id)) {
+        outline.fault(Rule::BadCallId, &id);
+    }
+    outline.check_surrogates(item.text());
     Some(outline)
+}
+
+/// What the API accepts as the id of a call.
+const CALL_ID: Naming = Naming { max: 64, is_word: false };
+
+/// Repairs `item`, a value within the record of `mend`.
+pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    mend.name(item.get("call_id"), CALL_ID);
 }
 
 /// Returns the id that links a call to its result; `None` if the server itself produced the result.

@@ -10,6 +10,7 @@
 //! copy of the log. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
+pub(crate) mod blocks;
 pub(crate) mod chat;
 pub(crate) mod content;
 pub(crate) mod detect;

@@ -4,6 +4,7 @@
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::summary_text;
+use crate::legality::content::Mend;
 use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
@@ -42,7 +43,11 @@ impl Dialect for Responses {
     }
 
     fn rules(&self) -> Rules {
-        Rules { system_apart: true, ..Rules::default() }
+        Rules { dialect: self.name(), system_apart: true, ..Rules::default() }
+    }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        items::mend(object, mend);
     }
 }
 

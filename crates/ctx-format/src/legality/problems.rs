@@ -5,16 +5,27 @@
 //! with those in its input, because it must not add new problems.
 
 use super::rules::{OpenCall, Pairs, Rules};
-use crate::Outline;
+use crate::{Content, Outline};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The API rule that a problem violates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
     /// A call has no result at a position that the API accepts.
@@ -25,12 +36,46 @@ pub enum Rule {
     RepeatedCallId,
     /// The first message is not from the user.
     UserFirst,
+    /// A message has no content.
+    EmptyMessage,
+    /// A text block is empty or consists of whitespace.
+    EmptyText,
+    /// A list of calls is empty.
+    EmptyCalls,
+    /// An escape stands for half a character.
+    LoneSurrogate,
+    /// The id of a call or a result is too long or has a character that the API rejects.
+    BadCallId,
+    /// The name of a tool is too long or has a character that the API rejects.
+    BadToolName,
+    /// The input of a call is not an object.
+    BadInput,
+    /// An image has a type that the API rejects, or another type than its data.
+    BadImage,
+    /// A block is in a message of the wrong role.
+    MisplacedBlock,
+    /// There are too many marks for the end of a cached prefix.
+    CacheMarks,
+    /// A call that the API answers itself has no result in the reply.
+    ServerCall,
+    /// A result that the API added itself has no call in the reply.
+    ServerResult,
 }
 
 impl Rule {
     /// The name of the rule, as it appears in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
+    }
+
+    /// Returns the rule with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        name.parse().ok()
+    }
+
+    /// Returns true if a message violates the rule by its content, whatever the order of messages.
+    pub fn is_of_content(self) -> bool {
+        self > Self::UserFirst
     }
 }
 
@@ -55,8 +100,29 @@ impl Problem {
             Rule::OrphanResult => {
                 format!("tool result {} has no matching call right before it", self.id)
             }
-            Rule::RepeatedCallId => format!("two calls in one reply have the id {}", self.id),
+            Rule::RepeatedCallId => format!("two calls have the id {}", self.id),
             Rule::UserFirst => "the first message is not from the user".to_owned(),
+            Rule::EmptyMessage => "the message has no content".to_owned(),
+            Rule::EmptyText => "a text block is empty or blank".to_owned(),
+            Rule::EmptyCalls => "the list of calls is empty".to_owned(),
+            Rule::LoneSurrogate => "a \\u escape stands for half a character".to_owned(),
+            Rule::BadCallId => format!("the API does not accept the call id {}", self.id),
+            Rule::BadToolName => {
+                format!("the API does not accept the tool name in call {}", self.id)
+            }
+            Rule::BadInput => format!("the input of call {} is not a JSON object", self.id),
+            Rule::BadImage => {
+                "the API does not accept this type of image, or the data are of another type"
+                    .to_owned()
+            }
+            Rule::MisplacedBlock => {
+                "a call or a result is in a message of the wrong role".to_owned()
+            }
+            Rule::CacheMarks => "the session has more than 4 blocks with cache_control".to_owned(),
+            Rule::ServerCall => format!("server tool call {} has no result in its reply", self.id),
+            Rule::ServerResult => {
+                format!("server tool result {} has no call in its reply", self.id)
+            }
         }
     }
 }
@@ -78,6 +144,12 @@ pub struct Validator {
     /// The calls and results seen so far. A call is identified by the line number of its message.
     pairs: Pairs<u64>,
     begun: bool,
+    /// The lines of the blocks that mark the end of a cached prefix.
+    cache_marks: Vec<u64>,
+    /// The open calls to server tools in the current reply, with their lines.
+    server_calls: Vec<(u64, String)>,
+    /// The ids of all calls so far, if no id may occur twice in a session.
+    ids: HashSet<String, RandomState>,
     problems: Vec<Problem>,
 }
 
@@ -121,11 +193,48 @@ impl Validator {
                 self.add(line, Rule::OrphanResult, id);
             }
         }
-        let mut ids = HashSet::with_hasher(RandomState::default());
+        self.check_ids(line, outline);
+        if step.begins_turn {
+            self.end_server_calls();
+        }
+        if let Some(content) = &outline.content {
+            self.check_content(line, content);
+        }
+    }
+
+    /// Checks that no two calls have the same id: calls in one reply or, if the API requires that,
+    /// in the whole session.
+    fn check_ids(&mut self, line: u64, outline: &Outline<'_>) {
+        if !self.rules.unique_ids {
+            self.ids.clear();
+        }
         for id in &outline.calls {
-            if !ids.insert(id) {
+            if !self.ids.insert(id.to_string()) {
                 self.add(line, Rule::RepeatedCallId, id);
             }
+        }
+    }
+
+    fn check_content(&mut self, line: u64, content: &Content) {
+        for (fault, id) in &content.faults {
+            if rule(fault.as_str()).is_some_and(|it| it.is_problem_in(self.rules.dialect)) {
+                self.add(line, *fault, id);
+            }
+        }
+        self.cache_marks.extend(std::iter::repeat_n(line, content.cache_marks));
+        self.server_calls.extend(content.server_calls.iter().map(|id| (line, id.clone())));
+        for id in &content.server_results {
+            match self.server_calls.iter().position(|(_, call)| call == id) {
+                Some(at) => drop(self.server_calls.swap_remove(at)),
+                None => self.add(line, Rule::ServerResult, id),
+            }
+        }
+    }
+
+    /// Ends a reply, whose open calls to server tools can no longer get a result.
+    fn end_server_calls(&mut self) {
+        for (line, id) in std::mem::take(&mut self.server_calls) {
+            self.add(line, Rule::ServerCall, &id);
         }
     }
 
@@ -146,6 +255,14 @@ impl Validator {
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
             self.take(line, &outline);
         }
+        // The last marks are the useful ones.
+        let excess =
+            self.cache_marks.len().saturating_sub(self.rules.cache_marks.unwrap_or(usize::MAX));
+        let mut lines: Vec<u64> = self.cache_marks[..excess].to_vec();
+        lines.dedup();
+        for line in lines {
+            self.add(line, Rule::CacheMarks, "");
+        }
         let end = self.pairs.finish();
         let left = end.unanswered.iter().map(unanswered);
         self.problems.extend(left);
@@ -163,7 +280,7 @@ fn unanswered(waiting: &OpenCall<u64>) -> Problem {
 }
 
 /// A rule that a session can violate, with a description for reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct NamedRule {
     /// The name of the rule, as it appears in reports.
     pub name: &'static str,
@@ -171,6 +288,39 @@ pub struct NamedRule {
     pub what: &'static str,
     /// Whether a violation of the rule can count as a problem, rather than merely being reported.
     pub may_be_problem: bool,
+    /// The APIs and agents that demand that the rule is kept.
+    pub demands: Vec<Demand>,
+}
+
+/// The demand of an API or an agent's loader that a rule is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Demand {
+    /// The dialects whose API or agent makes the demand.
+    pub by: Vec<String>,
+    /// The form of the violation, if the demand concerns only this form.
+    #[serde(default)]
+    pub case: String,
+    /// What the API or the agent does if the rule is violated.
+    pub does: String,
+    /// What a violation is for `ctx-check`: `problem`, `warning`, `remark` or `no`, possibly with a
+    /// reason.
+    pub check: String,
+    /// What `ctx-check --repair` does.
+    #[serde(default)]
+    pub repair: String,
+    /// How the tools keep the rule in what they write.
+    #[serde(default)]
+    pub writes: String,
+    /// Where the demand is documented or was reported.
+    pub source: String,
+}
+
+impl NamedRule {
+    /// Returns true if a violation of the rule is a problem in a session of this dialect.
+    pub fn is_problem_in(&self, dialect: &str) -> bool {
+        let mut demands = self.demands.iter();
+        demands.any(|it| it.check == "problem" && it.by.iter().any(|by| by == dialect))
+    }
 }
 
 /// All rules, in alphabetical order.

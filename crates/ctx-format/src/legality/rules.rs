@@ -14,6 +14,8 @@ use crate::{Outline, Role};
 /// An API's requirements for a sequence of messages. The default requirements are the most lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
+    /// The name of the dialect, whose demands on the content of messages are in `rules.json`.
+    pub dialect: &'static str,
     /// Where the API expects the results of a reply's calls.
     pub results: Results,
     /// Whether adjacent messages with the same role count as one message.
@@ -23,6 +25,10 @@ pub struct Rules {
     pub system_apart: bool,
     /// Whether the first message that is not a system message must be from the user.
     pub user_first: bool,
+    /// Whether no two calls in the session may have the same id.
+    pub unique_ids: bool,
+    /// The maximum number of blocks that mark the end of a cached prefix, if there is a maximum.
+    pub cache_marks: Option<usize>,
 }
 
 /// Where the API expects the results of a reply's calls.
@@ -88,6 +94,8 @@ pub(crate) struct OpenCall<T> {
 pub(crate) struct Step<T> {
     /// Whether the message ends the preceding exchange.
     pub(crate) ends_exchange: bool,
+    /// Whether the message does not continue the one before.
+    pub(crate) begins_turn: bool,
     /// The calls without a result in the exchange that has ended.
     pub(crate) unanswered: Vec<OpenCall<T>>,
     /// For each result in the message, the call that it answers.
@@ -125,6 +133,7 @@ impl<T: Copy + Default> Pairs<T> {
         let is_reply = outline.role == Role::Assistant;
         let is_same_role = self.rules.merges_roles && self.last_role == Some(outline.role);
         let continues = is_same_role || !outline.begins_message();
+        step.begins_turn = !continues;
         step.ends_exchange = match self.rules.results {
             Results::BehindReply => outline.results.is_empty() && !(is_reply && continues),
             Results::NextUserMessage => is_reply && !continues,

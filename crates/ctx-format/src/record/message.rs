@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::presence::Fragment;
-use crate::{Object, Slot};
+use crate::{Content, Object, Slot};
 
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
@@ -98,6 +98,8 @@ pub struct Outline<'a> {
     /// The part of a context message that this record holds, if known from the session's view.
     /// Dialects leave this field empty, because they read only one record at a time.
     pub fragment: Option<Fragment>,
+    /// What rules other than those for calls and turns need to know, if anything.
+    pub content: Option<Box<Content>>,
 }
 
 impl Outline<'_> {
@@ -117,6 +119,7 @@ impl Outline<'_> {
             has_content: self.has_content,
             is_summary: self.is_summary,
             fragment: self.fragment,
+            content: self.content,
         }
     }
 

@@ -86,6 +86,7 @@ impl Dialect for Items {
             merges_roles: false,
             system_apart: true,
             user_first: false,
+            ..Rules::default()
         }
     }
 

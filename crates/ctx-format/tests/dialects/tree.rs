@@ -91,6 +91,7 @@ impl Dialect for Tree {
             merges_roles: false,
             system_apart: true,
             user_first: false,
+            ..Rules::default()
         }
     }
 

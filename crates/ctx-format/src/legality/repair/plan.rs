@@ -19,6 +19,8 @@ pub struct Planner {
     exchange: Exchange,
     /// The record number, line and role of each message that is not a system message.
     messages: Vec<(usize, u64, Role)>,
+    /// The ids of the calls in the message or, if ids must be unique, in the session so far.
+    ids: HashSet<String>,
     repair: Repair,
 }
 
@@ -66,18 +68,21 @@ impl Planner {
     }
 
     fn open(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
-        let mut ids: HashSet<String> = HashSet::new();
+        if !self.rules.unique_ids {
+            self.ids.clear();
+        }
         for (place, was) in outline.calls.iter().enumerate() {
             let mut id = was.clone().into_owned();
-            if ids.contains(&id) && !id.is_empty() {
-                let is_free =
-                    |id: &String| !ids.contains(id) && !outline.calls.iter().any(|it| it == id);
+            if self.ids.contains(&id) && !id.is_empty() {
+                let is_free = |id: &String| {
+                    !self.ids.contains(id) && !outline.calls.iter().any(|it| it == id)
+                };
                 let mut others = (2..).map(|number| format!("{was}-{number}"));
                 id = others.find(is_free).expect("there are more numbers than calls");
                 self.edit(record).change.rename_calls.insert(place, id.clone());
                 self.act(line, was, RepairKind::Rename { to: id.clone() });
             }
-            ids.insert(id.clone());
+            self.ids.insert(id.clone());
             self.repair.calls.push(Call {
                 id,
                 was: was.clone().into_owned(),

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::{Planner, Repair};
 use crate::dialect::{Anthropic, Chat};
-use crate::{Dialect, Object, Validator};
+use crate::{Dialect, Object, Problem, Validator, content};
 
 fn plan(dialect: &dyn Dialect, records: &[String], strict: bool) -> Repair {
     let mut planner = Planner::new(dialect.rules());
@@ -29,12 +29,16 @@ fn repair(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<Strin
 }
 
 fn is_legal(dialect: &dyn Dialect, records: &[String]) -> bool {
+    problems(dialect, records).is_empty()
+}
+
+fn problems(dialect: &dyn Dialect, records: &[String]) -> Vec<Problem> {
     let mut validator = Validator::new(dialect.rules());
     for (line, text) in (1..).zip(records) {
         let object = Object::parse(text).expect("an object");
         validator.push(line, &dialect.outline(&object).expect("a message"));
     }
-    validator.finish().is_empty()
+    validator.finish()
 }
 
 fn assert_repaired(dialect: &dyn Dialect, records: &[&str], repaired: &[&str], actions: &[&str]) {
@@ -209,12 +213,15 @@ fn blocks_that_stand_elsewhere_move_to_their_call() {
 
 #[test]
 fn of_adjacent_replies_with_one_id_the_nearer_has_the_result() {
-    let answered = format!(r#"{{"role":"user","content":[{NO_T},{}]}}"#, block("t"));
+    let answered = format!(r#"{{"role":"user","content":[{NO_T},{}]}}"#, block("t-2"));
     assert_repaired(
         &Anthropic,
         &[USER, USE, USE, &results(&["t"])],
-        &[USER, USE, USE, &answered],
-        &["2: a result inserted for call t: the original is missing"],
+        &[USER, USE, &USE.replace("\"t\"", "\"t-2\""), &answered],
+        &[
+            "2: a result inserted for call t: the original is missing",
+            "3: call t renamed to t-2: another call has this id",
+        ],
     );
 }
 
@@ -272,8 +279,20 @@ fn chat_message() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Returns the records with their content repaired.
+fn mended(dialect: &dyn Dialect, records: &[String]) -> Vec<String> {
+    let problems = problems(dialect, records);
+    let mended = (1..).zip(records).map(|(line, record)| {
+        let own: Vec<_> = problems.iter().filter(|problem| problem.line == line).collect();
+        let mended = content::mended(dialect, record.as_bytes(), &own);
+        mended.map_or(record.clone(), |bytes| String::from_utf8(bytes).expect("UTF-8"))
+    });
+    mended.collect()
+}
+
 /// Checks properties that the repair of every session must have.
 fn check(dialect: &dyn Dialect, records: &[String]) -> Result<(), TestCaseError> {
+    let records = &mended(dialect, records)[..];
     let (repaired, actions) = repair(dialect, records, true);
     prop_assert!(is_legal(dialect, &repaired), "{repaired:#?} {actions:#?}");
     prop_assert_eq!(actions.is_empty(), is_legal(dialect, records));

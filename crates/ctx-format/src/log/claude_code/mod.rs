@@ -14,10 +14,11 @@ use std::sync::LazyLock;
 
 use super::compaction::CompactionWriter;
 use super::{About, Log};
-use crate::dialect::anthropic;
 use crate::dialect::content::kind_of;
 use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
+use crate::dialect::{anthropic, blocks};
+use crate::legality::content::Mend;
 use crate::log::view::ViewBuilder;
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
@@ -93,6 +94,12 @@ impl Dialect for ClaudeCode {
         message.map_or_else(Sealed::default, |it| anthropic::sealed_in(&it, "signature"))
     }
 
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        if let Some(message) = object.object_of("message") {
+            blocks::mend(&message, mend);
+        }
+    }
+
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let message = reply(object)?;
         let request = object.text_of("requestId");
@@ -113,7 +120,13 @@ impl Dialect for ClaudeCode {
 
     fn rules(&self) -> Rules {
         // The client itself moves results to where the API requires them.
-        Rules { merges_roles: true, system_apart: true, ..Rules::default() }
+        Rules {
+            dialect: self.name(),
+            merges_roles: true,
+            system_apart: true,
+            unique_ids: true,
+            ..Rules::default()
+        }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

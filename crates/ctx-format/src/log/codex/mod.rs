@@ -28,6 +28,7 @@ use crate::dialect::items;
 use crate::dialect::responses::Responses;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
+use crate::legality::content::Mend;
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,
@@ -81,6 +82,12 @@ impl Dialect for Codex {
         items::sealed_in(&items.unwrap_or_default())
     }
 
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        if let Some(Entry::Item(item)) = Entry::of(object) {
+            items::mend(&item, mend);
+        }
+    }
+
     /// Reads the token counts from the event after a reply or, in some versions, after the results
     /// of its calls. If the limits of the user's plan change, the client writes another event with
     /// the same counts. After a compaction, the client writes an event that only estimates the
@@ -101,7 +108,7 @@ impl Dialect for Codex {
 
     fn rules(&self) -> Rules {
         // The client supplies missing results, and omits results without a call.
-        Responses.rules()
+        Rules { dialect: self.name(), ..Responses.rules() }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

@@ -101,7 +101,7 @@ impl Dialect for Gemini {
 
     fn rules(&self) -> Rules {
         // The client inserts its own message before the first message.
-        Rules { merges_roles: true, system_apart: true, ..Rules::default() }
+        Rules { dialect: self.name(), merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

@@ -137,7 +137,7 @@ impl Dialect for Pi {
 
     fn rules(&self) -> Rules {
         // pi supplies missing results, but does not move results.
-        Chat.rules()
+        Rules { dialect: self.name(), ..Chat.rules() }
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {

@@ -1,0 +1,261 @@
+//! Content that an API rejects in a message of its own, whatever the other messages are, and its
+//! repair.
+//!
+//! An [`Outline`] lists the faults of its message. The faults are found in the raw JSON, so that no
+//! text has to be decoded.
+
+use std::ops::Range;
+
+use ring::digest::{SHA256, digest};
+
+use super::problems::{Problem, Rule};
+use crate::dialect::content::kind_of;
+use crate::record::edit::{cut_members, cuts};
+use crate::{Dialect, Edits, Object, Origin, Outline, json};
+
+/// The text that replaces empty content.
+pub const NO_CONTENT: &str = "(no content)";
+
+/// Facts about the content of a message that rules need, apart from those in its [`Outline`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// The rules that the message violates, each with the id of the call or an empty string.
+    pub(crate) faults: Vec<(Rule, String)>,
+    /// The number of blocks that are marked as the end of a cached prefix.
+    pub(crate) cache_marks: usize,
+    /// The ids of the calls that the API itself answers in the same reply.
+    pub(crate) server_calls: Vec<String>,
+    /// The ids of the calls whose results the API itself added to the reply.
+    pub(crate) server_results: Vec<String>,
+}
+
+impl Outline<'_> {
+    /// Returns the facts about the content, for changes.
+    pub(crate) fn content_mut(&mut self) -> &mut Content {
+        self.content.get_or_insert_default()
+    }
+
+    /// Adds a fault of the content. `id` is the id of the call, if any.
+    pub(crate) fn fault(&mut self, rule: Rule, id: &str) {
+        self.content_mut().faults.push((rule, id.to_owned()));
+    }
+
+    /// Adds a fault if the text of a message has an escape that stands for half a character.
+    pub(crate) fn check_surrogates(&mut self, text: &str) {
+        if lone_surrogates(text).next().is_some() {
+            self.fault(Rule::LoneSurrogate, "");
+        }
+    }
+}
+
+/// What an API accepts as the id of a call or the name of a tool.
+#[derive(Clone, Copy)]
+pub(crate) struct Naming {
+    /// The maximum number of characters.
+    pub(crate) max: usize,
+    /// Whether only ASCII letters, digits, `_` and `-` are accepted.
+    pub(crate) is_word: bool,
+}
+
+impl Naming {
+    pub(crate) fn accepts(self, name: &str) -> bool {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let has_shape = !self.is_word || !name.is_empty() && name.bytes().all(is_word);
+        has_shape && (name.len() <= self.max || name.chars().count() <= self.max)
+    }
+
+    /// Returns a name that the API accepts, or `name` itself if it does. Different names stay
+    /// different, and the same name always becomes the same.
+    pub(crate) fn legal(self, name: &str) -> String {
+        if self.accepts(name) {
+            return name.to_owned();
+        }
+        let hash = digest(&SHA256, name.as_bytes());
+        let hash: String = hash.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let is_word = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        let kept = name.chars().map(|c| if is_word(&c) || !self.is_word { c } else { '_' });
+        let kept: String = kept.take(self.max.min(64) - hash.len() - 1).collect();
+        format!("{kept}_{hash}")
+    }
+}
+
+/// Returns true if a JSON string has no character other than whitespace.
+pub(crate) fn is_blank(raw: &str) -> bool {
+    let Some(inner) = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')) else {
+        return false;
+    };
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        let is_space = match c {
+            '\\' => matches!(chars.next(), Some('n' | 't' | 'r' | 'f')),
+            c => c.is_whitespace(),
+        };
+        if !is_space {
+            return false;
+        }
+    }
+    true
+}
+
+/// Returns the places of the escapes in a JSON text that are one half of a surrogate pair without
+/// the other.
+fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    let unit = move |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    std::iter::from_fn(move || {
+        while let Some(found) = memchr::memmem::find(&bytes[from..], b"\\u") {
+            let at = from + found;
+            let slashes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            if slashes % 2 == 1 {
+                from = at + 1;
+                continue;
+            }
+            from = at + 2;
+            match unit(at) {
+                Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => {
+                    from = at + 12;
+                }
+                Some(0xD800..=0xDFFF) => return Some(at..at + 6),
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
+/// The image types that the APIs accept, each with the beginning of its data in base64.
+const IMAGES: [(&str, &str); 4] = [
+    ("image/png", "iVBORw0KGgo"),
+    ("image/jpeg", "/9j/"),
+    ("image/gif", "R0lGOD"),
+    ("image/webp", "UklGR"),
+];
+
+/// How to make an image acceptable.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ImageFix {
+    /// Its data are of this type, which is not the stated one.
+    Type(&'static str),
+    /// Its type is not accepted.
+    Drop,
+}
+
+/// Returns how to make an image with this type and these base64 data acceptable; `None` if it is.
+/// Data of an unknown kind are left to the stated type.
+pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
+    let stated = if mime == "image/jpg" { "image/jpeg" } else { mime };
+    match IMAGES.iter().find(|(_, begin)| data.starts_with(begin)) {
+        Some((real, _)) if *real != mime => Some(ImageFix::Type(real)),
+        Some(_) => None,
+        None if IMAGES.iter().any(|(name, _)| *name == stated) => {
+            (stated != mime).then_some(ImageFix::Type("image/jpeg"))
+        }
+        None => Some(ImageFix::Drop),
+    }
+}
+
+/// The edits that repair the faults of one record.
+pub struct Mend<'r, 'a> {
+    record: &'r Object<'a>,
+    problems: &'r [&'r Problem],
+    edits: Edits,
+}
+
+impl<'r, 'a> Mend<'r, 'a> {
+    pub(crate) fn has(&self, rule: Rule) -> bool {
+        self.problems.iter().any(|problem| problem.rule == rule)
+    }
+
+    pub(crate) fn has_id(&self, rule: Rule, id: &str) -> bool {
+        self.problems.iter().any(|problem| problem.rule == rule && problem.id == id)
+    }
+
+    /// Replaces a name that the API does not accept. `raw` is the name as a JSON string.
+    pub(crate) fn name(&mut self, raw: Option<&str>, naming: Naming) {
+        let Some((raw, name)) = raw.and_then(|raw| Some((raw, json::text(raw)?))) else { return };
+        if !naming.accepts(&name) {
+            self.put(raw, json::quoted(&naming.legal(&name)));
+        }
+    }
+
+    /// Replaces the raw value `raw`, a slice of the record.
+    pub(crate) fn put(&mut self, raw: &str, json: String) {
+        self.edits.replace(self.record.place_of(raw), json);
+    }
+
+    /// Adds a member to the record.
+    pub(crate) fn add(&mut self, key: &str, json: &str) {
+        self.edits.set(0, self.record, key, json);
+    }
+
+    /// Removes the blocks for which `goes` is true from the list of a message's content. If none is
+    /// left, the content becomes [`NO_CONTENT`] instead.
+    pub(crate) fn cut_blocks(&mut self, list: &str, blocks: &[&str], goes: &[bool]) -> bool {
+        if goes.iter().all(|goes| *goes) {
+            self.put(list, json::quoted(NO_CONTENT));
+            return true;
+        }
+        let items = blocks.iter().zip(goes).map(|(raw, goes)| (self.record.place_of(raw), *goes));
+        for place in cuts(self.record.text(), items) {
+            self.edits.cut(place);
+        }
+        false
+    }
+
+    /// Removes members of `within`, an object in the record.
+    pub(crate) fn cut_members(&mut self, within: &Object<'_>, keys: &[&str]) {
+        for place in cut_members(self.record, within, |member| keys.contains(&&*member.key)) {
+            self.edits.cut(place);
+        }
+    }
+
+    /// Replaces an image that the API does not accept with a text. `block` writes the text as a
+    /// block.
+    pub(crate) fn image(&mut self, raw: &str, mime: (&str, &str), data: &str, text_type: &str) {
+        match image_fix(mime.1, data) {
+            Some(ImageFix::Type(real)) => self.put(mime.0, json::quoted(real)),
+            Some(ImageFix::Drop) => {
+                let text = json::quoted(&format!("(an image of the type {} was here)", mime.1));
+                self.put(raw, format!("{{\"type\":\"{text_type}\",\"text\":{text}}}"));
+            }
+            None => {}
+        }
+    }
+}
+
+/// Returns the bytes of a record with the content repaired that violates a rule; `None` if there is
+/// nothing to repair. `problems` are the problems of the record.
+pub fn mended(dialect: &dyn Dialect, bytes: &[u8], problems: &[&Problem]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let has_halves = problems.iter().any(|problem| problem.rule == Rule::LoneSurrogate);
+    let text = if has_halves { without_surrogates(text) } else { text.to_owned() };
+    let record = Origin::ALONE.record(text.as_bytes());
+    let mut mend = Mend { record: record.object()?, problems, edits: Edits::new() };
+    dialect.mend(mend.record, &mut mend);
+    let mended = record.edited(&mend.edits);
+    (mended != bytes).then_some(mended)
+}
+
+/// Returns the text of a record with U+FFFD in place of each escape that stands for half a
+/// character.
+fn without_surrogates(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    let mut from = 0;
+    for place in lone_surrogates(text) {
+        whole.push_str(&text[from..place.start]);
+        whole.push_str("\\ufffd");
+        from = place.end;
+    }
+    whole.push_str(&text[from..]);
+    whole
+}
+
+/// Returns the kind of a block given as raw JSON, and the block.
+pub(crate) fn block(raw: &str) -> Option<(String, Object<'_>)> {
+    let block = Object::within(raw)?;
+    Some((kind_of(&block).into_owned(), block))
+}
