@@ -142,7 +142,7 @@ impl<'c> Reading<'c> {
             from: self.from,
             entries: &self.entries,
             spool: self.spool,
-            ids: reply::Ids::default(),
+            ids: reply::Ids::of(self.converter.to, self.converter.mark.is_some() || whole_records),
             report: self.report,
             out,
         };

@@ -5,9 +5,10 @@ use crate::convert::target::Notes;
 use crate::convert::turn::{
     Answer, Family, Key, Piece, Results, Summary, Turn, TurnMessage, pieces,
 };
-use crate::{HeldMessage, Part, Role, ToolResult};
+use crate::legality::content::Names;
+use crate::{Dialect, HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Creates turns for the new session from a message in the source.
 pub(crate) struct Maker<'m, 'n> {
@@ -182,7 +183,7 @@ impl<'a> Maker<'_, '_> {
         let own_id = result.id.clone().unwrap_or_default().into_owned();
         let (id, name) = call.unwrap_or((own_id, String::new()));
         let own_name = result.name.as_deref().filter(|name| !name.is_empty());
-        let name = own_name.map_or(name, str::to_owned);
+        let name = own_name.map_or(name, |name| self.ids.tool(name));
         results.answers.push(Answer {
             // The source's block lacks an id that was generated here, so the block cannot be kept.
             block: block.filter(|_| result.id.as_deref() == Some(&id)),
@@ -263,9 +264,15 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
     }
 }
 
-/// The number of ids generated for calls that had none.
-#[derive(Debug, Default)]
-pub(crate) struct Ids(u64);
+/// Gives the calls of the new session ids and names that its API accepts.
+pub(crate) struct Ids {
+    /// The number of ids made for calls that had none.
+    made: u64,
+    /// The names that the API accepts; `None` if ids and names must stay as they are.
+    names: Option<Names>,
+    /// The ids so far, if no id may occur twice in a session.
+    used: Option<HashSet<String>>,
+}
 
 /// The calls of a reply that are still waiting for a result.
 #[derive(Debug, Default)]
@@ -275,20 +282,45 @@ pub(super) struct Calls {
 }
 
 impl Ids {
-    /// Gives an id to each call in `pieces` that has none and returns all calls in `pieces`.
+    /// Creates ids for a session in the dialect `to`. If `stay` is true, existing ids and names stay
+    /// as they are.
+    pub(crate) fn of(to: &dyn Dialect, stay: bool) -> Self {
+        let names = (!stay).then(|| to.names());
+        let used = (!stay && to.rules().unique_ids).then(HashSet::new);
+        Self { made: 0, names, used }
+    }
+
+    /// Returns an id that the API accepts for the call with the id `own`.
+    fn legal(&mut self, own: &str) -> String {
+        let legal = |id: &str| self.names.map_or(id.to_owned(), |names| names.calls.legal(id));
+        let Some(used) = &mut self.used else { return legal(own) };
+        let others = (2..).map(|number| legal(&format!("{own}-{number}")));
+        let mut ids = std::iter::once(legal(own)).chain(others);
+        ids.find(|id| used.insert(id.clone())).expect("there are more numbers than calls")
+    }
+
+    /// Returns a name that the API accepts for the tool `own`.
+    fn tool(&self, own: &str) -> String {
+        self.names.map_or(own.to_owned(), |names| names.tools.legal(own))
+    }
+
+    /// Gives a legal id and tool name to each call in `pieces`, and returns the calls.
     pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
         let mut calls = Calls::default();
         for piece in pieces {
             let Part::Call(call) = &mut piece.part else { continue };
             let key = Key::of_call(call);
-            if call.id.as_ref().is_none_or(|id| id.is_empty()) {
-                self.0 += 1;
-                call.id = Some(format!("call_ctx_{}", self.0).into());
-                // The source's JSON lacks the new id, so that JSON cannot be kept.
+            let mut own = call.id.as_deref().unwrap_or_default().to_owned();
+            if own.is_empty() {
+                self.made += 1;
+                own = format!("call_ctx_{}", self.made);
+            }
+            let (id, name) = (self.legal(&own), self.tool(&call.name));
+            if call.id.as_deref() != Some(&id) || call.name != name {
+                (call.id, call.name) = (Some(id.clone().into()), name.clone().into());
+                // The source's JSON has another id or name, so that JSON cannot be kept.
                 piece.block = None;
             }
-            let id = call.id.as_deref().unwrap_or_default().to_owned();
-            let name = call.name.clone().into_owned();
             calls.waiting.entry(key).or_default().insert(0, (id, name));
         }
         calls

@@ -7,7 +7,7 @@ use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
-use crate::legality::content::{Mend, is_blank};
+use crate::legality::content::{Mend, Names, is_blank};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
@@ -77,6 +77,10 @@ impl Dialect for Anthropic {
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
+    }
+
+    fn names(&self) -> Names {
+        Names { calls: blocks::ID, tools: blocks::TOOL }
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {

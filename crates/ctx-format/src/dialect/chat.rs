@@ -6,7 +6,7 @@ use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::{SUMMARY_NAME, summary_text};
 use crate::dialect::unread::has_text;
-use crate::legality::content::{Mend, NO_CONTENT};
+use crate::legality::content::{Mend, NO_CONTENT, Names, Naming};
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
@@ -18,6 +18,11 @@ use std::ops::Range;
 
 /// The dialect `chat`.
 pub struct Chat;
+
+/// What the API accepts as the id of a call (github.com/vercel/ai/issues/8132).
+const CALL_ID: Naming = Naming { max: 40, is_word: false };
+/// What the API accepts as the name of a function.
+const FUNCTION: Naming = Naming { max: 64, is_word: true };
 
 /// The members in which `DeepSeek` and API routers return a model's reasoning.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -87,7 +92,8 @@ impl Dialect for Chat {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let role = role_of(object)?;
-        let name = object.text_of("name");
+        // Ollama has its own member for the tool of a result.
+        let name = object.text_of("name").or_else(|| object.text_of("tool_name"));
         let reasoning = REASONING.iter().filter_map(|key| object.text_of(key));
         let reasoning = reasoning.filter(|text| !text.is_empty());
         let mut said: Vec<Part<'a>> = reasoning.map(Part::Reasoning).collect();
@@ -130,6 +136,10 @@ impl Dialect for Chat {
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
+    }
+
+    fn names(&self) -> Names {
+        Names { calls: CALL_ID, tools: FUNCTION }
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {

@@ -7,7 +7,7 @@ use crate::dialect::content::text_record;
 use crate::dialect::summary::{SUMMARY_LINE, summary_text};
 use crate::dialect::unread::Unread;
 use crate::dialect::usage::Usage;
-use crate::legality::content::Mend;
+use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::log::Log;
 use crate::log::links::{Links, SecondCopy};
 use crate::record::Record;
@@ -145,6 +145,11 @@ pub trait Dialect: Sync {
     /// remedies for its flaws instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
+    }
+
+    /// The names that the API accepts.
+    fn names(&self) -> Names {
+        Names { calls: ANY_NAME, tools: ANY_NAME }
     }
 
     /// Adds to `mend` the edits that repair the content of a message. Problems that concern several

@@ -4,7 +4,7 @@
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::summary_text;
-use crate::legality::content::Mend;
+use crate::legality::content::{Mend, Names};
 use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
@@ -44,6 +44,10 @@ impl Dialect for Responses {
 
     fn rules(&self) -> Rules {
         Rules { dialect: self.name(), system_apart: true, ..Rules::default() }
+    }
+
+    fn names(&self) -> Names {
+        Names { calls: items::CALL_ID, tools: items::TOOL }
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {

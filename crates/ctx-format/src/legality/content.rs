@@ -50,12 +50,24 @@ impl Outline<'_> {
 
 /// What an API accepts as the id of a call or the name of a tool.
 #[derive(Clone, Copy)]
-pub(crate) struct Naming {
+pub struct Naming {
     /// The maximum number of characters.
     pub(crate) max: usize,
     /// Whether only ASCII letters, digits, `_` and `-` are accepted.
     pub(crate) is_word: bool,
 }
+
+/// The names that an API accepts.
+#[derive(Clone, Copy)]
+pub struct Names {
+    /// The ids of calls.
+    pub(crate) calls: Naming,
+    /// The names of tools.
+    pub(crate) tools: Naming,
+}
+
+/// Any name is accepted.
+pub(crate) const ANY_NAME: Naming = Naming { max: usize::MAX, is_word: false };
 
 impl Naming {
     pub(crate) fn accepts(self, name: &str) -> bool {

@@ -18,7 +18,7 @@ use crate::dialect::content::kind_of;
 use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::{anthropic, blocks};
-use crate::legality::content::Mend;
+use crate::legality::content::{Mend, Names};
 use crate::log::view::ViewBuilder;
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
@@ -92,6 +92,10 @@ impl Dialect for ClaudeCode {
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         let message = object.object_of("message");
         message.map_or_else(Sealed::default, |it| anthropic::sealed_in(&it, "signature"))
+    }
+
+    fn names(&self) -> Names {
+        Names { calls: blocks::ID, tools: blocks::TOOL }
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {

@@ -28,7 +28,7 @@ use crate::dialect::items;
 use crate::dialect::responses::Responses;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
-use crate::legality::content::Mend;
+use crate::legality::content::{Mend, Names};
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,
@@ -80,6 +80,10 @@ impl Dialect for Codex {
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         let items = Entry::of(object).and_then(|entry| entry.items());
         items::sealed_in(&items.unwrap_or_default())
+    }
+
+    fn names(&self) -> Names {
+        Names { calls: items::CALL_ID, tools: items::TOOL }
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
