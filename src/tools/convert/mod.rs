@@ -58,6 +58,9 @@ struct Args {
     /// For example 2026-01-01T00:00:00Z.
     #[arg(long, value_name = "TIME")]
     now: Option<DateTime<Utc>>,
+    /// Keep the time of each message in a member `timestamp`, which APIs reject
+    #[arg(long)]
+    times: bool,
     /// Fail if something cannot be converted
     #[arg(long)]
     strict: bool,
@@ -91,6 +94,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         session: args.session.as_ref().map(SessionId::as_str),
         cwd: args.cwd.as_deref(),
         now: args.now.unwrap_or_else(Utc::now),
+        times: args.times,
         ..Converter::new(dialect::by_name(&args.to).unwrap_or(dialect::ALL[0]))
     };
     let conversion = session.read(|it| Conversion::of(it, converter, &std::env::temp_dir()))?;

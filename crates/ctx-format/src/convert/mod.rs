@@ -47,6 +47,8 @@ pub struct Converter<'c> {
     /// session are those without a message. The target dialect must be a list of messages, not a
     /// log.
     pub whole_records: bool,
+    /// Whether to keep the time of each message in a member `timestamp`, which APIs reject.
+    pub times: bool,
     /// The id of the new session if the target is an agent's format. If this is `None`, the id is
     /// derived from a hash of the session's content.
     pub session: Option<&'c str>,
@@ -64,6 +66,7 @@ impl Converter<'_> {
             to,
             mark: None,
             whole_records: false,
+            times: false,
             session: None,
             cwd: None,
             now: DateTime::UNIX_EPOCH,

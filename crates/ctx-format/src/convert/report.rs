@@ -104,6 +104,8 @@ pub enum LossKind {
     OpenCall,
     /// A result without a call, which is written unchanged.
     LoneResult,
+    /// The time of a message, for which the API has no member.
+    Time,
     /// A user message that was inserted because the API rejects sessions that begin with a reply.
     Beginning,
 }

@@ -126,7 +126,12 @@ impl Writing<'_> {
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
         // Log lines already have a time, so only messages get a `timestamp` member.
         if let Some(time) = time.filter(|_| !self.converter.to.is_log()) {
-            record = record.text("timestamp", time);
+            if self.converter.times || self.converter.mark.is_some() {
+                record = record.text("timestamp", time);
+            } else {
+                let line = entries.first().map_or(0, |entry| entry.line);
+                self.report.count(LossKind::Time, "", line);
+            }
         }
         if let Some(mark) = self.converter.mark {
             let mut of_user = origins.clone().filter(|entry| entry.role == Role::User).peekable();

@@ -8,7 +8,7 @@ use ctx_format::{Options, Records, Spool, dialect};
 /// Converts a session to the dialect `to`, and returns its lines and the report.
 pub(crate) fn convert(to: &str, session: &str) -> (Vec<String>, Report) {
     let to = dialect::by_name(to).expect("a dialect");
-    of_reader(session.as_bytes(), Converter::new(to))
+    of_reader(session.as_bytes(), Converter { times: true, ..Converter::new(to) })
 }
 
 /// Lowers a session to the dialect `anthropic`, so that each record is in only one exchange.
