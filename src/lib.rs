@@ -18,6 +18,7 @@ pub mod args {
     pub mod llm;
     pub mod model;
     pub mod policy;
+    pub mod reasoning;
 }
 
 /// One module per tool. `Args` is the command line, `Plan` is what the command line asks for, and

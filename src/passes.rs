@@ -117,6 +117,9 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::Words(_) | ErrorKind::OtherContext => {
             "ctx-convert makes a new session from what its agent would send"
         }
+        ErrorKind::OpenLoop => {
+            "let the agent finish, or allow it: --signed-reasoning remove for models with adaptive thinking, keep for requests with drop_block"
+        }
         ErrorKind::NoSuchLine(_) => {
             "both files must have the same number of lines; ctx-compact --batch keeps all lines"
         }

@@ -121,7 +121,7 @@ impl SessionFile<'_> {
             Step::None => compaction.report.end(Outcome::NotDue),
             Step::Flush => compaction.report.end(Outcome::Flushed),
             Step::Compact => {
-                offloading = Offloading::of(self, source.content())?;
+                offloading = Offloading::of(self, source.content(), notes)?;
                 compaction.offloaded(offloading.as_ref().map(Offloading::offloaded))?;
                 compaction.build(true, None, notes)?;
             }
@@ -151,7 +151,7 @@ impl SessionFile<'_> {
         if let Some(tally) = compaction.tally.take() {
             replacement.counted(tally);
         }
-        offloading = Offloading::of(self, source.content()).map_err(failure)?;
+        offloading = Offloading::of(self, source.content(), notes).map_err(failure)?;
         let offloaded = offloading.as_ref().map(Offloading::offloaded);
         compaction.offloaded(offloaded).map_err(failure)?;
         notes.watch().stage("compacting");
@@ -168,7 +168,7 @@ impl SessionFile<'_> {
         done.report = compaction.report;
         notes.watch().stage("saving and replacing the file");
         let Compacted { content, summary } = new;
-        let file = source.new_file(content, &done.report, notes).map_err(failure)?;
+        let file = source.new_file(content, &mut done.report, notes).map_err(failure)?;
         self.replace(&source, file, &items, offloading.as_ref(), replacement, &mut done)?;
         let policy = &self.options.policy;
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ctx_cli::Result;
-use ctx_engine::PassError;
 use ctx_engine::compact::{Content, Offloaded, Originals};
 use ctx_engine::offload::{Reading, Template};
+use ctx_engine::{Notes, PassError};
 use ctx_format::Record;
 use ctx_store::{RemovalReport, StoreError, StoreItem, real_path};
 
@@ -48,11 +48,15 @@ impl Originals for StoredOriginals<'_> {
 
 impl<'a> Offloading<'a> {
     /// Moves large results into files. Returns `None` if the policy requires no offloading.
-    pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
+    pub(super) fn of(
+        file: &SessionFile<'a>,
+        content: &Content,
+        notes: &mut Notes,
+    ) -> Result<Option<Self>, PassError> {
         let policy = &file.options.policy.offload;
         let Some(min_tokens) = policy.min_tokens else { return Ok(None) };
         let template: Template = policy.reference.parse().map_err(PassError::caller)?;
-        let reading = Reading { dialect: Some(content.dialect), batch: false, protect_last: 0 };
+        let reading = Reading { dialect: Some(content.dialect), ..Reading::default() };
         let plan = Plan {
             min_tokens,
             enough_tokens: None,
@@ -62,7 +66,9 @@ impl<'a> Offloading<'a> {
         };
         let of_store = |error| PassError::caller(failure(error));
         let mut offloader = Offloader::new(file.store, file.session, plan).map_err(of_store)?;
-        let left = content.changed(|record| reading.changed(record, &mut offloader))?;
+        let action = file.options.signed_reasoning;
+        let change = |record: &Record<'_>| reading.changed(record, &mut offloader);
+        let left = content.changed(action, notes, change)?;
         let is_enough = policy.enough_tokens.is_some_and(|enough| offloader.freed >= enough);
         let is_changed = !offloader.results.is_empty();
         let mut originals = None;

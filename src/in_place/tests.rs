@@ -12,7 +12,7 @@ use ctx_engine::{Invalid, Notes};
 use ctx_format::{Call, Message, Part, Role};
 use ctx_policy::Keep;
 use ctx_policy::trigger::Triggers;
-use ctx_policy::{Policy, preset};
+use ctx_policy::{Policy, SignedReasoning, preset};
 use ctx_store::{Actor, MinIdle, SessionId, Store};
 use ctx_tokens::Encoding;
 
@@ -260,7 +260,8 @@ fn offload(session: &str, setup: &Setup, check: impl FnOnce(Option<&Offloading<'
     let folder = Folder::of(session);
     let path = folder.dir.path().join("s.jsonl");
     let content = Content::of_stream(&mut session.as_bytes(), None, Invalid::default());
-    let offloading = Offloading::of(&folder.file(setup, &path), &content.expect("a session"));
+    let offloading =
+        Offloading::of(&folder.file(setup, &path), &content.expect("a session"), &mut Notes::new());
     check(offloading.expect("no failure").as_ref());
 }
 
@@ -273,7 +274,8 @@ fn restored(offloaded: Offloaded<'_>) -> String {
     let (left, _) = offloaded.left.expect("some are large");
     let originals = offloaded.originals.expect("the policy wants them");
     originals.begin();
-    let restored = left.changed(|record| originals.of(record));
+    let notes = &mut Notes::new();
+    let restored = left.changed(SignedReasoning::Auto, notes, |record| originals.of(record));
     text(&restored.expect("from a file"))
 }
 
@@ -345,7 +347,11 @@ fn an_offload_that_the_audit_log_misses_ends_the_compaction() {
     let path = folder.dir.path().join("s.jsonl");
     let session = session_with_results(2);
     let content = Content::of_stream(&mut session.as_bytes(), None, Invalid::default());
-    let offloading = Offloading::of(&folder.file(&setup, &path), &content.expect("a session"));
+    let offloading = Offloading::of(
+        &folder.file(&setup, &path),
+        &content.expect("a session"),
+        &mut Notes::new(),
+    );
     let done = offloading.expect("taken out").expect("two are large").finish(&path);
     let failure = done.expect_err("the log is a folder");
     assert_eq!(failure.exit_status(), ctx_cli::ExitStatus::Failed);

@@ -42,7 +42,7 @@ fn restorer(store: &Store) -> Restorer<'_> {
 }
 
 fn reading(name: &str, batch: bool) -> Reading {
-    Reading { dialect: dialect::by_name(name), batch, protect_last: 0 }
+    Reading { dialect: dialect::by_name(name), batch, ..Reading::default() }
 }
 
 /// Returns the records after `change`, without tags.

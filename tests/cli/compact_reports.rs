@@ -104,7 +104,7 @@ fn a_made_up_result_stays_with_its_call() {
 }
 
 /// Codewhale#6119, claude-code#12311: text next to a result, and signed reasoning, which must be
-/// sent back unchanged.
+/// sent back unchanged or not at all.
 #[test]
 fn mixed_and_signed_messages_keep_their_bytes() {
     let tail = "{\"role\":\"user\",\"content\":\"look\"}\n\
@@ -114,9 +114,13 @@ fn mixed_and_signed_messages_keep_their_bytes() {
     let before = messages(0, 20).replace(", \"refusal\":null", "");
     let session = before + tail;
     for keep in ["2", "3", "4"] {
-        let compacted = after(&run(&session, &["--keep-messages", keep]));
+        let args = ["--keep-messages", keep, "--signed-reasoning"];
         let exchange = tail.split_once('\n').expect("lines").1;
+        let compacted = after(&run(&session, &[&args[..], &["keep"]].concat()));
         assert!(compacted.ends_with(exchange), "{keep}: {compacted}");
+        let block = r#"{"type":"thinking", "thinking":"hm","signature":"Eq\u002b="},"#;
+        let compacted = after(&run(&session, &args[..2]));
+        assert!(compacted.ends_with(&exchange.replace(block, "")), "{keep}: {compacted}");
     }
 }
 

@@ -197,7 +197,7 @@ fn items_are_compacted_with_what_belongs_to_them() {
             "i.jsonl",
         ])
         .stdout("i.jsonl: compacted: 693 → 223 tokens, 470 freed (67 %)\n")
-        .stderr("ctx-compact: warning: i.jsonl:3: 1 signed block of reasoning after a changed message, by an unrecorded model: Claude Fable 5.1, Opus 5.5 and newer refuse such a session, and GPT-6.2 drops the reasoning\n")
+        .stderr("ctx-compact: warning: i.jsonl:3: kept 1 signed block of reasoning by an unrecorded model: GPT-6.2 and newer ignore it after a change to an earlier message\n")
         .run();
     let new = String::from_utf8(home.read("i.jsonl")).expect("text");
     let (summary, tail) = new.split_once('\n').expect("a summary");

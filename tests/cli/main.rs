@@ -80,6 +80,7 @@ mod summarize_llm;
 mod summarize_llm_key;
 mod summarize_room;
 mod terminal;
+mod thinking;
 mod unread;
 
 use std::path::{Path, PathBuf};

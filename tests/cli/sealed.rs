@@ -168,12 +168,15 @@ fn claude_code(model: &str) -> String {
 }
 
 #[test]
-fn signed_reasoning_behind_a_change_is_named_with_its_models() {
-    let text = |blocks: &str, model: &str| {
+fn signed_reasoning_after_a_change_is_reported_with_its_models() {
+    let removed = |blocks: &str, model: &str| {
         format!(
-            "{blocks} of reasoning after a changed message, by {model}: Claude Fable 5.1, Opus 5.5 and newer refuse such a session, and GPT-6.2 drops the reasoning"
+            "removed {blocks} of reasoning by {model}: the API rejects it after a change to an earlier message"
         )
     };
+    let kept =
+        |model: &str, why: &str| format!("kept 1 signed block of reasoning by {model}: {why}");
+    let resent = "if the API rejects it after the change, the agent sends the session without it";
     let unknown = "an unrecorded model";
     let sealed = json!({"type": "redacted_thinking", "data": "EqQBCk"});
     let two = anthropic(&[thinking("", "EqQBCk"), sealed]);
@@ -181,15 +184,28 @@ fn signed_reasoning_behind_a_change_is_named_with_its_models() {
     let prune = "ctx-prune --max-chars 200 --protect-last 0 s.jsonl";
     let offload = "ctx-offload -q --store st --min-tokens 50 s.jsonl";
     for (session, command, expected) in [
-        (two.clone(), prune, text("2 signed blocks", unknown)),
-        (two.clone(), &compact, text("2 signed blocks", unknown)),
-        (two, "ctx-split --keep-turns 4 s.jsonl | ctx-summarize", text("2 signed blocks", unknown)),
-        (claude_code("claude-opus-5-5"), prune, text("1 signed block", "claude-opus-5-5")),
-        (claude_code("claude-fable-5-1"), &compact, text("1 signed block", "claude-fable-5-1")),
+        (two.clone(), prune, removed("2 signed blocks", unknown)),
+        (two.clone(), &compact, removed("2 signed blocks", unknown)),
+        (
+            two.clone(),
+            "ctx-split --keep-turns 4 s.jsonl | ctx-summarize",
+            removed("2 signed blocks", unknown),
+        ),
+        (two, &offload.replace("-q ", ""), removed("2 signed blocks", unknown)),
+        (
+            anthropic(&[thinking("so", "EqQBCk")]),
+            "ctx-prune --signed-reasoning keep --max-chars 200 --protect-last 0 s.jsonl",
+            kept(
+                unknown,
+                "after the change, Claude Fable 5.1, Opus 5.5 and newer reject the session unless the request sets drop_block",
+            ),
+        ),
+        (claude_code("claude-opus-5-5"), prune, kept("claude-opus-5-5", resent)),
+        (claude_code("claude-fable-5-1"), &compact, kept("claude-fable-5-1", resent)),
         (
             claude_code("claude-fable-5-1"),
             &offload.replace("-q ", ""),
-            text("1 signed block", "claude-fable-5-1"),
+            kept("claude-fable-5-1", resent),
         ),
         // These records do not depend on earlier messages, or their reasoning is removed as well.
         (claude_code("claude-opus-4-5"), prune, String::new()),

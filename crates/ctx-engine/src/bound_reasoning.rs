@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use ctx_format::{Dialect, Record, counted};
+use ctx_format::{Dialect, Edits, InvalidReasoning, Outline, Record, Role, counted};
+use ctx_policy::SignedReasoning;
 
-use crate::Notes;
+use crate::{ErrorKind, Notes, Result};
 
 /// For each model family, the first version that binds reasoning to the messages before it. After a
 /// change, Claude rejects the block
@@ -21,68 +22,176 @@ const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
     ("gpt-", [6, 2]),
 ];
 
-/// Counts the blocks of signed reasoning after the first changed or dropped message.
+/// Finds the blocks of signed reasoning after the first changed or dropped message, and removes them
+/// where the API would reject the session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundReasoning {
+    /// What to do with the blocks.
+    pub(crate) action: SignedReasoning,
     /// Whether a message has been changed or dropped so far.
     pub(crate) changed: bool,
+    /// Whether a block has been kept so far. If a later block is then dropped, there is a gap, which
+    /// makes all blocks after it invalid.
+    has_kept: bool,
     blocks: usize,
+    removed: usize,
+    /// How many blocks have been removed since the last request or final reply.
+    removed_in_loop: usize,
     first_line: u64,
     /// The model in use at this point, if the session names it.
     model: Option<String>,
     models: BTreeSet<Option<String>>,
+    fate: Option<InvalidReasoning>,
+}
+
+/// What is left of a record without its invalid reasoning.
+pub(crate) enum Remainder {
+    /// The record has no invalid reasoning.
+    Whole,
+    /// The new bytes.
+    Bytes(Vec<u8>),
+    /// The record had no other content.
+    Nothing,
+}
+
+impl Remainder {
+    /// Returns the bytes to write instead of `bytes`.
+    pub(crate) fn bytes<'b>(&'b self, bytes: &'b [u8]) -> &'b [u8] {
+        match self {
+            Self::Whole => bytes,
+            Self::Bytes(bytes) => bytes,
+            Self::Nothing => &[],
+        }
+    }
 }
 
 impl BoundReasoning {
-    /// Examines the next record. `new` holds the record's new bytes if it changes. `changes` is
-    /// true if anything other than the record's own reasoning changes.
+    pub(crate) fn new(action: SignedReasoning) -> Self {
+        Self { action, ..Self::default() }
+    }
+
+    /// Examines the next record, and returns what is left of it. `new` holds the record's new bytes
+    /// if it changes. `changes` is true if anything other than the record's own reasoning changes.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
         new: Option<&[u8]>,
         dialect: &dyn Dialect,
         changes: bool,
-    ) {
-        match new {
-            Some(bytes) if self.changed => self.keep(&record.origin().record(bytes), dialect),
-            _ => self.keep(record, dialect),
-        }
+    ) -> Remainder {
+        let remainder = self.remainder(record, new, dialect);
         self.changed |= changes;
+        remainder.unwrap_or(Remainder::Whole)
     }
 
-    /// Examines a record that stays unchanged.
-    pub(crate) fn keep(&mut self, record: &Record<'_>, dialect: &dyn Dialect) {
-        let Some(object) = record.whole_object().filter(|_| self.changed) else { return };
+    /// Notes that a record is dropped. `changes` is true if it has anything other than reasoning.
+    pub(crate) fn skip(&mut self, changes: bool) {
+        self.changed |= changes || self.has_kept;
+    }
+
+    fn remainder(
+        &mut self,
+        record: &Record<'_>,
+        new: Option<&[u8]>,
+        dialect: &dyn Dialect,
+    ) -> Option<Remainder> {
+        let object = record.whole_object().filter(|_| !record.is_outside())?;
         if let Some(model) = dialect.model(object) {
             self.model = Some(model.into_owned());
         }
+        if self.removed_in_loop > 0 && dialect.outline(object).is_some_and(|it| ends_loop(&it)) {
+            self.removed_in_loop = 0;
+        }
+        let before = dialect.sealed(object).reasoning;
+        if before == 0 || !self.model.as_deref().is_none_or(binds) {
+            return None;
+        }
+        let edited = new.map(|bytes| record.origin().record(bytes));
+        let record = edited.as_ref().unwrap_or(record);
+        let object = record.whole_object()?;
         let blocks = dialect.sealed(object).reasoning;
-        let is_bound = self.model.as_deref().is_none_or(binds);
-        if blocks == 0 || !is_bound || record.is_outside() {
-            return;
+        self.changed |= self.has_kept && blocks < before;
+        self.has_kept |= !self.changed && blocks > 0;
+        if !self.changed || blocks == 0 {
+            return None;
         }
         if self.blocks == 0 {
             self.first_line = record.line;
         }
         self.blocks += blocks;
         self.models.insert(self.model.clone());
+        let is_ignored = self.model.as_deref().is_some_and(|model| model.contains("gpt-"));
+        let fate = dialect.invalid_reasoning();
+        let fate = if is_ignored { InvalidReasoning::Ignored } else { fate };
+        self.fate = self.fate.or(Some(fate));
+        if fate != InvalidReasoning::Rejected || self.action == SignedReasoning::Keep {
+            return None;
+        }
+        self.removed += blocks;
+        if dialect.outline(object).is_some_and(|it| !ends_loop(&it)) {
+            self.removed_in_loop += blocks;
+        }
+        Some(without_reasoning(record, dialect))
     }
 
-    /// Warns about the blocks of signed reasoning that were found.
-    pub(crate) fn warn(&self, notes: &mut Notes) {
+    /// Returns true if blocks were or must be removed.
+    pub(crate) fn removes(&self) -> bool {
+        self.removed > 0
+    }
+
+    /// Reports the blocks of signed reasoning that were found. Returns an error if blocks of an
+    /// unfinished reply were removed: some models require them.
+    pub(crate) fn finish(&self, notes: &mut Notes) -> Result<()> {
+        if self.removed_in_loop > 0 && self.action == SignedReasoning::Auto {
+            return Err(ErrorKind::OpenLoop.at(self.first_line));
+        }
         if self.blocks == 0 {
-            return;
+            return Ok(());
         }
         let blocks = counted(self.blocks, "signed block");
         let name = |model: &Option<String>| {
             model.clone().unwrap_or_else(|| "an unrecorded model".to_owned())
         };
         let models = self.models.iter().map(name).collect::<Vec<_>>().join(", ");
-        let text = format_args!(
-            "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse such a session, and GPT-6.2 drops the reasoning"
-        );
+        let (what, why) = match self.fate {
+            _ if self.removed == self.blocks => {
+                ("removed", "the API rejects it after a change to an earlier message")
+            }
+            Some(InvalidReasoning::RemovedByAgent) => (
+                "kept",
+                "if the API rejects it after the change, the agent sends the session without it",
+            ),
+            Some(InvalidReasoning::Ignored) => {
+                ("kept", "GPT-6.2 and newer ignore it after a change to an earlier message")
+            }
+            _ => (
+                "kept",
+                "after the change, Claude Fable 5.1, Opus 5.5 and newer reject the session unless the request sets drop_block",
+            ),
+        };
+        let text = format_args!("{what} {blocks} of reasoning by {models}: {why}");
         notes.warn_at(self.first_line, text);
+        Ok(())
     }
+}
+
+/// Returns what is left of a message without its reasoning.
+pub(crate) fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Remainder {
+    let Some(object) = record.whole_object() else { return Remainder::Whole };
+    let Some(message) = dialect.message(object) else { return Remainder::Whole };
+    let is_cut = |part| message.is_cut_as_reasoning(part, object);
+    // A line that other lines refer to stays.
+    if !dialect.is_linked() && message.parts.iter().all(is_cut) {
+        return Remainder::Nothing;
+    }
+    let mut edits = Edits::new();
+    message.reasoning.into_iter().for_each(|range| edits.cut(range));
+    Remainder::Bytes(record.edited(&edits))
+}
+
+/// Returns true if no tool loop is open after a message: it is a request or a final reply.
+pub(crate) fn ends_loop(outline: &Outline<'_>) -> bool {
+    outline.begins_turn || (outline.role == Role::Assistant && outline.calls.is_empty())
 }
 
 /// Returns true if a model binds its reasoning to the messages before it.

@@ -173,6 +173,12 @@ pub enum ErrorKind {
     /// The compaction of an agent's own file cannot be expressed in the agent's format.
     #[error(transparent)]
     Words(#[from] CompactionError),
+    /// The reply that is not finished has signed reasoning, which the change would make invalid and
+    /// which must not be removed before the reply is finished.
+    #[error(
+        "the change would invalidate the signed reasoning of an open tool loop, which may have to stay until the reply is finished; nothing was written"
+    )]
+    OpenLoop,
     /// The agent would not read the new lines as intended.
     #[error("the agent would not read the compaction as intended; nothing was written")]
     OtherContext,

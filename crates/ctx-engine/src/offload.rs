@@ -9,9 +9,10 @@ use std::sync::LazyLock;
 use ctx_format::{
     Call, Conversation, Dialect, Edits, Object, Origin, Outline, Record, Role, Spool, ToolResult,
 };
+use ctx_policy::SignedReasoning;
 use regex::{Captures, Regex};
 
-use crate::bound_reasoning::BoundReasoning;
+use crate::bound_reasoning::{BoundReasoning, Remainder};
 use crate::outlet::{Announced, Outlet};
 use crate::{ErrorKind, Notes, PassError, Result};
 
@@ -39,12 +40,12 @@ impl<C: Change> ChangePass<C> {
     /// there is no output.
     pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
         Self {
-            reading,
             change,
-            bound: BoundReasoning::default(),
+            bound: BoundReasoning::new(reading.signed_reasoning),
             outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
             waiting: VecDeque::new(),
             replies: 0,
+            reading,
         }
     }
 
@@ -76,7 +77,7 @@ impl<C: Change> ChangePass<C> {
         while !self.waiting.is_empty() {
             self.release(false)?;
         }
-        self.bound.warn(notes);
+        self.bound.finish(notes)?;
         let spool = self.outlet.map(|outlet| outlet.finish(left_out));
         Ok((self.change, spool.transpose().map_err(cannot_wait)?))
     }
@@ -96,9 +97,17 @@ impl<C: Change> ChangePass<C> {
     }
 
     fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<()> {
-        let new = if may_change { self.reading.changed(record, &mut self.change)? } else { None };
+        let mut new =
+            if may_change { self.reading.changed(record, &mut self.change)? } else { None };
         if let Some(dialect) = self.reading.dialect {
-            self.bound.write(record, new.as_deref(), dialect, new.is_some());
+            match self.bound.write(record, new.as_deref(), dialect, new.is_some()) {
+                Remainder::Whole => {}
+                Remainder::Bytes(bytes) => new = Some(bytes),
+                Remainder::Nothing => {
+                    self.outlet.iter_mut().for_each(|outlet| outlet.skip(record.piece));
+                    return Ok(());
+                }
+            }
         }
         match &mut self.outlet {
             Some(outlet) => outlet.write(record, new).map_err(cannot_wait),
@@ -238,7 +247,7 @@ pub enum Substitute {
 }
 
 /// The options for reading and protecting records.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Reading {
     /// The session's dialect.
     pub dialect: Option<&'static dyn Dialect>,
@@ -248,6 +257,8 @@ pub struct Reading {
     /// first protected message is protected as well. A session with fewer assistant messages than
     /// `protect_last` does not change.
     pub protect_last: u64,
+    /// What to do with signed reasoning after a change.
+    pub signed_reasoning: SignedReasoning,
 }
 
 impl Reading {
@@ -439,8 +450,7 @@ mod change_tests {
     }
 
     fn changed(dialect: Option<&str>, json: &'static str, bytes: &str) -> Result<Option<String>> {
-        let reading =
-            Reading { dialect: dialect.and_then(dialect::by_name), batch: false, protect_last: 0 };
+        let reading = Reading { dialect: dialect.and_then(dialect::by_name), ..Reading::default() };
         let origin = Origin { line: 3, ..Origin::ALONE };
         let record = origin.record(bytes.as_bytes());
         let bytes = reading.changed(&record, &mut Put(json))?;

@@ -82,7 +82,8 @@ impl Change for Blank {
 fn the_last_replies_are_protected_whole() {
     let dir = tempfile::tempdir().expect("a folder");
     let changed = |protect_last| {
-        let reading = Reading { dialect: Some(&Tree as &dyn Dialect), batch: false, protect_last };
+        let reading =
+            Reading { dialect: Some(&Tree as &dyn Dialect), protect_last, ..Reading::default() };
         let mut pass = ChangePass::new(reading, Blank, Some(dir.path()));
         each(|record| pass.push(record));
         let (_, spool) = pass.finish(0, &mut Notes::new()).expect("no failure");

@@ -30,7 +30,7 @@ mod record;
 mod session;
 
 pub use dialect::foreign::Foreign;
-pub use dialect::interface::{Dialect, HeldMessage};
+pub use dialect::interface::{Dialect, HeldMessage, InvalidReasoning};
 pub use dialect::unread::{Unread, UnreadRule};
 pub use dialect::usage::{ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};

@@ -33,7 +33,7 @@ pub use layer::{BUILT_IN, Layer, settings};
 pub use overrides::Overrides;
 pub use policy::{
     Clear, Fallback, Keep, Method, Mode, Offload, Policy, Prune, Retention, Rule, RuleEffect,
-    Summary, Target, When,
+    SignedReasoning, Summary, Target, When,
 };
 pub use presets::{headers, layer, names, preset, source};
 pub use share::Bounds;

@@ -179,6 +179,19 @@ impl Method {
     }
 }
 
+/// What to do with signed reasoning that a change makes invalid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum SignedReasoning {
+    /// Remove it, but refuse the change if a tool loop is open
+    #[default]
+    Auto,
+    /// Remove it, even in an open tool loop
+    Remove,
+    /// Keep it, for requests that set `drop_block`
+    Keep,
+}
+
 /// What to try if the summary failed or the result is too large. The flag `--on-failure` accepts
 /// only the fallbacks that can replace a model's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]

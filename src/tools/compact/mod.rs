@@ -19,6 +19,7 @@ use ctx_store::SessionId;
 use crate::args::counting::{CountingArgs, TriggerArgs};
 use crate::args::llm::LlmArgs;
 use crate::args::policy::{PolicyArgs, unknown};
+use crate::args::reasoning::ReasoningArgs;
 use crate::in_place::FileReport;
 use crate::output::{OutputArgs, ReportArgs};
 use crate::passes;
@@ -27,10 +28,8 @@ use crate::store::{StoreArgs, failure, session_id};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
-/// Old messages are replaced with a summary; the latest messages are kept. The exact bytes are
-/// saved first (ctx-rollback --undo FILE restores them), and the result is written only if it is
-/// smaller and valid. -n shows what would be done. Without FILE, the tool reads stdin and writes
-/// stdout.
+/// Old messages are replaced with a summary; the latest are kept. The exact bytes are saved first
+/// (ctx-rollback --undo FILE restores them), and the result is written only if smaller and valid.
 ///
 /// A policy determines when and how a session is compacted. The default policy is the preset
 /// `default`.
@@ -336,6 +335,8 @@ struct CompactArgs {
     /// Count the messages, and ignore usage recorded by an agent
     #[arg(long, help_heading = "What is kept")]
     no_calibrate: bool,
+    #[command(flatten)]
+    reasoning: ReasoningArgs,
 }
 
 impl CompactArgs {
@@ -366,6 +367,7 @@ impl CompactArgs {
             pins: self.pin.clone(),
             last_call: self.last_call,
             ignore_usage: self.no_calibrate,
+            signed_reasoning: self.reasoning.signed_reasoning,
         })
     }
 }

@@ -15,6 +15,7 @@ use ctx_policy::parse_count;
 use ctx_store::{Growth, SessionId, Severity, Store};
 
 use crate::args::counting::CountingArgs;
+use crate::args::reasoning::ReasoningArgs;
 use crate::offload::{
     self, MIN_TOKENS, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
     OriginalQuery, Reference, RestoreReport, Restorer, Run, original, transcripts,
@@ -77,6 +78,8 @@ struct Args {
     output: OutputArgs,
     #[command(flatten)]
     report: ReportArgs,
+    #[command(flatten)]
+    reasoning: ReasoningArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -325,6 +328,7 @@ fn pass<'a, C: Change>(
         dialect: session.dialect(),
         batch: args.read.batch,
         protect_last: args.offload.protect_last,
+        signed_reasoning: args.reasoning.signed_reasoning,
     };
     let temp = std::env::temp_dir();
     let temp = (!args.dry_run).then_some(temp.as_path());

@@ -19,6 +19,7 @@ use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
 use ctx_store::Growth;
 
 use crate::args::counting::CountingArgs;
+use crate::args::reasoning::ReasoningArgs;
 use crate::output::{InPlaceArgs, OutputArgs, ReportArgs};
 use crate::passes;
 use crate::session::{ReadArgs, last_change};
@@ -62,6 +63,8 @@ struct Args {
     output: OutputArgs,
     #[command(flatten)]
     report: ReportArgs,
+    #[command(flatten)]
+    reasoning: ReasoningArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -108,6 +111,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             last_call: flags.last_call.or(last_change(path)),
             now: chrono::Utc::now(),
         }),
+        signed_reasoning: args.reasoning.signed_reasoning,
         temp: std::env::temp_dir(),
     };
     counting.report(io);

@@ -23,6 +23,7 @@ use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
 
 use crate::args::llm::LlmArgs;
+use crate::args::reasoning::ReasoningArgs;
 use crate::in_place::figures_of_summary;
 use crate::output::{OutputArgs, ReportArgs, Source};
 use crate::passes;
@@ -107,6 +108,8 @@ struct Args {
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
+    reasoning: ReasoningArgs,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -156,6 +159,7 @@ impl Args {
                 Verbosity::Verbose | Verbosity::Debug => TellSizes::Always,
             },
             saved,
+            signed_reasoning: self.reasoning.signed_reasoning,
             temp: std::env::temp_dir(),
         }
     }

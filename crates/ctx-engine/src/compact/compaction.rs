@@ -333,9 +333,7 @@ impl<'c> Compaction<'c> {
             return Ok(Err(Outcome::NoGain));
         }
         let content = if self.survey.pruned.is_some() {
-            let (content, bound) = pruning::carry_out(plan, self.content, &self.survey, notes)?;
-            bound.warn(notes);
-            content
+            pruning::carry_out(plan, self.content, &self.survey, notes)?
         } else {
             self.content.with(self.content.file()?)
         };

@@ -6,12 +6,14 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use ctx_format::{Dialect, FixedFile, Frame, Options, Record, Watch, dialect, dialect_of_lines};
+use ctx_policy::SignedReasoning;
 use ctx_policy::trigger::Size;
 
+use crate::bound_reasoning::BoundReasoning;
 use crate::error::rewritable;
 use crate::message_counter::{MessageCounter, add_to_size};
 use crate::session::FirstUnread;
-use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
+use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session, Time};
 
 /// A session in a file, with its format.
 pub struct Content {
@@ -103,18 +105,25 @@ impl Content {
     }
 
     /// Returns a copy of the session in which each record is replaced with the bytes that `change`
-    /// returns. Records for which `change` returns `None` stay unchanged.
+    /// returns. Records for which `change` returns `None` stay unchanged, except for signed
+    /// reasoning after a changed record.
     pub fn changed(
         &self,
+        action: SignedReasoning,
+        notes: &mut Notes,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
     ) -> Result<Self> {
+        let mut bound = BoundReasoning::new(action);
         let file = temporary(|output| {
             self.each(|record| {
                 let changed = change(record)?;
-                let bytes = changed.as_deref().unwrap_or(record.bytes);
+                let new = changed.as_deref();
+                let remainder = bound.write(record, new, self.dialect, new.is_some());
+                let bytes = remainder.bytes(new.unwrap_or(record.bytes));
                 output.write_all(bytes).map_err(PassError::temporary)
             })
         })?;
+        bound.finish(notes)?;
         Ok(self.with(file))
     }
 

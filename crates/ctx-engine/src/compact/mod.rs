@@ -23,12 +23,13 @@ mod within_budget;
 
 use std::collections::BTreeMap;
 
-use ctx_format::Record;
+use ctx_format::{InvalidReasoning, Record};
 use ctx_policy::When;
 use ctx_policy::trigger::{Size, Step};
 use options::Plan;
 use pruning::{Rules, prune};
 
+use crate::message_counter::add_to_size;
 use crate::{Invalid, Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
@@ -126,12 +127,39 @@ impl<'a> Source<'a> {
         self.plan.limits.target
     }
 
-    /// Returns the change to the session's file when the session is compacted to `new`.
-    pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
-        match &self.log {
-            Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
-            None => Ok(NewFile::Whole(new)),
+    /// Returns the change to the session's file when the session is compacted to `new`. Corrects
+    /// the report if signed reasoning had to be removed.
+    pub fn new_file(
+        &self,
+        mut new: Content,
+        report: &mut Report,
+        notes: &mut Notes,
+    ) -> Result<NewFile> {
+        let Some(log) = &self.log else {
+            self.count_again(&new, report)?;
+            return Ok(NewFile::Whole(new));
+        };
+        let file = log::write((log, &self.content), &mut new, &self.plan, report, notes)?;
+        self.count_again(&new, report)?;
+        Ok(file)
+    }
+
+    /// Corrects the size in the report if signed reasoning may have been removed from `new`.
+    fn count_again(&self, new: &Content, report: &mut Report) -> Result<()> {
+        let dialect = self.log.as_ref().unwrap_or(&self.content).dialect;
+        if dialect.invalid_reasoning() != InvalidReasoning::Rejected {
+            return Ok(());
         }
+        let mut size = Size::default();
+        new.each(|record| {
+            let outline = record.outline(Some(new.dialect));
+            if let Some((outline, message)) = outline.zip(record.message(Some(new.dialect))) {
+                add_to_size(&mut size, &outline, &message, &self.plan.environment.counter);
+            }
+            Ok(())
+        })?;
+        report.resize(&size);
+        Ok(())
     }
 
     /// Returns the session's JSON document with the new content, or `None` if the session is not a
@@ -165,11 +193,14 @@ pub fn compact_stream(
     if let Some(log) = &source.log {
         settle(options, &mut report);
         let Some(new) = new else { return Ok((report, source.into_original())) };
-        let new = match source.new_file(new, &report, notes)? {
+        let new = match source.new_file(new, &mut report, notes)? {
             NewFile::Appended(lines) => log::with_lines(log, &lines)?,
             NewFile::Whole(content) => content,
         };
         return Ok((report, new));
+    }
+    if let Some(new) = &new {
+        source.count_again(new, &mut report)?;
     }
     let unpruned = new.as_ref().unwrap_or(&source.content);
     let pruned = prune_sent(&source.plan, unpruned, &mut report, notes)?;

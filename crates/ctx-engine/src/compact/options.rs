@@ -7,9 +7,9 @@ use crate::estimate::{Calibration, Calibrator};
 use crate::message_counter::MessageCounter;
 use chrono::{DateTime, Utc};
 use ctx_format::Saved;
-use ctx_policy::Keep;
 use ctx_policy::trigger::{Size, Step, Trigger, Triggers};
 use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
+use ctx_policy::{Keep, SignedReasoning};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 
 use crate::prune::Cache;
@@ -48,6 +48,8 @@ pub struct Options {
     pub last_call: Option<Time>,
     /// Whether to use our own count instead of the usage recorded by the agent.
     pub ignore_usage: bool,
+    /// What to do with signed reasoning after a change.
+    pub signed_reasoning: SignedReasoning,
 }
 
 /// The environment of a compaction, as provided by the calling tool.
@@ -358,6 +360,7 @@ impl<'a> Plan<'a> {
             strict: false,
             // Bad lines were already dropped when the session was read.
             drop_bad: false,
+            signed_reasoning: self.options.signed_reasoning,
             tell_sizes: TellSizes::Never,
             saved: self.environment.saved,
             temp: self.environment.temp.clone(),

@@ -11,7 +11,7 @@ use ctx_policy::{Clear, When};
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::survey::Survey;
-use crate::bound_reasoning::BoundReasoning;
+use crate::bound_reasoning::{BoundReasoning, Remainder};
 use crate::outlet::Outlet;
 use crate::output_check::OutputCheck;
 use crate::{Notes, Result};
@@ -99,17 +99,16 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
     Some(verdicts.size())
 }
 
-/// Writes a copy of the session with the verdicts from a survey applied. Also returns the signed
-/// reasoning invalidated by the changes.
+/// Writes a copy of the session with the verdicts from a survey applied.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,
     survey: &Survey<'_>,
     notes: &mut Notes,
-) -> Result<(Content, BoundReasoning)> {
+) -> Result<Content> {
     let dialect = content.dialect;
     let mut checks = OutputCheck::new(dialect);
-    let mut bound = BoundReasoning::default();
+    let mut bound = BoundReasoning::new(plan.options.signed_reasoning);
     let file = temporary(|output| {
         let mut outlet = Outlet::new(output, survey.announced, &plan.environment.temp);
         let mut next = 0;
@@ -123,24 +122,30 @@ pub(super) fn carry_out(
             let verdicts = survey.pruned.as_ref();
             let changes = verdicts.is_some_and(|it| changes_context(it, number));
             if survey.is_dropped(number) {
-                if changes {
-                    bound.changed = true;
-                }
+                bound.skip(changes);
                 outlet.skip(record.piece);
                 return Ok(());
+            }
+            let new = verdicts.and_then(|it| record_edits(it, number, record, dialect));
+            let mut new = new.map(|(edits, _)| record.edited(&edits));
+            match bound.write(record, new.as_deref(), dialect, changes) {
+                Remainder::Whole => {}
+                Remainder::Bytes(bytes) => new = Some(bytes),
+                Remainder::Nothing => {
+                    outlet.skip(record.piece);
+                    return Ok(());
+                }
             }
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            let new = verdicts.and_then(|it| record_edits(it, number, record, dialect));
-            let new = new.map(|(edits, _)| record.edited(&edits));
-            bound.write(record, new.as_deref(), dialect, changes);
             outlet.write(record, new)
         })?;
         outlet.finish(0).map(|_| ())
     })?;
     checks.finish(None, false, notes)?;
-    Ok((content.with(file), bound))
+    bound.finish(notes)?;
+    Ok(content.with(file))
 }
 
 /// Prunes the result of an attempt or the messages to send, if the policy prunes at this stage.
@@ -157,7 +162,7 @@ pub(super) fn prune(
     let mut survey = Survey::of(plan, content, Some(questions), false, None)?;
     survey.size = *size;
     let Some(size) = decide(plan, content, &rules, &mut survey, notes) else { return Ok(None) };
-    let (content, _) = carry_out(plan, content, &survey, notes)?;
+    let content = carry_out(plan, content, &survey, notes)?;
     Ok(Some(Pruned { content, size }))
 }
 
@@ -191,7 +196,7 @@ mod tests {
         let mut notes = Notes::new();
         let left = decide(plan, &content, &rules, &mut survey, &mut notes);
         let written = left.map(|size| {
-            let (new, _) = carry_out(plan, &content, &survey, &mut notes).expect("legal");
+            let new = carry_out(plan, &content, &survey, &mut notes).expect("legal");
             let measured = Survey::of(plan, &new, None, false, None).expect("from a file");
             assert_eq!(measured.size.tokens, size.tokens);
             text(&new)

@@ -217,6 +217,11 @@ impl Report {
     /// Sets the outcome, and the size after the compaction.
     pub(super) fn end_at(&mut self, outcome: Outcome, size: &Size) {
         self.end(outcome);
+        self.resize(size);
+    }
+
+    /// Sets the size after the compaction.
+    pub(super) fn resize(&mut self, size: &Size) {
         self.tokens_after = size.tokens;
         self.freed_tokens = self.tokens_before - size.tokens;
         self.ratio = ratio(size.tokens, self.tokens_before);

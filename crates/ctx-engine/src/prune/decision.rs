@@ -9,7 +9,7 @@ use super::facts::NewUsage;
 use super::log::{Leaving, LogCheck, LogLines, Unsent};
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Plan, Sums, Verdicts};
-use crate::bound_reasoning::BoundReasoning;
+use crate::bound_reasoning::{BoundReasoning, Remainder, ends_loop};
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};
@@ -54,6 +54,7 @@ impl<'p> Decision<'p> {
             }
             _ => Leaving::of_list(records.len(), &verdicts),
         };
+        let plan = waiting.plan;
         Self {
             waiting,
             verdicts,
@@ -62,7 +63,7 @@ impl<'p> Decision<'p> {
             leaving,
             unsent: Vec::new(),
             new_usage: None,
-            bound: BoundReasoning::default(),
+            bound: BoundReasoning::new(plan.signed_reasoning),
         }
     }
 
@@ -94,6 +95,7 @@ impl<'p> Decision<'p> {
         if let (Some(mut checks), Some(dialect)) = (checks, self.waiting.dialect) {
             if self.changes && self.waiting.has_bytes {
                 self.check(dialect, &mut checks, notes)?;
+                self.refuse_open_loop(dialect)?;
             }
             checks.finish(None, plan.strict, notes)?;
         }
@@ -246,25 +248,57 @@ impl<'p> Decision<'p> {
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W> {
         let Waiting { plan, dialect, announced, .. } = self.waiting;
         let mut outlet = Outlet::new(output, announced, &plan.temp);
+        let mut bound = std::mem::take(&mut self.bound);
         for index in 0..self.waiting.records.len() {
             let changes = self.changes && changes_context(&self.verdicts, index);
             if self.changes && self.leaving.has(index) {
-                self.bound.changed |= changes;
+                bound.skip(changes);
                 outlet.skip(self.waiting.records.piece(index));
                 continue;
             }
             let bytes = self.waiting.records.bytes(index)?;
             let record = self.waiting.records.record(index, &bytes);
-            let new = dialect.filter(|_| self.changes).and_then(|dialect| {
+            let mut new = None;
+            if let Some(dialect) = dialect.filter(|_| self.changes) {
                 let (edits, _) = self.edits(index, &record, dialect);
-                (!edits.is_empty()).then(|| record.edited(&edits))
-            });
-            if let Some(dialect) = dialect {
-                self.bound.write(&record, new.as_deref(), dialect, changes);
+                new = (!edits.is_empty()).then(|| record.edited(&edits));
+                match bound.write(&record, new.as_deref(), dialect, changes) {
+                    Remainder::Whole => {}
+                    Remainder::Bytes(bytes) => new = Some(bytes),
+                    Remainder::Nothing => {
+                        outlet.skip(record.piece);
+                        continue;
+                    }
+                }
             }
             outlet.write(&record, self.with_new_usage(&record, new))?;
         }
+        self.bound = bound;
         outlet.finish(left_out)
+    }
+
+    /// Returns an error if a tool loop is open at the end of the session and the changes before it
+    /// would invalidate its signed reasoning.
+    fn refuse_open_loop(&mut self, dialect: &dyn Dialect) -> Result<()> {
+        let records = &mut self.waiting.records;
+        let mut bound = self.bound.clone();
+        let mut loop_records = Vec::new();
+        for index in (0..records.len()).rev() {
+            let bytes = records.bytes(index)?;
+            let outline = records.record(index, &bytes).outline(Some(dialect));
+            let is_end = outline.is_some_and(|it| ends_loop(&it));
+            loop_records.push((index, bytes));
+            if is_end {
+                break;
+            }
+        }
+        let first = loop_records.last().map_or(0, |(index, _)| *index);
+        bound.changed = (0..first).any(|index| changes_context(&self.verdicts, index));
+        for (index, bytes) in loop_records.iter().rev() {
+            let changes = changes_context(&self.verdicts, *index);
+            bound.write(&records.record(*index, bytes), None, dialect, changes);
+        }
+        bound.finish(&mut Notes::new())
     }
 
     /// Returns the new bytes of a record. If the record contains the usage of the last reply, that
@@ -283,7 +317,8 @@ impl<'p> Decision<'p> {
     /// Warns about signed reasoning that follows a change. Must be called after the session has
     /// been written.
     pub fn warn_of_reasoning(&self, notes: &mut Notes) {
-        self.bound.warn(notes);
+        // An open loop was already refused.
+        _ = self.bound.finish(notes);
     }
 }
 

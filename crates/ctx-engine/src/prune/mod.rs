@@ -29,7 +29,7 @@ use chrono::{DateTime, Utc};
 use ctx_format::{Dialect, Object, Role, Saved, Zone};
 use ctx_policy::Keep;
 use ctx_policy::share::Share;
-use ctx_policy::{Rule, RuleEffect, ToolFilter};
+use ctx_policy::{Rule, RuleEffect, SignedReasoning, ToolFilter};
 use facts::{Facts, RecordFacts};
 
 use crate::message_counter::MessageCounter;
@@ -196,6 +196,8 @@ pub struct Plan {
     pub strict: bool,
     /// The provider's prompt cache, which must have expired before anything is changed.
     pub cache: Option<Cache>,
+    /// What to do with signed reasoning after a change.
+    pub signed_reasoning: SignedReasoning,
     /// The folder for temporary files.
     pub temp: PathBuf,
 }

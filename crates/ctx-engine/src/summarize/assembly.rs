@@ -11,7 +11,7 @@ use ctx_format::{Dialect, Message, Object, Outline, Problem, Record, Role, Spool
 use super::old::OldZone;
 use super::writer::Writer;
 use super::{Plan, Summary, clean, tell};
-use crate::bound_reasoning::BoundReasoning;
+use crate::bound_reasoning::{BoundReasoning, Remainder};
 use crate::output_check::OutputCheck;
 use crate::{BadLineOutcome, BadLines, Notes, PassError, Result};
 
@@ -79,7 +79,7 @@ impl<'p> Assembly<'p> {
             place: None,
             checks: dialect.map(OutputCheck::new),
             problems: None,
-            bound: BoundReasoning::default(),
+            bound: BoundReasoning::new(plan.signed_reasoning),
             bad: BadLines::default(),
             old,
         }
@@ -141,9 +141,16 @@ impl<'p> Assembly<'p> {
         outline: Option<&Outline<'_>>,
         bytes: &[u8],
     ) -> Result<()> {
-        if let Some(dialect) = self.dialect {
-            self.bound.keep(record, dialect);
-        }
+        let new = Some(bytes).filter(|bytes| *bytes != record.bytes);
+        let remainder = match self.dialect {
+            Some(dialect) => self.bound.write(record, new, dialect, false),
+            None => Remainder::Whole,
+        };
+        let bytes = match &remainder {
+            Remainder::Whole => bytes,
+            Remainder::Bytes(bytes) => bytes,
+            Remainder::Nothing => return Ok(()),
+        };
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(record.line, outline);
         }
@@ -156,7 +163,7 @@ impl<'p> Assembly<'p> {
         if let Some(checks) = self.checks {
             checks.finish(self.problems, self.plan.strict, notes)?;
         }
-        self.bound.warn(notes);
+        self.bound.finish(notes)?;
         self.old.finish_reading();
         Ok(Material { plan: self.plan, kept: self.kept, old: self.old, place: self.place })
     }

@@ -6,7 +6,7 @@ use crate::message_counter::MessageCounter;
 use ctx_format::dialect::Chat;
 use ctx_format::{Dialect, Object, Options, Record, Records, Role};
 use ctx_llm::{Client, Endpoint, RetryPolicy, Settings, Tape};
-use ctx_policy::Method;
+use ctx_policy::{Method, SignedReasoning};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 use ctx_testkit::{Act, Server};
 use ctx_tokens::Encoding;
@@ -34,6 +34,7 @@ pub(super) fn plan() -> Plan {
         drop_bad: false,
         tell_sizes: TellSizes::Never,
         saved: ctx_format::Saved::Perhaps,
+        signed_reasoning: SignedReasoning::Auto,
         temp: std::env::temp_dir(),
     }
 }

@@ -16,7 +16,7 @@ mod zone_pass;
 use std::path::PathBuf;
 
 use ctx_format::{Role, Saved, counted};
-use ctx_policy::Method;
+use ctx_policy::{Method, SignedReasoning};
 use ctx_redact::redact;
 use ctx_summary::Recognizer;
 use old::OldZone;
@@ -47,6 +47,8 @@ pub struct Plan {
     pub strict: bool,
     /// Whether to leave out bad lines among the records that stay.
     pub drop_bad: bool,
+    /// What to do with signed reasoning after the summary.
+    pub signed_reasoning: SignedReasoning,
     /// When to report the lengths of the summary and of the text that it replaces.
     pub tell_sizes: TellSizes,
     /// Whether the handles of shortened results may state that the original is saved.

@@ -38,6 +38,7 @@ fn plan(drop: Vec<Rule>) -> Plan {
         report_changes: false,
         strict: false,
         cache: None,
+        signed_reasoning: ctx_policy::SignedReasoning::Auto,
         temp: std::env::temp_dir(),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::dialect::blocks::{self, CACHE_MARKS, check_block};
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
-use crate::dialect::interface::{Dialect, Sealed, Sniff};
+use crate::dialect::interface::{Dialect, InvalidReasoning, Sealed, Sniff};
 use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
@@ -53,6 +53,10 @@ impl Dialect for Anthropic {
 
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         sealed_in(object, "signature")
+    }
+
+    fn invalid_reasoning(&self) -> InvalidReasoning {
+        InvalidReasoning::Rejected
     }
 
     fn rules(&self) -> Rules {

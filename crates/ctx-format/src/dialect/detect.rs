@@ -1,6 +1,6 @@
 //! Detects the dialect of a session.
 
-use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
+use super::{ALL, Anthropic, Chat, Dialect, InvalidReasoning, Sealed, Sniff};
 use crate::legality::content::Mend;
 use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
@@ -114,6 +114,10 @@ impl Dialect for Plain {
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         Self::reader(object).unread(object)
+    }
+
+    fn invalid_reasoning(&self) -> InvalidReasoning {
+        InvalidReasoning::Rejected
     }
 
     fn sealed(&self, object: &Object<'_>) -> Sealed {

@@ -94,6 +94,17 @@ pub struct Sealed {
     pub has_summary: bool,
 }
 
+/// What becomes of signed reasoning after a change to an earlier message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidReasoning {
+    /// The API rejects the session.
+    Rejected,
+    /// The API rejects the session, and the agent then sends it again without reasoning.
+    RemovedByAgent,
+    /// The API ignores the reasoning.
+    Ignored,
+}
+
 /// A dialect reads and writes the records of a file format. If the format is an agent's log rather
 /// than a list of messages, the dialect also has a [`Log`].
 pub trait Dialect: Sync {
@@ -123,6 +134,11 @@ pub trait Dialect: Sync {
     /// The parts of the record that only the vendor's server can read.
     fn sealed(&self, _object: &Object<'_>) -> Sealed {
         Sealed::default()
+    }
+
+    /// What becomes of signed reasoning in the session after a change to an earlier message.
+    fn invalid_reasoning(&self) -> InvalidReasoning {
+        InvalidReasoning::Ignored
     }
 
     /// The token counts that the API reported for a reply; `None` if the record has no counts, or

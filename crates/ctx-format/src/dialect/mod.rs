@@ -33,7 +33,7 @@ pub use anthropic::Anthropic;
 pub use chat::Chat;
 pub(crate) use detect::Detector;
 pub use detect::{Plain, stranger};
-pub use interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+pub use interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 pub use responses::Responses;
 pub use summary::SUMMARY_MARK;
 

@@ -83,7 +83,8 @@ impl Naming {
             return name.to_owned();
         }
         let hash = digest(&SHA256, name.as_bytes());
-        let hash: String = hash.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let [a, b, c, d, ..] = *hash.as_ref() else { unreachable!("a hash has 32 bytes") };
+        let hash = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
         let is_word = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let kept = name.chars().map(|c| if is_word(&c) || !self.is_word { c } else { '_' });
         let kept: String = kept.take(self.max.min(64) - hash.len() - 1).collect();
@@ -177,7 +178,7 @@ pub struct Mend<'r, 'a> {
     edits: Edits,
 }
 
-impl<'r, 'a> Mend<'r, 'a> {
+impl Mend<'_, '_> {
     pub(crate) fn has(&self, rule: Rule) -> bool {
         self.problems.iter().any(|problem| problem.rule == rule)
     }

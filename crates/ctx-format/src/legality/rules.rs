@@ -12,6 +12,7 @@ use foldhash::fast::RandomState;
 use crate::{Outline, Role};
 
 /// An API's requirements for a sequence of messages. The default requirements are the most lenient.
+#[allow(clippy::struct_excessive_bools)] // Independent requirements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// The name of the dialect, whose demands on the content of messages are in `rules.json`.

@@ -28,6 +28,7 @@ fn profile(
     }
     let mut session = open(now.0);
     let plan = Plan {
+        signed_reasoning: ctx_policy::SignedReasoning::Keep,
         options: Options::lossless(session.dialect().map(|it| it as _)),
         pins: Vec::new(),
         zone: None,

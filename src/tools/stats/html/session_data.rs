@@ -12,6 +12,7 @@ use ctx_engine::score::{self, MOST_SCORED_BYTES};
 use ctx_engine::{ErrorKind, Invalid, PassError, Session as Records};
 use ctx_format::Options;
 use ctx_metrics::profile::{CompactionScore, Cut, Mark, Profile, ProfilePass, Replaced};
+use ctx_policy::SignedReasoning;
 use ctx_store::{Entry, Event, Meta, SessionId, SnapshotBytes, Store, hash};
 
 use super::super::status::{Status, StatusRequest, StoredHistory};
@@ -64,6 +65,7 @@ impl SessionData {
             report_changes: false,
             strict: false,
             cache: None,
+            signed_reasoning: SignedReasoning::Keep,
             temp: std::env::temp_dir(),
         };
         let replaced = history.replaced.clone();
@@ -137,7 +139,7 @@ fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> 
     let offloader = Offloader::new(request.store, &id, plan).ok()?;
     let mut session = ReadArgs::default().session(source.open().ok()?).ok()?;
     session.read(|records| records.refuse_document_of_log("changed")).ok()?;
-    let reading = Reading { dialect: session.dialect(), batch: false, protect_last: 0 };
+    let reading = Reading { dialect: session.dialect(), ..Reading::default() };
     let mut pass = ChangePass::new(reading, offloader, None);
     session.pass(|record| pass.push(record)).ok()?;
     let (offloader, _) =

@@ -27,7 +27,7 @@ use super::NewFile;
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::report::Report;
-use crate::bound_reasoning::BoundReasoning;
+use crate::bound_reasoning::{BoundReasoning, without_reasoning};
 use crate::estimate::{Calibration, CalibrationPass};
 use crate::message_counter::MessageCounter;
 use crate::session::FirstUnread;
@@ -103,22 +103,51 @@ fn lower_session(
 }
 
 /// Returns the change to a log's file when the log's context is compacted from `lowered` to `new`.
-/// First checks that the agent would read the context `new` from the changed file.
+/// First checks that the agent would read the context `new` from the changed file. If the API would
+/// reject the signed reasoning that is kept, all reasoning is removed from `new`.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),
-    new: &Content,
+    new: &mut Content,
     plan: &Plan<'_>,
     report: &Report,
     notes: &mut Notes,
 ) -> Result<NewFile> {
+    let (file, bound) = write_once((log, lowered), new, plan, report)?;
+    bound.finish(notes)?;
+    if !bound.removes() {
+        return Ok(file);
+    }
+    *new = without_any_reasoning(new)?;
+    Ok(write_once((log, lowered), new, plan, report)?.0)
+}
+
+/// Returns the session without its reasoning.
+fn without_any_reasoning(lowered: &Content) -> Result<Content> {
+    let file = temporary(|output| {
+        lowered.each(|record| {
+            let remainder = without_reasoning(record, lowered.dialect);
+            output.write_all(remainder.bytes(record.bytes)).map_err(PassError::temporary)
+        })
+    })?;
+    Ok(lowered.with(file))
+}
+
+fn write_once(
+    (log, lowered): (&Content, &Content),
+    new: &Content,
+    plan: &Plan<'_>,
+    report: &Report,
+) -> Result<(NewFile, BoundReasoning)> {
     let mut marked = Marked::all(new, |_| true)?;
     let restates = log.dialect.log().and_then(Log::compaction_writer).is_some();
     Marked::choose_summary(&mut marked, restates);
     let mut decision = decide(log, lowered, &marked)?;
-    let mut bound = BoundReasoning::default();
+    let mut bound = BoundReasoning::new(plan.options.signed_reasoning);
     bound.changed = true;
     let temp = &plan.environment.temp;
-    let look = |record: &Record<'_>| bound.keep(record, log.dialect);
+    let look = |record: &Record<'_>| {
+        bound.write(record, None, log.dialect, false);
+    };
     let (file, read) = if let Some(writer) = decision.records.writer.take() {
         let lines = decision.compaction_lines(writer, plan, report)?;
         let session = log.session_with(&behind(log, &lines)?)?;
@@ -130,8 +159,7 @@ pub(super) fn write(
         (NewFile::Whole(session), read)
     };
     same_context(new, &read)?;
-    bound.warn(notes);
-    Ok(file)
+    Ok((file, bound))
 }
 
 /// Rewrites a session whose format has no compaction record. The result consists of the kept

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ctx_format::dialect::Chat;
 use ctx_format::{Object, Options as ReadOptions, Role, Saved, Zone};
-use ctx_policy::{Clear, Rule};
+use ctx_policy::{Clear, Rule, SignedReasoning};
 use ctx_tokens::Encoding;
 
 use super::{Cache, LastCall, Options, Plan, PrunePass, Trim, is_cold};
@@ -25,6 +25,7 @@ pub(super) fn plan(options: Options) -> Plan {
         report_changes: false,
         strict: false,
         cache: None,
+        signed_reasoning: SignedReasoning::Auto,
         temp: std::env::temp_dir(),
     }
 }

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use super::compaction::CompactionWriter;
 use super::{About, Log};
 use crate::dialect::content::kind_of;
-use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::{anthropic, blocks};
 use crate::legality::content::{Mend, Names};
@@ -92,6 +92,10 @@ impl Dialect for ClaudeCode {
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         let message = object.object_of("message");
         message.map_or_else(Sealed::default, |it| anthropic::sealed_in(&it, "signature"))
+    }
+
+    fn invalid_reasoning(&self) -> InvalidReasoning {
+        InvalidReasoning::RemovedByAgent
     }
 
     fn names(&self) -> Names {

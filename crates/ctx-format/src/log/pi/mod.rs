@@ -24,7 +24,7 @@ use super::{About, Log};
 use crate::dialect::anthropic;
 use crate::dialect::chat::Chat;
 use crate::dialect::content::{cut_blocks, kind_of};
-use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::{
@@ -133,6 +133,10 @@ impl Dialect for Pi {
         }
         let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Assistant)?;
         entry.body.text_of("model")
+    }
+
+    fn invalid_reasoning(&self) -> InvalidReasoning {
+        InvalidReasoning::Rejected
     }
 
     fn rules(&self) -> Rules {
