@@ -63,7 +63,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             foreign.remedy
         }
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
-            "only the API that wrote this part can read it; ctx-prune keeps it and shortens results"
+            "only its API can continue from it; ctx-prune keeps it and shortens results"
         }
         ErrorKind::Unread { foreign: None, .. } => {
             "this may belong to a message that would be removed; ctx-check --all lists such parts"

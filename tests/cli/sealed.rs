@@ -86,7 +86,7 @@ const COMPACT: &str =
 
 #[test]
 fn nobody_drops_the_summary_of_the_vendor() {
-    let block = json!({"type": "compaction", "content": "Part 0 is done, 7731 rows."});
+    let block = json!({"type": "compaction", "encrypted_content": "gAAAAABz"});
     let item = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAABz"});
     let split = "ctx-split --keep-turns 1 s.jsonl | ctx-summarize > new";
     for (session, line, commands) in [
@@ -116,8 +116,11 @@ fn nobody_drops_the_summary_of_the_vendor() {
             assert!(place.ends_with(&format!(":{line}")), "{command}: {said}");
             assert_eq!((code, is_unchanged), (2, true), "{command}: {said}");
             assert!(
-                why.starts_with("'s own compaction replaces all earlier messages here, so nothing can be ")
-                    && why.ends_with("; only the API that wrote this part can read it; ctx-prune keeps it and shortens results\n"),
+                why.starts_with(
+                    "'s own compaction replaces all earlier messages here, so nothing can be "
+                ) && why.ends_with(
+                    "; only its API can continue from it; ctx-prune keeps it and shortens results\n"
+                ),
                 "{command}: {said}"
             );
         }
@@ -135,12 +138,48 @@ fn nobody_drops_the_summary_of_the_vendor() {
     fs::write(dir.path().join("s.jsonl"), lines(&texts)).expect("written");
     let kept = good(dir.path(), "ctx-convert -q --to anthropic s.jsonl");
     assert!(kept.contains("\"compaction\""), "{kept}");
-    assert_eq!(run(dir.path(), "ctx-convert --to chat s.jsonl").0, 2);
+    let chat = good(dir.path(), "ctx-convert -q --to chat s.jsonl");
+    assert!(chat.contains("\"ctx_summary\",\"content\":\"Done.\""), "{chat}");
     // A failed compaction replaces nothing.
     let dir = tempfile::tempdir().expect("a folder");
     let failed = json!({"type": "compaction", "content": null});
     fs::write(dir.path().join("s.jsonl"), anthropic(&[failed])).expect("written");
     good(dir.path(), COMPACT);
+}
+
+#[test]
+fn a_readable_summary_of_the_vendor_is_an_earlier_summary() {
+    let block = json!({"type": "compaction", "content": "Part 0 is done, 7731 rows."});
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("s.jsonl");
+    let session = anthropic(&[block]);
+    for command in [
+        COMPACT,
+        "ctx-split --keep-turns 1 s.jsonl | ctx-summarize > new && mv new s.jsonl",
+        "ctx-summarize --budget 600 s.jsonl > new && mv new s.jsonl",
+        "ctx-convert --to chat s.jsonl > new && mv new s.jsonl",
+        "ctx-convert --to pi s.jsonl > new && mv new s.jsonl",
+    ] {
+        fs::write(&path, &session).expect("written");
+        good(dir.path(), command);
+        let new = fs::read_to_string(&path).expect("a session");
+        assert!(new.contains("7731 rows"), "{command}: {new}");
+        assert!(!new.contains("\"compaction\",\"content"), "{command}: {new}");
+        if command.contains("convert") {
+            assert!(new.contains("Part 2 is done."), "{command}: {new}");
+        }
+        good(dir.path(), "ctx-check -q s.jsonl");
+    }
+    // The API ignores everything before the block, so no other summary may stand there.
+    fs::write(&path, &session).expect("written");
+    for command in [
+        COMPACT.replace("--keep-messages 4", "--keep-turns 4"),
+        "ctx-prune --window-messages 3 s.jsonl".to_owned(),
+    ] {
+        let (code, said, is_unchanged) = run(dir.path(), &command);
+        assert_eq!((code, is_unchanged), (2, true), "{command}: {said}");
+        assert!(said.contains("s.jsonl:12: the vendor"), "{command}: {said}");
+    }
 }
 
 fn thinking(text: &str, signature: &str) -> Value {

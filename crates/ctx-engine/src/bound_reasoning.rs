@@ -185,7 +185,9 @@ pub(crate) fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> R
         return Remainder::Nothing;
     }
     let mut edits = Edits::new();
-    message.reasoning.into_iter().for_each(|range| edits.cut(range));
+    for range in message.reasoning {
+        edits.cut(range);
+    }
     Remainder::Bytes(record.edited(&edits))
 }
 

@@ -80,6 +80,11 @@ impl Recognizer {
         if let Some(text) = dialect.summary_text(object) {
             return Some(self.bare(&text));
         }
+        if object.text().contains("compaction")
+            && let Some(text) = dialect.vendor_summary(object)
+        {
+            return Some(text);
+        }
         let may_be = matches!(message.role, Role::User | Role::System);
         let ([Part::Text(text)], true) = (message.parts.as_slice(), may_be) else { return None };
         let marked = self.headers().any(|header| behind(text, header).is_some());

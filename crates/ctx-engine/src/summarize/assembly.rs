@@ -6,14 +6,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::message_counter::MessageCounter;
-use ctx_format::{Dialect, Message, Object, Outline, Problem, Record, Role, Spool, counted};
+use ctx_format::{
+    Dialect, Message, Object, Outline, Problem, Record, Role, Spool, Unread, counted,
+};
 
 use super::old::OldZone;
 use super::writer::Writer;
 use super::{Plan, Summary, clean, tell};
 use crate::bound_reasoning::{BoundReasoning, Remainder};
 use crate::output_check::OutputCheck;
-use crate::{BadLineOutcome, BadLines, Notes, PassError, Result};
+use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError, Result};
 
 /// A session that is being built.
 pub(super) struct Assembly<'p> {
@@ -141,6 +143,15 @@ impl<'p> Assembly<'p> {
         outline: Option<&Outline<'_>>,
         bytes: &[u8],
     ) -> Result<()> {
+        if self.place.is_some()
+            && let (Some(dialect), Some(object)) = (self.dialect, record.whole_object())
+            && object.text().contains("compaction")
+            && dialect.vendor_summary(object).is_some()
+        {
+            let unread = Unread::vendor_summary();
+            let kind = ErrorKind::Unread { unread, foreign: None, done: "summarized" };
+            return Err(kind.at(record.line));
+        }
         let new = Some(bytes).filter(|bytes| *bytes != record.bytes);
         let remainder = match self.dialect {
             Some(dialect) => self.bound.write(record, new, dialect, false),

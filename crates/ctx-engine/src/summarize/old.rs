@@ -160,7 +160,11 @@ impl OldZone {
         }
         if let Some(text) = earlier {
             self.earlier_messages += 1;
-            return self.push_earlier(&text);
+            self.push_earlier(&text);
+            // A summary by the vendor's server may begin a reply that goes on.
+            if message.calls().next().is_none() {
+                return;
+            }
         }
         if let Some(reader) = &mut self.reader {
             reader.push(line, message, bytes, Zone::Old);

@@ -17,7 +17,7 @@ use crate::convert::{pairing, reply};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
-use crate::{Dialect, Object, Portion, Record, Spool};
+use crate::{Dialect, HeldMessage, Object, Portion, Record, Spool};
 
 /// Reads a source session. The messages of the context wait in a spool, because their order in the
 /// file may differ from their order in the context.
@@ -73,7 +73,7 @@ impl<'c> Reading<'c> {
         if record.is_outside() {
             return Ok(());
         }
-        let held = self.from.held(object);
+        let held = held(self.from, self.converter.to, object);
         if held.is_empty() {
             let kind = kind_of(object);
             self.report.count(LossKind::Record, &kind, record.line);
@@ -167,4 +167,16 @@ impl<'c> Reading<'c> {
             ids,
         }
     }
+}
+
+/// Returns the messages in a record. A conversion to the same list format does not divide records.
+pub(super) fn held<'a>(
+    from: &dyn Dialect,
+    to: &dyn Dialect,
+    object: &Object<'a>,
+) -> Vec<HeldMessage<'a>> {
+    if from.is_log() || from.name() != to.name() {
+        return from.held(object);
+    }
+    HeldMessage::alone(from, object, object.text().trim().into())
 }

@@ -4,6 +4,7 @@ use crate::compaction::LineText;
 use crate::convert::entry::Entry;
 use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
+use crate::convert::reading::held;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
 use crate::convert::target::{Line, Notes, Session, Target};
@@ -55,7 +56,8 @@ impl Writing<'_> {
         let texts = texts.map_err(ConvertError::Temporary)?;
         let entries: Vec<&Entry> = numbers.iter().map(|number| &self.entries[*number]).collect();
         let held = texts.iter().zip(&entries);
-        let held = held.map(|(text, entry)| held_of(self.from, text, entry));
+        let to = self.converter.to;
+        let held = held.map(|(text, entry)| held_of(self.from, to, text, entry));
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut notes = Notes {
             report: &mut self.report,
@@ -108,6 +110,10 @@ impl Writing<'_> {
         let object = Object::parse(&next.json).ok()?;
         let role = to.outline(&object)?.role;
         self.has_begun = !role.is_system();
+        // A signed summary by the vendor must come first.
+        if to.vendor_summary(&object).is_some() {
+            return None;
+        }
         let repair = to.repair().filter(|_| !to.rules().may_begin_with(role))?;
         Some(repair.said_by_user(MISSING_BEGINNING))
     }
@@ -164,7 +170,12 @@ impl Writing<'_> {
 
 /// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
 /// the text no longer includes the record or list around it.
-fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
+fn held_of<'a>(
+    from: &dyn Dialect,
+    to: &dyn Dialect,
+    text: &'a str,
+    entry: &Entry,
+) -> Vec<HeldMessage<'a>> {
     // Parsed records are not kept in memory, because a unit can have any number of records.
     let Ok(object) = Object::parse(text) else { return Vec::new() };
     if entry.is_opaque {
@@ -176,7 +187,7 @@ fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMess
             begins_turn: false,
         }];
     }
-    let mut held = from.held(&object);
+    let mut held = held(from, to, &object);
     if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
         held.summary = Some(summary.to_string().into());
     }

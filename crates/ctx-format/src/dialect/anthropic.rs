@@ -3,7 +3,7 @@
 
 use crate::dialect::blocks::{self, CACHE_MARKS, check_block};
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
-use crate::dialect::interface::{Dialect, InvalidReasoning, Sealed, Sniff};
+use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff};
 use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
@@ -52,7 +52,42 @@ impl Dialect for Anthropic {
     }
 
     fn sealed(&self, object: &Object<'_>) -> Sealed {
-        sealed_in(object, "signature")
+        let sealed = sealed_in(object, "signature");
+        let has_summary = sealed.has_summary && self.vendor_summary(object).is_none();
+        Sealed { has_summary, ..sealed }
+    }
+
+    fn vendor_summary(&self, object: &Object<'_>) -> Option<String> {
+        let mut blocks = blocks(object).into_iter();
+        let block = blocks.find(|block| kind_of(block) == COMPACTION)?;
+        let text = block.text_of("content")?;
+        (!text.is_empty()).then(|| text.into_owned())
+    }
+
+    /// A readable summary of the server is a message of its own.
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        let mut held = HeldMessage::alone(self, object, object.text().trim().into());
+        let may_be = object.text().contains(COMPACTION);
+        let Some(text) = may_be.then(|| self.vendor_summary(object)).flatten() else { return held };
+        if let Some(rest) = held.first_mut() {
+            let is_block =
+                |part: &Part<'_>| matches!(part, Part::Opaque(raw) if raw.contains(COMPACTION));
+            rest.message.parts.retain(|part| !is_block(part));
+            let mut edits = Edits::new();
+            for range in cut_blocks(object, object, |block| kind_of(block) == COMPACTION) {
+                edits.cut(range);
+            }
+            rest.raw = edits.of_object(object).trim().to_owned().into();
+        }
+        held.retain(|rest| !rest.message.parts.is_empty());
+        let summary = HeldMessage {
+            message: Message::new(Role::User, vec![Part::Text(text.clone().into())]),
+            raw: self.summary_record(Role::User, &text).into(),
+            summary: Some(text.into()),
+            begins_turn: false,
+        };
+        held.insert(0, summary);
+        held
     }
 
     fn invalid_reasoning(&self) -> InvalidReasoning {
@@ -91,6 +126,9 @@ impl Dialect for Anthropic {
         blocks::mend(object, mend);
     }
 }
+
+/// The type of a block that holds a summary written by the server.
+const COMPACTION: &str = "compaction";
 
 /// The outline of a message; see [`Dialect::outline`].
 pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {

@@ -124,6 +124,10 @@ impl Dialect for Plain {
         Self::reader(object).sealed(object)
     }
 
+    fn vendor_summary(&self, object: &Object<'_>) -> Option<String> {
+        Self::reader(object).vendor_summary(object)
+    }
+
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         Self::reader(object).mend(object, mend);
     }

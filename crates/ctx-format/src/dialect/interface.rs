@@ -89,8 +89,8 @@ impl<'a> HeldMessage<'a> {
 pub struct Sealed {
     /// The number of blocks with signed or encrypted reasoning.
     pub reasoning: usize,
-    /// Whether the record contains a summary, written by the server, that replaces all earlier
-    /// messages.
+    /// Whether the record contains an unreadable summary, written by the server, that replaces all
+    /// earlier messages.
     pub has_summary: bool,
 }
 
@@ -134,6 +134,11 @@ pub trait Dialect: Sync {
     /// The parts of the record that only the vendor's server can read.
     fn sealed(&self, _object: &Object<'_>) -> Sealed {
         Sealed::default()
+    }
+
+    /// The readable summary, written by the server, that replaces all earlier messages.
+    fn vendor_summary(&self, _object: &Object<'_>) -> Option<String> {
+        None
     }
 
     /// What becomes of signed reasoning in the session after a change to an earlier message.
