@@ -91,7 +91,6 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::NoMessage { batch: true } => "choose the format with --dialect or --batch",
         ErrorKind::NoMessage { batch: false } => "choose the format with --dialect",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
-        ErrorKind::NoRepair(_) => "ctx-tools cannot write records for this agent",
         ErrorKind::Unloadable(_) => "nothing was written",
         ErrorKind::NewProblem(_) => {
             "ctx-split keeps calls and results together; were the zones changed?"

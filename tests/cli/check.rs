@@ -525,13 +525,12 @@ fn a_repaired_copy_is_legal_and_each_action_is_told() {
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:1: result b removed: it has no matching call\n",
+            "ctx-check: warning: s.jsonl:3: 4 bytes removed: not a JSON object\n",
             "ctx-check: warning: s.jsonl:4: a result inserted for call b: the original is missing\n",
             "ctx-check: warning: s.jsonl:7: result a removed: it has no matching call\n",
-            "ctx-check: warning: s.jsonl:3: not repaired: bad-line: not JSON: expected value at line 1 column 1\n",
         ))
-        .code(1)
         .run();
-    let repaired = session(&[USER, "oops\n", AB, A, NO_B, USER]);
+    let repaired = session(&[USER, AB, A, NO_B, USER]);
     assert_eq!(done.read("repaired.jsonl"), repaired.as_bytes());
 }
 
@@ -542,8 +541,7 @@ fn what_is_legal_is_copied_with_its_open_calls_and_its_tail() {
     check()
         .args(["--repair", "--strict", "-q"])
         .stdin(input)
-        .stdout(session(&[USER, "\r\n", AB, A, NO_B, "{\"role\":\"to"]))
-        .code(1)
+        .stdout(session(&[USER, "\r\n", AB, A, NO_B]))
         .run();
 }
 

@@ -150,9 +150,9 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
     assert_eq!(done.read("out.jsonl"), b"before");
 }
 
-/// Lines that cannot be recovered are reported, and the rest is repaired.
+/// If one problem cannot be repaired, nothing is written.
 #[test]
-fn what_is_left_is_told() {
+fn what_would_be_left_is_told() {
     let lines = [
         r#"{"sessionId":"s","projectHash":"p"}"#,
         r#"{"id":"u","timestamp":"t","type":"user","content":[{"text":"go"}]}"#,
@@ -163,11 +163,7 @@ fn what_is_left_is_told() {
     check()
         .args(["--repair"])
         .stdin(whole.trim_end())
-        .stdout(whole.clone())
-        .stderr(concat!(
-            "ctx-check: warning: <stdin>:4: line ending added\n",
-            "ctx-check: warning: <stdin>:3: not repaired: rewind-to-nowhere: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind\n",
-        ))
-        .code(1)
+        .stderr("ctx-check: <stdin>:3: cannot be repaired: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind; nothing was written\n")
+        .code(2)
         .run();
 }

@@ -117,9 +117,6 @@ pub enum ErrorKind {
     /// The records have tags, which would be wrong after the operation.
     #[error("the records are tagged")]
     Tagged,
-    /// Sessions of this dialect cannot be repaired.
-    #[error("sessions of {0} cannot be repaired")]
-    NoRepair(&'static str),
     /// The session cannot be repaired, because its API or agent would also reject the repaired
     /// copy.
     #[error("cannot be repaired: {0}")]

@@ -353,7 +353,6 @@ mod json_tests {
             bytes: [].into(),
             actions: Vec::new(),
             left: Vec::new(),
-            has_problem: false,
         };
         let json = copy.json(Some("a"), "b".to_owned());
         assert_eq!(

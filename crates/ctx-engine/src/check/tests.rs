@@ -224,7 +224,7 @@ fn a_repaired_copy_is_legal() {
     let copy = repair(&[USER, ORPHAN, CALL, RESULT], false).expect("repaired");
     let text = String::from_utf8(copy.bytes.to_vec()).expect("text");
     assert_eq!(text, lines(&[USER, CALL, RESULT]));
-    assert!(!copy.has_problem && copy.left.is_empty());
+    assert!(copy.left.is_empty());
     let actions = copy.actions.iter();
     let done: Vec<_> = actions.map(|action| (action.line, action.what.as_str())).collect();
     assert_eq!(done, [(2, "drop-orphan")]);
@@ -250,16 +250,19 @@ fn what_cannot_be_repaired_is_refused() {
     assert!(matches!(blank, ErrorKind::NoMessage { batch: false }));
 }
 
-/// The findings about a repaired copy name the lines in the input.
+/// What is wrong with a copy is said with the line of the input.
 #[test]
-fn what_is_left_in_a_copy_is_what_a_check_of_it_finds() {
+fn a_copy_with_a_problem_is_no_repair() {
+    let critic = r#"{"role":"critic","content":"x"}"#;
+    let error = repair(&[USER, CALL, USER, "broken", critic], false).err().expect("refused");
+    assert!(matches!(error.kind, ErrorKind::Unloadable(_)), "{error:?}");
+    assert_eq!(error.line, Some(5));
     let copy = repair(&[USER, CALL, USER, "broken", USER], false).expect("repaired");
     let text = String::from_utf8(copy.bytes.to_vec()).expect("text");
-    let report = check(text, &Plan::default()).expect("read");
-    assert_eq!(rules(&report), [(Some(5), "bad-line")]);
-    let left = copy.left.iter();
-    let left: Vec<_> = left.map(|finding| (finding.line, finding.rule)).collect();
-    assert_eq!((left, copy.has_problem), (vec![(Some(4), "bad-line")], true));
+    assert_eq!(rules(&check(text, &Plan::default()).expect("read")), []);
+    let actions = copy.actions.iter();
+    let done: Vec<_> = actions.map(|action| (action.line, action.what.as_str())).collect();
+    assert_eq!(done, [(2, "answer"), (4, "remove")]);
 }
 
 /// Several threads find the same problems in a batch as one thread, however the batch is divided.

@@ -352,30 +352,11 @@ fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
 
 impl RepairDialect for Anthropic {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
-        let mut edits = Edits::new();
-        if let Some(raw) = object.get("content") {
-            // Results occur only in user messages, and calls only in replies.
-            let stay = change.without.is_empty() && change.rename_results.is_empty();
-            if !stay || change.results_first || !into.is_empty() {
-                edits.replace(object.place_of(raw), content(raw, change, into));
-            } else {
-                rename_calls(object, change, &mut edits);
-            }
-        }
-        edits.of_object(object)
+        changed(object, object, change, into)
     }
 
     fn result(&self, result: &NewResult<'_>) -> Option<String> {
-        if let Some((record, place)) = &result.found {
-            let mut results = blocks(record).into_iter().filter(is_result);
-            let block = results.nth(*place)?;
-            return Some(with_text(&block, "tool_use_id", result.id));
-        }
-        Some(format!(
-            "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{},\"is_error\":true}}",
-            json::quoted(result.id),
-            json::quoted(MISSING_RESULT)
-        ))
+        result_block(result.id, result.found.as_ref().map(|(record, place)| (record, *place)))
     }
 
     fn records_of(&self, results: Vec<String>) -> Vec<String> {
@@ -384,16 +365,57 @@ impl RepairDialect for Anthropic {
     }
 }
 
+/// Returns the text of `record` with `change` applied to `message`, a value within it; see
+/// [`RepairDialect::changed`].
+pub(crate) fn changed(
+    record: &Object<'_>,
+    message: &Object<'_>,
+    change: &RecordChange,
+    into: Vec<String>,
+) -> String {
+    let mut edits = Edits::new();
+    if let Some(raw) = message.get("content") {
+        // Results occur only in user messages, and calls only in replies.
+        let stay = change.without.is_empty() && change.rename_results.is_empty();
+        if !stay || change.results_first || !into.is_empty() {
+            edits.replace(record.place_of(raw), content(raw, change, into));
+        } else {
+            rename_calls(record, message, change, &mut edits);
+        }
+    }
+    edits.of_object(record)
+}
+
+/// Writes a result for the call `id`: the one in the message and at the index `found`, or one that
+/// says that the original is missing. `None` if the message has no result at this index.
+pub(crate) fn result_block(id: &str, found: Option<(&Object<'_>, usize)>) -> Option<String> {
+    if let Some((message, place)) = found {
+        let mut results = blocks(message).into_iter().filter(is_result);
+        let block = results.nth(place)?;
+        return Some(with_text(&block, "tool_use_id", id));
+    }
+    Some(format!(
+        "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{},\"is_error\":true}}",
+        json::quoted(id),
+        json::quoted(MISSING_RESULT)
+    ))
+}
+
 fn is_result(block: &Object<'_>) -> bool {
     kind_of(block) == "tool_result"
 }
 
-fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
-    let blocks = blocks(object);
+fn rename_calls(
+    record: &Object<'_>,
+    message: &Object<'_>,
+    change: &RecordChange,
+    edits: &mut Edits,
+) {
+    let blocks = blocks(message);
     let calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
     for (place, call) in calls.enumerate() {
         if let Some((id, to)) = call.get("id").zip(change.rename_calls.get(&place)) {
-            edits.put(&Slot::text(object, id), to);
+            edits.put(&Slot::text(record, id), to);
         }
     }
 }

@@ -314,10 +314,6 @@ impl RepairDialect for Chat {
         };
         Some(format!("{{{head},\"content\":{content}}}"))
     }
-
-    fn records_of(&self, results: Vec<String>) -> Vec<String> {
-        results
-    }
 }
 
 #[cfg(test)]

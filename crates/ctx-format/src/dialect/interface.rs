@@ -161,9 +161,8 @@ pub trait Dialect: Sync {
     /// What the API requires of any sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// Methods for repairing a list of messages so that it complies with [`Self::rules`]; `None` if
-    /// records in this format cannot be repaired individually. A log is repaired through the
-    /// remedies for its flaws instead.
+    /// Methods for repairing a session so that it complies with [`Self::rules`]; `None` if a call
+    /// and its result are always in the same record.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
@@ -259,8 +258,10 @@ pub trait RepairDialect {
     /// ending. `None` if the record in `result` has no result at the given index.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Writes each of the given results as a separate record, without line endings.
-    fn records_of(&self, results: Vec<String>) -> Vec<String>;
+    /// Writes the given results as separate records, without line endings.
+    fn records_of(&self, results: Vec<String>) -> Vec<String> {
+        results
+    }
 
     /// Writes a user message with the content `text` as a record without a line ending.
     fn said_by_user(&self, text: &str) -> String {

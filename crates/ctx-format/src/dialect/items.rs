@@ -9,11 +9,13 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
-use crate::dialect::interface::Sealed;
+use crate::dialect::interface::{MISSING_RESULT, RecordChange, Sealed};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{Mend, Naming};
 use crate::log::compaction::LineText;
-use crate::{Call, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json};
+use crate::{
+    Call, Edits, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json,
+};
 
 /// The kind of each item type other than `message`.
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
@@ -148,6 +150,27 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
         _ => "call_id",
     };
     item.text_of(key)
+}
+
+/// Returns the edits to `record` that apply `change` to `item`, a call or a result within it.
+pub(crate) fn changed(record: &Object<'_>, item: &Object<'_>, change: &RecordChange) -> Edits {
+    let mut edits = Edits::new();
+    let mut new = change.rename_calls.values().chain(change.rename_results.values());
+    if let Some((raw, to)) = item.get("call_id").zip(new.next()) {
+        edits.replace(record.place_of(raw), json::quoted(to));
+    }
+    edits
+}
+
+/// Writes a result that says that the result of `call` is missing; `None` if a text cannot be the
+/// result of such a call.
+pub(crate) fn missing_result(call: &Object<'_>, id: &str) -> Option<String> {
+    let kind = match &*kind_of(call) {
+        "function_call" | "local_shell_call" => "function_call_output",
+        "custom_tool_call" => "custom_tool_call_output",
+        _ => return None,
+    };
+    Some(LineText::of_type(kind).text("call_id", id).text("output", MISSING_RESULT).end())
 }
 
 /// The types of media parts.

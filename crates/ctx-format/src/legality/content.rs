@@ -187,9 +187,10 @@ impl Mend<'_, '_> {
         self.problems.iter().any(|problem| problem.rule == rule && problem.id == id)
     }
 
-    /// Replaces a name that the API does not accept. `raw` is the name as a JSON string.
+    /// Replaces a name that the API does not accept. `raw` is the name as JSON.
     pub(crate) fn name(&mut self, raw: Option<&str>, naming: Naming) {
-        let Some((raw, name)) = raw.and_then(|raw| Some((raw, json::text(raw)?))) else { return };
+        let Some(raw) = raw else { return };
+        let name = json::text(raw).unwrap_or_default();
         if !naming.accepts(&name) {
             self.put(raw, json::quoted(&naming.legal(&name)));
         }

@@ -53,7 +53,8 @@ fn lines_that_hang_on_nothing_are_hung_on_the_one_before() {
     check(&file, in_a_loop, &[(3, "parent-loop")], &[(3, "reparent")], (4, 6));
     let file = files::pi();
     let drop_one = |lines: &mut Vec<String>| drop(lines.remove(3));
-    check(&file, drop_one, &[(4, "missing-parent")], &[(4, "reparent")], (3, 5));
+    let done = [(3, "answer"), (4, "reparent")];
+    check(&file, drop_one, &[(4, "missing-parent")], &done, (3, 6));
     let in_a_loop = |lines: &mut Vec<String>| {
         lines[2] = lines[2].replace(r#""parentId":"e1""#, r#""parentId":"e5""#);
     };
@@ -155,9 +156,9 @@ fn a_session_without_a_header_gets_one() {
     // Codex requires the header to be the first line of the file. pi requires it to be the first
     // line that can be parsed.
     let garbage = |lines: &mut Vec<String>| lines.insert(0, "garbage".to_owned());
-    check(&files::codex(), garbage, &[(1, "no-header")], &[(1, "header")], (5, 5));
-    check(&files::pi(), garbage, &[], &[], (6, 6));
-    check(&files::gemini(), garbage, &[], &[], (5, 5));
+    check(&files::codex(), garbage, &[(1, "no-header")], &[(1, "remove")], (5, 5));
+    check(&files::pi(), garbage, &[], &[(1, "remove")], (6, 6));
+    check(&files::gemini(), garbage, &[], &[(1, "remove")], (5, 5));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod damage;
 mod files;
 mod flaws;
 
-use ctx_format::repair::repair_log;
+use ctx_format::repair::repair;
 use ctx_format::{Dialect, Effect, Options, Records};
 
 /// The lines of a file, with their numbers.
@@ -30,8 +30,8 @@ fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)>
 }
 
 /// A repaired copy of the file, and the line and the name of each repair.
-fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
-    let log = repair_log(dialect, lines(text), false).expect("a log");
+fn repaired(dialect: &'static dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
+    let log = repair(dialect, lines(text), false);
     let actions = log.actions.iter();
     let actions = actions.map(|it| (it.line, it.what.as_str())).collect();
     (String::from_utf8_lossy(&log.bytes).into_owned(), actions)

@@ -1,20 +1,20 @@
 //! Repairs a session so that the API accepts it again.
 //!
-//! A [`Planner`] decides which repairs to make, based only on the messages' outlines, so each
-//! record is read only once. The [`Repair`] lists every [`Action`] and writes the repaired records.
-//! Content is kept where possible: a misplaced result is moved to its call, and only results
-//! without a call and repeated results are removed. A call without a result gets a result that says
-//! that the original is missing.
+//! [`repair`] repairs a whole session. For calls and results, a [`Planner`] decides which repairs to
+//! make, based only on the messages' outlines, and a [`Repair`] lists every [`Action`] and writes
+//! the repaired records. Content is kept where possible: a misplaced result is moved to its call,
+//! and only results without a call, repeated results, and text that is not JSON are removed. A call
+//! without a result gets a result that says that the original is missing.
 
 use crate::record::line_end;
-use crate::{Object, Origin};
+use crate::{Object, Origin, counted};
 use std::collections::BTreeMap;
 
-mod log;
+mod copy;
 mod plan;
 
 pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
-pub use log::{RepairedLog, repair_log};
+pub use copy::{RepairedCopy, repair};
 pub use plan::{Planner, Salvage};
 
 /// The text of the user message inserted before a session that begins with a reply.
@@ -66,6 +66,11 @@ pub enum RepairKind {
     ReplaceBytes,
     /// Removes an incomplete object at the end of the file.
     Cut,
+    /// Removes text that is not an object.
+    Remove {
+        /// The number of bytes.
+        bytes: usize,
+    },
     /// Adds a line ending to the last line.
     EndLine,
     /// Inserts a header before the record.
@@ -104,6 +109,9 @@ impl RepairKind {
             Self::RemoveNuls => "NUL bytes removed".into(),
             Self::ReplaceBytes => "invalid UTF-8 replaced with U+FFFD".into(),
             Self::Cut => "incomplete object at the end of the file removed".into(),
+            Self::Remove { bytes } => {
+                format!("{} removed: not a JSON object", counted(*bytes as u64, "byte"))
+            }
             Self::EndLine => "line ending added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
@@ -227,6 +235,11 @@ impl Repair {
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()
+    }
+
+    /// Returns true if record number `at` is removed.
+    fn drops(&self, at: usize) -> bool {
+        self.edits.get(&at).is_some_and(|edit| edit.drop)
     }
 
     /// Collects what is needed to write the result of a call. `None` if a record is not an object,

@@ -194,8 +194,7 @@ impl Planner {
 /// The lines that replace a damaged line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
-    /// The lines without line endings. Text that is not an object becomes a separate line, which no
-    /// agent can read.
+    /// The lines without line endings.
     pub lines: Vec<String>,
     /// The repairs of the damaged line.
     pub done: Vec<RepairKind>,
@@ -205,17 +204,12 @@ pub struct Salvage {
 const PLACES: usize = 200;
 
 impl Salvage {
-    /// Recovers the readable parts of a line; `None` if the line is intact, or if nothing in it can
-    /// be read and it is not an unfinished last line.
+    /// Recovers the readable objects in a line; `None` if the line is intact or too long to be
+    /// read.
     pub fn of(record: &Record<'_>) -> Option<Self> {
-        let is_damaged = matches!(
-            record.class,
-            Class::Concatenated | Class::Broken | Class::Nul | Class::NotUtf8 | Class::Tail
-        );
-        if !is_damaged {
+        if matches!(record.class, Class::Object | Class::Blank | Class::TooLong) {
             return None;
         }
-        let is_tail = record.class == Class::Tail;
         let mut salvage = Self::default();
         let bytes = record.bytes.get(record.skipped..).unwrap_or_default();
         let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
@@ -226,24 +220,21 @@ impl Salvage {
         if matches!(text, std::borrow::Cow::Owned(_)) {
             salvage.done.push(RepairKind::ReplaceBytes);
         }
-        let text = text.trim_ascii();
-        let (before, rest) = objects(text);
+        let (before, rest) = objects(text.trim_ascii());
         let (behind, torn) = behind_torn(rest);
-        if before.is_empty() && behind.is_empty() && !text.is_empty() && !is_tail {
-            return None;
+        if !torn.is_empty() {
+            // Nothing else is reported about a line that is removed.
+            if before.is_empty() && behind.is_empty() {
+                salvage.done.clear();
+            }
+            // An incomplete object at the end of the file was never fully written.
+            let is_cut = record.class == Class::Tail && behind.is_empty();
+            salvage.done.push(match is_cut {
+                true => RepairKind::Cut,
+                false => RepairKind::Remove { bytes: torn.len() },
+            });
         }
-        // An incomplete object at the end of the file was never fully written, so it is removed.
-        let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
-        if is_cut && before.is_empty() {
-            // If the incomplete object was the whole line, no other repair to that line is
-            // reported.
-            salvage.done = vec![RepairKind::Cut];
-        } else if is_cut {
-            salvage.done.push(RepairKind::Cut);
-        }
-        let torn = Some(torn).filter(|torn| !torn.is_empty() && !is_cut);
-        let lines = before.into_iter().chain(torn).chain(behind);
-        salvage.lines = lines.map(ToOwned::to_owned).collect();
+        salvage.lines = before.into_iter().chain(behind).map(ToOwned::to_owned).collect();
         if salvage.lines.len() > 1 {
             let into = salvage.lines.len();
             salvage.done.push(RepairKind::Split { into });
@@ -298,12 +289,17 @@ mod tests {
     #[test]
     fn what_can_be_read_is_a_line_of_its_own() {
         let split = |into| RepairKind::Split { into };
-        let cases: [(&[u8], &[&str], Vec<RepairKind>); 11] = [
-            (b"{\"a\":1}x{\"b\":2}\n", &[r#"{"a":1}"#, "x", r#"{"b":2}"#], vec![split(3)]),
-            (b"{\"a\":1}{\"b\":2}\n", &[r#"{"a":1}"#, r#"{"b":2}"#], vec![split(2)]),
-            (b"{\"a\":1} {\"b\n", &[r#"{"a":1}"#, r#"{"b"#], vec![split(2)]),
-            (b"{\"a\":1}xyz\n", &[r#"{"a":1}"#, "xyz"], vec![split(2)]),
-            (b"{\"a\":\"x{\"b\":2}\n", &[r#"{"a":"x"#, r#"{"b":2}"#], vec![split(2)]),
+        let remove = |bytes| RepairKind::Remove { bytes };
+        let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
+        let cases: [(&[u8], &[&str], Vec<RepairKind>); 14] = [
+            (b"{\"a\":1}x{\"b\":2}\n", &[a, b], vec![remove(1), split(2)]),
+            (b"{\"a\":1}{\"b\":2}\n", &[a, b], vec![split(2)]),
+            (b"{\"a\":1} {\"b\n", &[a], vec![remove(3)]),
+            (b"{\"a\":1}xyz\n", &[a], vec![remove(3)]),
+            (b"{\"a\":\"x{\"b\":2}\n", &[b], vec![remove(7)]),
+            (b"[1]\n", &[], vec![remove(3)]),
+            (b"garbage\0\n", &[], vec![remove(7)]),
+            (b"{\"a\":{\"b\":1}\n", &[], vec![remove(12)]),
             (b"\0\0{\"a\":1}\n", &[r#"{"a":1}"#], vec![RepairKind::RemoveNuls]),
             (b"{\"a\"\0:1}\n", &[r#"{"a":1}"#], vec![RepairKind::RemoveNuls]),
             (b"\0\0\n", &[], vec![RepairKind::RemoveNuls]),
@@ -319,8 +315,7 @@ mod tests {
 
     #[test]
     fn what_is_whole_or_nothing_stays() {
-        let stays: [&[u8]; 5] =
-            [b"{\"a\":1}\n", b"\n", b"[1]\n", b"garbage\n", b"{\"a\":{\"b\":1}\n"];
+        let stays: [&[u8]; 2] = [b"{\"a\":1}\n", b"\n"];
         for bytes in stays {
             assert_eq!(of(bytes), None, "{}", bytes.escape_ascii());
         }
@@ -330,6 +325,6 @@ mod tests {
     #[test]
     fn a_long_torn_line_is_given_up() {
         let text = "{\"a\":".repeat(200_000) + "\n";
-        assert_eq!(of(text.as_bytes()), None);
+        assert_eq!(of(text.as_bytes()).map(|it| it.0), Some(Vec::new()));
     }
 }

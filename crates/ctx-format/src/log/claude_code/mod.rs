@@ -20,6 +20,7 @@ use crate::dialect::sign::Sign;
 use crate::dialect::{anthropic, blocks};
 use crate::legality::content::{Mend, Names};
 use crate::log::view::ViewBuilder;
+use crate::repair::{NewResult, RecordChange, RepairDialect};
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
     ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
@@ -96,6 +97,10 @@ impl Dialect for ClaudeCode {
 
     fn invalid_reasoning(&self) -> InvalidReasoning {
         InvalidReasoning::RemovedByAgent
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Some(self)
     }
 
     fn names(&self) -> Names {
@@ -197,6 +202,30 @@ impl Dialect for ClaudeCode {
 
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
+    }
+}
+
+impl RepairDialect for ClaudeCode {
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
+        match message_of(object) {
+            Some(message) => anthropic::changed(object, &message, change, into),
+            None => object.text().to_owned(),
+        }
+    }
+
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        let found = match &result.found {
+            Some((line, place)) => Some((line, message_of(line)?, *place)),
+            None => None,
+        };
+        let message = found.as_ref().map(|(_, message, place)| (message, *place));
+        let block = anthropic::result_block(result.id, message)?;
+        // The new line copies the folder, the version and so on.
+        let line = found.as_ref().map_or(&result.call, |(line, ..)| *line);
+        let mut edits = Edits::new();
+        edits.set(0, line, "type", "\"user\"");
+        edits.set(0, line, "message", &format!(r#"{{"role":"user","content":[{block}]}}"#));
+        Some(edits.of_object(line))
     }
 }
 

@@ -22,13 +22,15 @@ use self::line::Line;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{About, Log};
-use crate::dialect::content::kind_of;
+use crate::dialect::content::{kind_of, with_text};
 use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 use crate::dialect::items;
 use crate::dialect::responses::Responses;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names};
+use crate::record::edit::cut_members;
+use crate::repair::{NewResult, RecordChange, RepairDialect};
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,
@@ -80,6 +82,10 @@ impl Dialect for Codex {
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         let items = Entry::of(object).and_then(|entry| entry.items());
         items::sealed_in(&items.unwrap_or_default())
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Some(self)
     }
 
     fn names(&self) -> Names {
@@ -164,6 +170,30 @@ impl Dialect for Codex {
 
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
+    }
+}
+
+impl RepairDialect for Codex {
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
+        let item = object.object_of("payload");
+        let edits = item.map(|item| items::changed(object, &item, change));
+        edits.unwrap_or_default().of_object(object)
+    }
+
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        let line = result.found.as_ref().map_or(&result.call, |(line, _)| line);
+        let item = line.object_of("payload")?;
+        let item = match result.found {
+            Some(_) => with_text(&item, "call_id", result.id),
+            None => items::missing_result(&item, result.id)?,
+        };
+        let mut edits = Edits::new();
+        // Two lines cannot have the same number.
+        for cut in cut_members(line, line, |member| member.key == "ordinal") {
+            edits.cut(cut);
+        }
+        edits.set(0, line, "payload", &item);
+        Some(edits.of_object(line))
     }
 }
 

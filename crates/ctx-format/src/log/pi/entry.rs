@@ -111,8 +111,13 @@ impl<'a> Entry<'a> {
 
     /// The ids of the calls in the entry, if it is a reply.
     pub(super) fn call_ids(&self) -> Vec<Cow<'a, str>> {
-        let calls = blocks(&self.body).into_iter().filter(|block| kind_of(block) == "toolCall");
-        calls.map(|call| call.text_of("id").unwrap_or_default()).collect()
+        self.calls().iter().map(|call| call.text_of("id").unwrap_or_default()).collect()
+    }
+
+    pub(super) fn calls(&self) -> Vec<Object<'a>> {
+        let mut blocks = blocks(&self.body);
+        blocks.retain(|block| kind_of(block) == "toolCall");
+        blocks
     }
 }
 

@@ -27,6 +27,8 @@ use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
+use crate::log::compaction::LineText;
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::{
     Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,
@@ -144,6 +146,10 @@ impl Dialect for Pi {
         Rules { dialect: self.name(), ..Chat.rules() }
     }
 
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Some(self)
+    }
+
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let raw = entry::edited(object).map_or(object.text().trim().into(), Cow::Owned);
         HeldMessage::alone(self, object, raw)
@@ -204,6 +210,49 @@ impl Dialect for Pi {
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::CompactionSummary)?;
         entry.body.text_of("summary")
+    }
+}
+
+impl RepairDialect for Pi {
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
+        let mut edits = Edits::new();
+        if let Some(entry) = Entry::of(object) {
+            let calls = entry.calls();
+            let calls = change.rename_calls.iter().map(|(at, to)| (calls.get(*at), "id", to));
+            let results =
+                change.rename_results.values().map(|to| (Some(&entry.body), "toolCallId", to));
+            for (within, key, to) in calls.chain(results) {
+                if let Some(raw) = within.and_then(|within| within.get(key)) {
+                    edits.replace(object.place_of(raw), json::quoted(to));
+                }
+            }
+        }
+        edits.of_object(object)
+    }
+
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        let mut edits = Edits::new();
+        if let Some((line, _)) = &result.found {
+            let id = line.object_of("message")?.get("toolCallId")?;
+            edits.replace(line.place_of(id), json::quoted(result.id));
+            return Some(edits.of_object(line));
+        }
+        let reply = Entry::of(&result.call)?;
+        let call =
+            reply.calls().into_iter().find(|it| it.text_of("id").as_deref() == Some(result.id));
+        let name = call.and_then(|call| call.text_of("name")).unwrap_or_default();
+        let text = LineText::of_type("text").text("text", MISSING_RESULT).end();
+        let mut message = LineText::new()
+            .text("role", "toolResult")
+            .text("toolCallId", result.id)
+            .text("toolName", &name)
+            .list("content", &[text])
+            .is("isError", true);
+        if let Some(time) = reply.body.get("timestamp") {
+            message = message.json("timestamp", time);
+        }
+        edits.set(0, &result.call, "message", &message.end());
+        Some(edits.of_object(&result.call))
     }
 }
 

@@ -1,0 +1,370 @@
+//! Repairs a session by making a copy that the API, or the agent whose file it is, accepts.
+//!
+//! First, every readable object is put on its own line, and what cannot be read is removed. Then
+//! the session is repaired in rounds, because a repair may reveal other problems: first how the
+//! agent reads its file, then the content of messages, and last the calls and results. Unchanged
+//! lines keep their bytes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Action, Planner, Repair, RepairDialect, RepairKind, Salvage};
+use crate::content::mended;
+use crate::log::compaction::Ids;
+use crate::log::links::{Bond, Links};
+use crate::log::{Effect, Flaw, Remedy};
+use crate::record::line_end;
+use crate::{
+    Class, Dialect, Edits, MAX_LINE, Object, Options, Origin, Outline, Piece, Problem, Record,
+    Records, Validator,
+};
+
+/// A repaired copy of a session.
+pub struct RepairedCopy {
+    /// The content of the repaired copy.
+    pub bytes: Vec<u8>,
+    /// All repairs, sorted by source line.
+    pub actions: Vec<Action>,
+    /// For each line in the copy, the number of the source line that it came from.
+    pub sources: Vec<u64>,
+}
+
+/// A line in the unfinished copy.
+struct Line {
+    /// The number of the source line that this line came from.
+    source: u64,
+    bytes: Vec<u8>,
+}
+
+impl AsRef<[u8]> for Line {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The maximum number of repair rounds. Each round repairs problems of one kind.
+const ROUNDS: usize = 16;
+
+/// Repairs a session in `dialect`. `lines` are the lines of the file with their line numbers and
+/// line endings. If `strict` is true, calls at the end of the session that may still get a result
+/// are also repaired.
+pub fn repair(
+    dialect: &'static dyn Dialect,
+    lines: Vec<(u64, Vec<u8>)>,
+    strict: bool,
+) -> RepairedCopy {
+    let mut copy = Copy { dialect, lines: Vec::with_capacity(lines.len()), actions: Vec::new() };
+    for (source, bytes) in lines {
+        copy.read(Line { source, bytes }, strict);
+    }
+    for _ in 0..ROUNDS {
+        if !copy.repair_round(strict) {
+            break;
+        }
+    }
+    if dialect.is_log() {
+        copy.end_the_last_line();
+    }
+    copy.actions.sort_by_key(|action| action.line);
+    RepairedCopy {
+        sources: copy.lines.iter().map(|line| line.source).collect(),
+        bytes: copy.lines.into_iter().flat_map(|line| line.bytes).collect(),
+        actions: copy.actions,
+    }
+}
+
+struct Copy {
+    dialect: &'static dyn Dialect,
+    lines: Vec<Line>,
+    actions: Vec<Action>,
+}
+
+impl Copy {
+    /// Adds a line to the copy. If the line is damaged, every readable object in it becomes a
+    /// separate line. The last line of a list of messages may still be incomplete, unless `strict`
+    /// is true.
+    fn read(&mut self, line: Line, strict: bool) {
+        let source = line.source;
+        let record = record(&line.bytes, source == 1);
+        let stays = record.class == Class::Tail && !strict && !self.dialect.is_log();
+        let Some(Salvage { lines, done }) = Salvage::of(&record).filter(|_| !stays) else {
+            self.lines.push(line);
+            return;
+        };
+        for what in done {
+            self.act(source, "", what);
+        }
+        let end = match line_end(&line.bytes) {
+            b"" => b"\n",
+            end => end,
+        };
+        for text in lines {
+            let bytes = [text.as_bytes(), end].concat();
+            self.lines.push(Line { source, bytes });
+        }
+    }
+
+    /// Repairs the problems of the first kind that the copy has. Returns true if this changed any
+    /// line.
+    fn repair_round(&mut self, strict: bool) -> bool {
+        let Some(mut found) = self.problems() else { return false };
+        let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
+        found.flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
+        self.repair_flaws(&found.flaws)
+            || self.mend(&found.problems)
+            || self.pair(&found.messages, strict)
+    }
+
+    /// Finds the problems of the copy. Returns `None` if the copy cannot be read.
+    fn problems(&self) -> Option<Problems> {
+        let bytes: Vec<u8> = self.lines.iter().flat_map(|line| &line.bytes).copied().collect();
+        let options = Options { dialect: Some(self.dialect), ..Options::default() };
+        let mut records = Records::open(&*bytes, &options).ok()?;
+        let mut validator = Validator::new(self.dialect.rules());
+        let (mut messages, mut number) = (Vec::new(), 0);
+        while let Some(record) = records.next().ok()? {
+            if let Some(outline) = record.outline(Some(self.dialect)) {
+                validator.push(number as u64, &outline);
+                messages.push((number, outline.into_owned()));
+            }
+            number += usize::from(record.piece.ends());
+        }
+        // An agent may send its messages in another order than that of the lines.
+        messages.sort_by_key(|(_, outline)| outline.fragment.map(|fragment| fragment.message));
+        let flaws = records.flaws().iter().map(|(_, flaw)| flaw.clone()).collect();
+        Some(Problems { flaws, problems: validator.finish(), messages })
+    }
+
+    /// Repairs the given flaws and returns true if this changed any line.
+    fn repair_flaws(&mut self, flaws: &[Flaw]) -> bool {
+        let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
+        let mut before: BTreeMap<usize, String> = BTreeMap::new();
+        for flaw in flaws {
+            let at = flaw.record;
+            let source = self.lines[at].source;
+            let Some((what, change)) = self.change(flaw) else { continue };
+            match change {
+                Change::Before(text) => drop(before.insert(at, text)),
+                // A line is edited only once per round, and its other flaws are repaired in the
+                // next round.
+                Change::Edit(_) if edits.contains_key(&at) => continue,
+                Change::Edit(edit) => drop(edits.insert(at, edit)),
+            }
+            self.act(source, flaw.id.as_deref().unwrap_or_default(), what);
+        }
+        let is_changed = !edits.is_empty() || !before.is_empty();
+        for (at, edit) in edits {
+            self.lines[at].bytes = record(&self.lines[at].bytes, at == 0).edited(&edit);
+        }
+        for (at, text) in before.into_iter().rev() {
+            let source = self.lines[at].source;
+            let bytes = (text + "\n").into_bytes();
+            self.lines.insert(at, Line { source, bytes });
+        }
+        is_changed
+    }
+
+    /// Returns the repair and the change that the flaw's remedy calls for; `None` if the remedy
+    /// changes nothing.
+    fn change(&self, flaw: &Flaw) -> Option<(RepairKind, Change)> {
+        let of = |at: usize| record(&self.lines[at].bytes, at == 0);
+        let own = of(flaw.record);
+        Some(match flaw.remedy.as_ref()? {
+            Remedy::Before(text) => (RepairKind::Header, Change::Before(text.clone())),
+            Remedy::CopyBefore(at) => {
+                let header = of(*at).object()?.text().trim_ascii().to_owned();
+                (RepairKind::Header, Change::Before(header))
+            }
+            Remedy::Link { key, to, of: name } => {
+                let parent = of(*to);
+                let (own, new) = (own.object()?, parent.object()?.get(name)?);
+                if own.get(key) == Some(new) {
+                    return None;
+                }
+                let mut edits = Edits::new();
+                edits.set(0, own, key, new);
+                let to = self.lines[*to].source;
+                (RepairKind::Reparent { to }, Change::Edit(edits))
+            }
+            Remedy::Change(numbers) => {
+                let edits = self.dialect.log()?.repaired(own.object()?, flaw, numbers);
+                let what = if flaw.rule == "unanswered-call" {
+                    RepairKind::Answer
+                } else {
+                    RepairKind::Change { rule: flaw.rule }
+                };
+                (!edits.is_empty()).then_some((what, Change::Edit(edits)))?
+            }
+        })
+    }
+
+    /// Repairs the content of each message with a problem, and returns true if this changed any
+    /// line.
+    fn mend(&mut self, problems: &[Problem]) -> bool {
+        let before = self.actions.len();
+        for problems in problems.chunk_by(|one, other| one.line == other.line) {
+            let Some(line) = self.lines.get_mut(problems[0].line as usize) else { continue };
+            let mut rules: Vec<&Problem> = problems.iter().collect();
+            let Some(mended) = mended(self.dialect, &line.bytes, &rules) else { continue };
+            line.bytes = mended;
+            let source = line.source;
+            rules.retain(|problem| problem.rule.is_of_content());
+            rules.dedup_by_key(|problem| problem.rule);
+            for problem in rules {
+                self.act(source, &problem.id, RepairKind::Change { rule: problem.rule.as_str() });
+            }
+        }
+        self.actions.len() > before
+    }
+
+    /// Gives every call its result and every result its call. Returns true if this changed any
+    /// line.
+    fn pair(&mut self, messages: &[(usize, Outline<'static>)], strict: bool) -> bool {
+        let Some(how) = self.dialect.repair() else { return false };
+        let mut planner = Planner::new(self.dialect.rules());
+        for (at, outline) in messages {
+            planner.push(*at, self.lines[*at].source, outline);
+        }
+        let mut repair = planner.finish(strict);
+        let keeps_all = |line: &Line| {
+            let record = record(&line.bytes, false);
+            record.object().is_some_and(|it| self.dialect.links(it).keeps_all.is_some())
+        };
+        if repair.actions.is_empty() || self.lines.iter().any(keeps_all) {
+            return false;
+        }
+        self.actions.append(&mut repair.actions);
+        self.apply(&repair, how);
+        true
+    }
+
+    fn apply(&mut self, repair: &Repair, how: &dyn RepairDialect) {
+        let old = std::mem::take(&mut self.lines);
+        let mut moved = Moved::default();
+        let mut is_new = Vec::new();
+        for (at, line) in old.iter().enumerate() {
+            let (source, is_dropped) = (line.source, repair.drops(at));
+            let links = OwnLinks::of(self.dialect, line, at == 0);
+            let mut last = match &links.id {
+                Some(_) if is_dropped => links.parent.and_then(|parent| moved.target(parent)),
+                id => id.clone(),
+            };
+            let new = repair.repaired(&old, at, how);
+            for (number, bytes) in new.split_inclusive(|byte| *byte == b'\n').enumerate() {
+                let mut bytes = bytes.to_vec();
+                let is_own = number == 0 && !is_dropped;
+                if !is_own && links.id.is_some() {
+                    (bytes, last) = linked(self.dialect, &bytes, last.as_deref());
+                }
+                is_new.push(!is_own);
+                self.lines.push(Line { source, bytes });
+            }
+            if let Some(id) = links.id.filter(|id| is_dropped || last.as_ref() != Some(id)) {
+                moved.0.insert(id, (last, is_dropped));
+            }
+        }
+        for (at, (line, is_new)) in self.lines.iter_mut().zip(is_new).enumerate() {
+            if !is_new && let Some(bytes) = moved.relinked(self.dialect, &line.bytes, at == 0) {
+                line.bytes = bytes;
+            }
+        }
+    }
+
+    /// Adds a line ending to the last line if it has none; otherwise the agent would append its
+    /// next line to that line.
+    fn end_the_last_line(&mut self) {
+        let Some(last) = self.lines.last_mut() else { return };
+        if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
+            last.bytes.push(b'\n');
+            let source = last.source;
+            self.act(source, "", RepairKind::EndLine);
+        }
+    }
+
+    fn act(&mut self, line: u64, id: &str, what: RepairKind) {
+        let id = id.to_owned();
+        self.actions.push(Action { line, id, what });
+    }
+}
+
+/// What is wrong with the copy. The line numbers of the problems are indexes of lines.
+struct Problems {
+    flaws: Vec<Flaw>,
+    problems: Vec<Problem>,
+    /// The messages in context order, each with the index of its line.
+    messages: Vec<(usize, Outline<'static>)>,
+}
+
+enum Change {
+    /// Insert this line before the line with the flaw.
+    Before(String),
+    Edit(Edits),
+}
+
+/// The id of a line in a tree, and the id of its parent.
+#[derive(Default)]
+struct OwnLinks {
+    id: Option<String>,
+    parent: Option<String>,
+}
+
+impl OwnLinks {
+    fn of(dialect: &dyn Dialect, line: &Line, is_first: bool) -> Self {
+        let record = record(&line.bytes, is_first);
+        record.object().map_or_else(Self::default, |object| {
+            let links = dialect.links(object);
+            let parent = links.parent().map(str::to_owned);
+            Self { id: links.id.map(Into::into), parent }
+        })
+    }
+}
+
+/// For each line that was removed, or that is followed by new lines, the id of the line that takes
+/// its place as a parent, and whether the line was removed.
+#[derive(Default)]
+struct Moved(HashMap<String, (Option<String>, bool)>);
+
+impl Moved {
+    /// Returns the id that replaces `id` as a parent.
+    fn target(&self, id: String) -> Option<String> {
+        self.0.get(&id).map_or(Some(id), |(to, _)| to.clone())
+    }
+
+    /// Returns the bytes of a line with its links changed; `None` if none changes.
+    fn relinked(&self, dialect: &dyn Dialect, bytes: &[u8], is_first: bool) -> Option<Vec<u8>> {
+        let record = record(bytes, is_first);
+        let mut edits = Edits::new();
+        let moved = |id: &str, bond| {
+            let (to, is_dropped) = self.0.get(id)?;
+            (*is_dropped || bond == Bond::Parent).then_some(to.as_deref())
+        };
+        dialect.links(record.object()?).moved(moved, &mut edits);
+        (!edits.is_empty()).then(|| record.edited(&edits))
+    }
+}
+
+/// Returns a new line of a tree with an id of its own and the given parent, and the id.
+fn linked(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> (Vec<u8>, Option<String>) {
+    let record = record(bytes, false);
+    let Some(object) = record.object() else { return (bytes.to_vec(), None) };
+    let Links { id, names, .. } = dialect.links(object);
+    let mut ids = Ids::new(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());
+    let is_long = id.as_ref().is_none_or(|id| id.len() > 8);
+    let new = if is_long { ids.uuid() } else { ids.short() };
+    let own = object.members().iter().find(|it| Object::text_of(object, &it.key) == id);
+    let mut edits = Edits::new();
+    if let Some(own) = own {
+        edits.replace(object.place_of(own.value), crate::json::quoted(&new));
+    }
+    if let Some(link) = names.iter().rev().find(|it| it.bond == Bond::Parent) {
+        let parent = parent.map_or_else(|| "null".to_owned(), crate::json::quoted);
+        edits.replace(link.place.clone(), parent);
+    }
+    (record.edited(&edits), Some(new))
+}
+
+/// Reads a line of the copy as a record. Overlong lines are not parsed.
+fn record(bytes: &[u8], is_first: bool) -> Record<'_> {
+    let piece = if bytes.len() > MAX_LINE { Piece::First } else { Piece::Whole };
+    let line = if is_first { 1 } else { 2 };
+    Origin { line, piece, ..Origin::ALONE }.record(bytes)
+}
