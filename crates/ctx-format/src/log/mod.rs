@@ -140,6 +140,8 @@ pub struct Flaw {
 /// How to repair a flaw in a copy of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
+    /// Remove the byte order mark before the record with the flaw.
+    Unmark,
     /// Insert the given line before the record with the flaw.
     Before(String),
     /// Insert a copy of the record with the given number before the record with the flaw.
@@ -163,6 +165,13 @@ impl Flaw {
     pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
         debug_assert!(problems::rule(rule).is_some(), "rules.json lists the rule");
         Self { record, rule, effect, message, id: None, remedy: None }
+    }
+
+    /// Creates the flaw for a file that begins with a byte order mark, which the agent `name` does
+    /// not expect.
+    pub(crate) fn mark(name: &str) -> Self {
+        let what = format!("a byte order mark precedes the header: {name} loads nothing");
+        Self::new(0, "byte-order-mark", Effect::Refused, what).repaired_by(Remedy::Unmark)
     }
 
     /// Adds a remedy to the flaw.

@@ -22,6 +22,9 @@ pub trait ViewBuilder {
     /// receive the other members of the document.
     fn begin_document(&mut self) {}
 
+    /// Announces that the file begins with a byte order mark.
+    fn begin_with_mark(&mut self) {}
+
     /// Adds a bad line, which most agents skip.
     fn push_bad(&mut self, _record: usize) {}
 

@@ -41,7 +41,7 @@ pub struct Record<'a> {
     pub(crate) skipped: usize,
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
     /// Creates a record with this origin from `bytes`, which are either the source's own bytes or

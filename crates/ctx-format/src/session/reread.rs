@@ -89,6 +89,9 @@ impl SecondReading {
 
 /// Passes a record to a view. The caller must pass only the first piece of an overlong line.
 pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
+    if record.skipped > 0 {
+        view.begin_with_mark();
+    }
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
         Some(object) => view.push(number, object),

@@ -12,7 +12,7 @@ use crate::content::mended;
 use crate::log::compaction::Ids;
 use crate::log::links::{Bond, Links};
 use crate::log::{Effect, Flaw, Remedy};
-use crate::record::line_end;
+use crate::record::{BYTE_ORDER_MARK, line_end};
 use crate::{
     Class, Dialect, Edits, MAX_LINE, Object, Options, Origin, Outline, Piece, Problem, Record,
     Records, Validator,
@@ -138,11 +138,13 @@ impl Copy {
     fn repair_flaws(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
+        let done = self.actions.len();
         for flaw in flaws {
             let at = flaw.record;
             let source = self.lines[at].source;
             let Some((what, change)) = self.change(flaw) else { continue };
             match change {
+                Change::Unmark => drop(self.lines[at].bytes.drain(..BYTE_ORDER_MARK.len())),
                 Change::Before(text) => drop(before.insert(at, text)),
                 // A line is edited only once per round, and its other flaws are repaired in the
                 // next round.
@@ -151,7 +153,6 @@ impl Copy {
             }
             self.act(source, flaw.id.as_deref().unwrap_or_default(), what);
         }
-        let is_changed = !edits.is_empty() || !before.is_empty();
         for (at, edit) in edits {
             self.lines[at].bytes = record(&self.lines[at].bytes, at == 0).edited(&edit);
         }
@@ -160,7 +161,7 @@ impl Copy {
             let bytes = (text + "\n").into_bytes();
             self.lines.insert(at, Line { source, bytes });
         }
-        is_changed
+        self.actions.len() > done
     }
 
     /// Returns the repair and the change that the flaw's remedy calls for; `None` if the remedy
@@ -169,6 +170,7 @@ impl Copy {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);
         Some(match flaw.remedy.as_ref()? {
+            Remedy::Unmark => (RepairKind::Change { rule: flaw.rule }, Change::Unmark),
             Remedy::Before(text) => (RepairKind::Header, Change::Before(text.clone())),
             Remedy::CopyBefore(at) => {
                 let header = of(*at).object()?.text().trim_ascii().to_owned();
@@ -295,6 +297,8 @@ struct Problems {
 }
 
 enum Change {
+    /// Remove the byte order mark.
+    Unmark,
     /// Insert this line before the line with the flaw.
     Before(String),
     Edit(Edits),

@@ -38,6 +38,11 @@ impl CompactionWriter for Writer {
                 let window = payload.get("model_context_window");
                 self.window = Some(window.unwrap_or("null").to_owned());
             }
+            // The client would count a compaction outside any turn as part of the turn that the
+            // rollback undoes.
+            ("event_msg", "thread_rolled_back") => {
+                self.window.get_or_insert_with(|| "null".to_owned());
+            }
             ("event_msg", "token_count") if last_usage(&payload).is_some() => {
                 self.count = Some(payload.text().trim().to_owned());
             }

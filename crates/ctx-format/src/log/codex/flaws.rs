@@ -2,6 +2,7 @@
 //! individual lines. Each problem was tested with that version.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::entry::Entry;
 use super::is_paginated;
@@ -26,6 +27,7 @@ pub(super) struct Flaws {
     /// The index of the last line that the client loads, and whether it has a number.
     last: Option<(usize, bool)>,
     ordinal: usize,
+    ordinals: HashSet<usize>,
     /// The indexes of lines whose items have no envelope.
     bare: Vec<usize>,
     /// If the session does not begin with a header, facts from its lines for use in a new header.
@@ -72,6 +74,15 @@ impl Flaws {
         let ordinal = object.get("ordinal").filter(|raw| *raw != "null");
         let number = ordinal.and_then(|raw| raw.parse().ok());
         self.ordinal = number.unwrap_or(self.ordinal + 1);
+        if number.is_some_and(|number| !self.ordinals.insert(number)) {
+            let what = "an earlier line has the same ordinal: the app does not show later messages";
+            self.found.push(Flaw::new(
+                record,
+                "repeated-ordinal",
+                Effect::Ignored,
+                what.to_owned(),
+            ));
+        }
         self.last = Some((record, ordinal.is_some()));
         if *line == Line::Other {
             self.found.extend(passed_over(record, object));

@@ -165,10 +165,15 @@ impl Turn {
 #[derive(Default)]
 pub(super) struct Builder {
     lines: Vec<Line>,
+    has_mark: bool,
     flaws: Flaws,
 }
 
 impl ViewBuilder for Builder {
+    fn begin_with_mark(&mut self) {
+        self.has_mark = true;
+    }
+
     fn push(&mut self, record: usize, object: &Object<'_>) {
         let line = Line::of(object);
         self.flaws.push(record, object, &line);
@@ -190,6 +195,7 @@ impl ViewBuilder for Builder {
         view.add_messages(&messages(&items, base));
         view.flaws = self.flaws.all();
         view.flaws.extend(off_the_path(&self.lines, base));
+        view.flaws.extend(self.has_mark.then(|| Flaw::mark("Codex")));
         view
     }
 }

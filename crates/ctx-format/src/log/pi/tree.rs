@@ -96,6 +96,8 @@ pub(super) struct Entries {
     /// The number of lines that are JSON, including headers.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
+    /// Whether the file begins with a byte order mark.
+    pub(super) has_mark: bool,
     /// The flaw for a session without a header.
     pub(super) headless: Option<Flaw>,
     /// In `OpenClaw`, a pair of ids: if the next entry's parent is the first id, the second id
