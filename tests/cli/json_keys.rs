@@ -52,6 +52,13 @@ fn field() -> tempfile::TempDir {
         "bad.jsonl",
         "{\"role\":\"user\",\"content\":\"go\"}\n{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}\nbroken\n{\"role\":\"user\",\"content\":\"and?\"}\n{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"x\"}\n",
     );
+    let line = |number: u64, of: &str| {
+        let time = "2026-01-01T00:00:00.000Z";
+        format!("{{\"timestamp\":\"{time}\",\"ordinal\":{number},{of}}}\n")
+    };
+    let said = r#""type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}"#;
+    let header = r#""type":"session_meta","payload":{"id":"r","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","originator":"o","cli_version":"0.169.0","history_mode":"paginated"}"#;
+    put("rollout.jsonl", &[line(0, header), line(1, said), line(1, said)].concat());
     let node = r#""sessionId":"c1","cwd":"/w/shop","timestamp":"2026-01-01T00:00:00.000Z""#;
     let usage = r#""usage":{"input_tokens":5,"cache_read_input_tokens":900,"output_tokens":10}"#;
     put(
@@ -66,7 +73,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// The calls in order, each with the section of the document that describes its output.
-const RUNS: [(&str, &str); 63] = [
+const RUNS: [(&str, &str); 65] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     ("ctx-count --list-models", "ctx-count --list-models --json"),
     ("ctx-count", "ctx-count --json --by role --model gpt-4o s.jsonl"),
@@ -80,7 +87,9 @@ const RUNS: [(&str, &str); 63] = [
         "ctx-check --due --json --trigger-messages 3 --set trigger.min_messages=500 s.jsonl",
     ),
     ("ctx-check --due", "ctx-check --due --json .claude/projects/-w-shop/c1.jsonl no-such-file"),
+    ("ctx-check --list-rules", "ctx-check --list-rules --json"),
     ("ctx-check --repair", "ctx-check --repair --json bad.jsonl -o repaired.jsonl"),
+    ("ctx-check --repair", "ctx-check --repair -n --json rollout.jsonl"),
     ("ctx-split", "ctx-split --json --keep-turns 2 s.jsonl -o split.jsonl"),
     ("ctx-prune", "ctx-prune -n --json --drop duplicates --trim --max-chars 200 s.jsonl"),
     ("ctx-prune", "ctx-prune --json --trim --max-chars 200 s.jsonl -o pruned.jsonl"),

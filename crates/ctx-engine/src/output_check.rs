@@ -75,7 +75,9 @@ impl OutputCheck {
         }
         let problems = counted(input.len(), "problem");
         let why = first.why();
-        notes.warn_at(first.line, format_args!("{problems} in the input; the first: {why}"));
+        let hint = "ctx-check --repair writes a legal copy";
+        notes
+            .warn_at(first.line, format_args!("{problems} in the input; the first: {why}; {hint}"));
         Ok(())
     }
 }

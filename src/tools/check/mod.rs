@@ -3,6 +3,7 @@
 
 mod report;
 
+use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use ctx_cli::{
     inputs, is_stdin, jobs_of, json_line, json_name, report_failures,
 };
 use ctx_engine::check::{Limits, Plan, RepairPass, Report};
-use ctx_format::problems::{NamedRule, RULES, rule};
+use ctx_format::problems::{Demand, NamedRule, RULES, rule};
 use ctx_store::Growth;
 use serde::Serialize;
 
@@ -46,7 +47,8 @@ use crate::store::{LazyStore, StoreArgs};
 /// including hidden files. Stores are skipped, and links are not followed.
 ///
 /// --allow RULE ignores the problems that RULE finds. The number of ignored problems is shown with
-/// -v, and as `allowed` in JSON. --list-rules lists the rules.
+/// -v, and as `allowed` in JSON. --list-rules prints all rules: which APIs and agents demand each,
+/// since when and of which models, what they do otherwise, and what the tools do.
 ///
 /// For an agent's own file, the tool also checks how the agent will read it. The tool finds lines
 /// without a parent, compactions that are not on the path that the agent follows, a missing header,
@@ -94,7 +96,7 @@ struct Args {
     /// Ignore the problems that RULE finds (can be repeated)
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule_parser())]
     allow: Vec<&'static NamedRule>,
-    /// List the rules, and exit
+    /// Print the rules and who demands them, and exit
     #[arg(long, conflicts_with_all = ["files", "due", "repair", "all", "strict", "batch", "format"])]
     list_rules: bool,
     /// Check whether a compaction is due
@@ -271,31 +273,49 @@ impl Args {
 
 /// Parses the name of a rule that can report problems.
 fn rule_parser() -> impl TypedValueParser<Value = &'static NamedRule> {
-    let values = problems().map(|rule| PossibleValue::new(rule.name).help(rule.what));
+    let problems = RULES.iter().filter(|rule| rule.may_be_problem);
+    let values = problems.map(|rule| PossibleValue::new(rule.name).help(rule.what));
     PossibleValuesParser::new(values).try_map(|name| rule(&name).ok_or("no such rule"))
 }
 
-fn problems() -> impl Iterator<Item = &'static NamedRule> {
-    RULES.iter().filter(|rule| rule.may_be_problem)
-}
-
 #[derive(Serialize)]
-struct ListedRule {
+struct ListedRule<'r> {
     rule: &'static str,
     what: &'static str,
+    demands: &'r [Demand],
 }
 
-/// Returns the list of rules, with a line or a JSON object for each rule.
+/// Returns the table of rules, with a paragraph or a JSON object for each rule.
 fn rule_list(json: bool) -> String {
-    let width = problems().map(|rule| rule.name.len()).max().unwrap_or(0);
-    let line = |NamedRule { name, what, .. }: &NamedRule| {
+    let mut list = String::new();
+    for NamedRule { name, what, demands, .. } in RULES.iter() {
         if json {
-            json_line(&ListedRule { rule: name, what })
-        } else {
-            format!("{name:<width$}  {what}\n")
+            list += &json_line(&ListedRule { rule: name, what, demands });
+            continue;
         }
-    };
-    problems().map(line).collect()
+        let _ = writeln!(list, "{name}: {what}");
+        for demand in demands {
+            let mut who = demand.by.join(", ");
+            for (before, text) in [(", ", &demand.models), (": ", &demand.case)] {
+                if !text.is_empty() {
+                    who.extend([before, text]);
+                }
+            }
+            let _ = writeln!(list, "  {who}\n    does: {}", demand.does);
+            for (key, text) in [
+                ("since", &demand.since),
+                ("check", &demand.check),
+                ("repair", &demand.repair),
+                ("writes", &demand.writes),
+                ("source", &demand.source),
+            ] {
+                if !text.is_empty() {
+                    let _ = writeln!(list, "    {key}: {text}");
+                }
+            }
+        }
+    }
+    list
 }
 
 fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {

@@ -114,17 +114,14 @@ impl RepairPass {
         let Some(dialect) = self.dialect else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
         };
-        checked(dialect, repair(dialect, self.lines, strict), strict)
+        checked(repair(dialect, self.lines, strict), strict)
     }
 }
 
 /// Checks a repaired copy, and returns it with the warnings. The warnings have the line numbers of
 /// the original session. Fails if the copy has a problem.
-fn checked(
-    dialect: &'static dyn Dialect,
-    copy: RepairedCopy,
-    strict: bool,
-) -> Result<RepairedSession> {
+fn checked(copy: RepairedCopy, strict: bool) -> Result<RepairedSession> {
+    let dialect = copy.dialect;
     let bytes: Arc<[u8]> = copy.bytes.into();
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let reader = Box::new(Cursor::new(bytes.clone()));

@@ -256,7 +256,7 @@ fn a_copy_with_a_problem_is_no_repair() {
     let critic = r#"{"role":"critic","content":"x"}"#;
     let error = repair(&[USER, CALL, USER, "broken", critic], false).err().expect("refused");
     assert!(matches!(error.kind, ErrorKind::Unloadable(_)), "{error:?}");
-    assert_eq!(error.line, Some(5));
+    assert_eq!(error.lines, [5]);
     let copy = repair(&[USER, CALL, USER, "broken", USER], false).expect("repaired");
     let text = String::from_utf8(copy.bytes.to_vec()).expect("text");
     assert_eq!(rules(&check(text, &Plan::default()).expect("read")), []);

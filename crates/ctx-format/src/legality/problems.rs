@@ -300,6 +300,12 @@ pub struct Demand {
     /// The form of the violation, if the demand concerns only this form.
     #[serde(default)]
     pub case: String,
+    /// When the demand began, if this is known.
+    #[serde(default)]
+    pub since: String,
+    /// The models of which the rule is demanded, if not of all.
+    #[serde(default)]
+    pub models: String,
     /// What the API or the agent does if the rule is violated.
     pub does: String,
     /// What a violation is for `ctx-check`: `problem`, `warning`, `remark` or `no`, possibly with a
@@ -325,7 +331,21 @@ impl NamedRule {
 
 /// All rules, in alphabetical order.
 pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("rules.json")).expect("rules.json is valid")
+    let mut rules: Vec<NamedRule> =
+        serde_json::from_str(include_str!("rules.json")).expect("rules.json is valid");
+    for demands in rules.iter_mut().map(|rule| &mut rule.demands) {
+        for at in 1..demands.len() {
+            let (above, own) = demands.split_at_mut(at);
+            let (above, own) = (&above[at - 1], &mut own[0]);
+            for (above, own) in [(&above.repair, &mut own.repair), (&above.writes, &mut own.writes)]
+            {
+                if own == "as above" {
+                    own.clone_from(above);
+                }
+            }
+        }
+    }
+    rules
 });
 
 /// Returns the rule with the given name; `None` if no rule has this name.

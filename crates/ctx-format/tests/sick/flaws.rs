@@ -162,6 +162,44 @@ fn a_session_without_a_header_gets_one() {
 }
 
 #[test]
+fn a_byte_order_mark_goes_where_the_agent_does_not_expect_it() {
+    let mark = |lines: &mut Vec<String>| lines[0].insert(0, '\u{feff}');
+    let found = [(1, "byte-order-mark")];
+    check(&files::codex(), mark, &found, &[(1, "change")], (5, 5));
+    check(&files::pi(), mark, &found, &[(1, "change")], (6, 6));
+    check(&files::claude_code(), mark, &[], &[], (6, 6));
+}
+
+#[test]
+fn a_repeated_number_is_named() {
+    let repeated = |lines: &mut Vec<String>| {
+        lines[4] = lines[4].replace(r#""ordinal":4"#, r#""ordinal":3"#);
+    };
+    check(&files::codex(), repeated, &[(5, "repeated-ordinal")], &[], (5, 5));
+}
+
+/// The lines of a tree are linked around a line that goes, and to a line that is new.
+#[test]
+fn a_result_of_another_call_goes_and_its_call_gets_one() {
+    for (file, call) in [(files::claude_code(), 2), (files::codex(), 3), (files::pi(), 3)] {
+        let other = |lines: &mut Vec<String>| {
+            let result = &mut lines[call as usize];
+            *result = result
+                .replace(r#"_id":"t""#, r#"_id":"other""#)
+                .replace(r#"Id":"t""#, r#"Id":"other""#);
+        };
+        let done = [(call, "answer"), (call + 1, "drop-orphan")];
+        let messages = file.lines.len() - usize::from(file.name != "claude-code");
+        check(&file, other, &[], &done, (messages, messages));
+        let mut lines = file.lines.clone();
+        other(&mut lines);
+        let (copy, _) = repaired(file.dialect(), (lines.join("\n") + "\n").as_bytes());
+        assert!(copy.contains("The result of this call is missing"), "{copy}");
+        assert!(!copy.contains("other"), "{copy}");
+    }
+}
+
+#[test]
 fn the_last_line_of_a_paginated_file_gets_a_number() {
     let without = |at: usize| {
         move |lines: &mut Vec<String>| {

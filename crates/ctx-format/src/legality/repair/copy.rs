@@ -20,6 +20,8 @@ use crate::{
 
 /// A repaired copy of a session.
 pub struct RepairedCopy {
+    /// The dialect of the copy.
+    pub dialect: &'static dyn Dialect,
     /// The content of the repaired copy.
     pub bytes: Vec<u8>,
     /// All repairs, sorted by source line.
@@ -56,18 +58,25 @@ pub fn repair(
     for (source, bytes) in lines {
         copy.read(Line { source, bytes }, strict);
     }
+    // A line that can be read now may determine the dialect.
+    if !dialect.is_certain() && !copy.actions.is_empty() {
+        let bytes = copy.bytes();
+        let records = Records::open(&*bytes, &Options::default()).ok();
+        copy.dialect = records.and_then(|records| records.dialect()).unwrap_or(dialect);
+    }
     for _ in 0..ROUNDS {
         if !copy.repair_round(strict) {
             break;
         }
     }
-    if dialect.is_log() {
+    if copy.dialect.is_log() {
         copy.end_the_last_line();
     }
     copy.actions.sort_by_key(|action| action.line);
     RepairedCopy {
+        dialect: copy.dialect,
         sources: copy.lines.iter().map(|line| line.source).collect(),
-        bytes: copy.lines.into_iter().flat_map(|line| line.bytes).collect(),
+        bytes: copy.bytes(),
         actions: copy.actions,
     }
 }
@@ -103,6 +112,10 @@ impl Copy {
         }
     }
 
+    fn bytes(&self) -> Vec<u8> {
+        self.lines.iter().flat_map(|line| &line.bytes).copied().collect()
+    }
+
     /// Repairs the problems of the first kind that the copy has. Returns true if this changed any
     /// line.
     fn repair_round(&mut self, strict: bool) -> bool {
@@ -116,7 +129,7 @@ impl Copy {
 
     /// Finds the problems of the copy. Returns `None` if the copy cannot be read.
     fn problems(&self) -> Option<Problems> {
-        let bytes: Vec<u8> = self.lines.iter().flat_map(|line| &line.bytes).copied().collect();
+        let bytes = self.bytes();
         let options = Options { dialect: Some(self.dialect), ..Options::default() };
         let mut records = Records::open(&*bytes, &options).ok()?;
         let mut validator = Validator::new(self.dialect.rules());
