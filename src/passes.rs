@@ -56,10 +56,11 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps bad lines, --invalid drop leaves them out",
-        ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
-            "name the format with --dialect"
+        ErrorKind::UnknownFormat => {
+            "name the format with --dialect; docs/format.md lists the formats"
         }
-        ErrorKind::Foreign { foreign, .. } | ErrorKind::Unread { foreign: Some(foreign), .. } => {
+        ErrorKind::LateFormat { .. } => "name the format with --dialect",
+        ErrorKind::Foreign(foreign) | ErrorKind::Unread { foreign: Some(foreign), .. } => {
             foreign.remedy
         }
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
@@ -88,8 +89,6 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::OtherBeginning => {
             "BEFORE must be the beginning of FULL, the uncompacted session"
         }
-        ErrorKind::NoMessage { batch: true } => "choose the format with --dialect or --batch",
-        ErrorKind::NoMessage { batch: false } => "choose the format with --dialect",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
         ErrorKind::Unloadable(_) => "nothing was written",
         ErrorKind::NewProblem(_) => {

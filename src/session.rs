@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ctx_cli::{Failure, Input, Io, Result, Walk, metadata};
 use ctx_engine::check::{CheckPass, Plan, Report};
-use ctx_engine::{BadLines, ErrorKind, Invalid, Notes, PassError, Time};
+use ctx_engine::{BadLines, Invalid, Notes, PassError, Time};
 use ctx_format::{Dialect, Options, Record, dialect};
 use ctx_store::is_kept_aside;
 
@@ -66,10 +66,19 @@ impl Session {
     /// Reads the session from an input that is already open.
     pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self> {
         let Input { name, reader } = input;
-        match ctx_engine::Session::open(reader, options, invalid) {
+        let opened = ctx_engine::Session::open(reader, options, invalid)
+            .and_then(|inner| inner.refuse_foreign().map(|()| inner));
+        match opened {
             Ok(inner) => Ok(Self { name, inner }),
             Err(error) => Err(passes::failure(error, &name)),
         }
+    }
+
+    /// Accepts a session in an unknown format, for a tool that can treat it as plain lines.
+    #[must_use]
+    pub fn of_any_format(mut self) -> Self {
+        self.inner.accepts_unknown = true;
+        self
     }
 
     /// Returns the dialect, or `None` if the format is unknown.
@@ -87,22 +96,18 @@ impl Session {
         &mut self,
         read: impl FnOnce(&mut ctx_engine::Session) -> Result<T, PassError>,
     ) -> Result<T> {
-        let foreign = self.inner.foreign();
-        read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
+        read(&mut self.inner).map_err(|error| passes::failure(error, &self.name))
     }
 
     /// Checks all records. If `must_be_known` is true, an unknown record is a failure.
     pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report> {
+        self.inner.accepts_unknown |= !must_be_known;
         let mut pass = CheckPass::new(plan, self.dialect());
         self.pass(|record| {
             pass.push(record);
             Ok(())
         })?;
-        let report = pass.finish(&self.inner);
-        match report.unknown.filter(|_| must_be_known) {
-            Some(line) => Err(self.failure(ErrorKind::NoMessage { batch: false }.at(line))),
-            None => Ok(report),
-        }
+        Ok(pass.finish(&self.inner))
     }
 
     /// Converts an error from a pass over this session into a failure.

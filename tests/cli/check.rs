@@ -142,26 +142,10 @@ fn a_file_without_a_message_is_a_problem() {
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
         .stderr(
-            "ctx-check: x.jsonl:2: no message of a known format; choose the format with --dialect\n",
+            "ctx-check: x.jsonl: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
         )
         .code(2)
         .run();
-}
-
-/// A format that the tools do not read is named, whether the file has lines or is one document.
-#[test]
-fn a_format_that_is_not_read_is_named() {
-    let event = "{\"id\":0,\"source\":\"user\",\"action\":\"message\",\"args\":{}}";
-    let named = "no-message: no message of a known format: this is an OpenHands history; OpenHands converts it to messages for its model: use those messages\n";
-    says(&[event, "\n"], &format!("<stdin>:1: {named}"), 1);
-    let pretty = event.replace(',', ",\n");
-    says(&["[\n", &pretty, "\n]\n"], &format!("<stdin>: {named}"), 1);
-    let human = "{\"type\":\"human\",\"content\":\"a\"}\n";
-    says(
-        &[human],
-        "<stdin>:1: no-message: no message of a known format: this is a list of LangChain messages; LangChain's convert_to_openai_messages converts it to chat messages\n",
-        1,
-    );
 }
 
 /// Roles, records and parts that are not read are problems, each with its line. A wrong
@@ -191,15 +175,15 @@ fn what_is_not_read_of_a_message_is_a_problem() {
         .args(["--dialect", "anthropic"])
         .file("log.jsonl", "{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n")
         .args(["log.jsonl"])
-        .stdout("log.jsonl:1: no-message: no message of anthropic (the first of 2 problems; --all shows each)\n")
-        .code(1)
+        .stderr("ctx-check: log.jsonl: this is a Claude Code session, so it cannot be read; leave --dialect out\n")
+        .code(2)
         .run();
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
-    says(
-        &[USER, pi],
-        "<stdin>:1: no-message: no message of a known format: this is a list of pi messages without the entries of its session file; use the session file: its entries link the messages\n",
-        1,
-    );
+    check()
+        .stdin(session(&[USER, pi]))
+        .stderr("ctx-check: <stdin>: this is a list of pi messages without the entries of its session file, so it cannot be read; use the session file: its entries link the messages\n")
+        .code(2)
+        .run();
 }
 
 /// `--allow` turns a rule off; -v and JSON report what it allowed.
@@ -623,7 +607,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .args(["--repair"])
         .stdin("{\"type\":\"progress\"}\n")
         .stderr(
-            "ctx-check: <stdin>:1: no message of a known format; choose the format with --dialect\n",
+            "ctx-check: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
         )
         .code(2)
         .run();

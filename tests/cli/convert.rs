@@ -182,7 +182,7 @@ fn what_cannot_be_converted_is_refused() {
     let cases = [
         (
             vec!["--to=chat"],
-            "<stdin>: the format is not known, so nothing can be converted; name the format with --dialect",
+            "<stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats",
         ),
         (
             vec!["--to=chat", "--batch"],

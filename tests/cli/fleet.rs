@@ -133,7 +133,7 @@ fn nothing_but_the_output_is_left_behind() {
         .within(dir.path())
         .args(["--batch", "--min", "0.1", "batch.jsonl", "one.jsonl"])
         .stdout_has("58 conversations scored")
-        .stderr_has("one.jsonl:30:1: the format")
+        .stderr_has("one.jsonl:30: the format")
         .code(3)
         .run();
 }

@@ -27,6 +27,7 @@ mod faults;
 mod find;
 mod fleet;
 mod folders;
+mod foreign;
 mod formats;
 mod full_stdout;
 mod gc;

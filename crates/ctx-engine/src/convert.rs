@@ -43,7 +43,7 @@ impl Conversion {
     /// `temp`.
     pub fn of(session: &mut Session, converter: Converter<'_>, temp: &Path) -> Result<Self> {
         let to = converter.to;
-        let from = session.dialect().ok_or(ErrorKind::UnknownFormat("converted"))?;
+        let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
         let mut summary = None;
         session.each(|record| {
@@ -154,6 +154,6 @@ mod tests {
     #[test]
     fn a_session_of_no_known_format_is_refused() {
         let refused = convert("{\"a\":1}\n", "chat").err().expect("unknown");
-        assert!(matches!(refused.kind, ErrorKind::UnknownFormat("converted")));
+        assert!(matches!(refused.kind, ErrorKind::UnknownFormat));
     }
 }

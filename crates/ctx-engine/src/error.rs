@@ -45,17 +45,12 @@ pub enum ErrorKind {
     /// One of the two batches to compare has fewer lines than the other.
     #[error("there is no line {0}")]
     NoSuchLine(u64),
-    /// The dialect of the session is unknown, so the operation is not possible.
-    #[error("the format is not known, so nothing can be {0}")]
-    UnknownFormat(&'static str),
+    /// The dialect of the session is unknown.
+    #[error("the format is not known, so it cannot be read")]
+    UnknownFormat,
     /// The session is in a known format that we cannot read.
-    #[error("{foreign}, so it cannot be {done}")]
-    Foreign {
-        /// The format that was recognized.
-        foreign: Foreign,
-        /// The operation that is not possible.
-        done: &'static str,
-    },
+    #[error("{0}, so it cannot be read")]
+    Foreign(Foreign),
     /// A message in the session is not understood.
     #[error("{unread}, so nothing can be {done}{}", seems(*foreign))]
     Unread {
@@ -107,13 +102,6 @@ pub enum ErrorKind {
         /// The dialect of the exchange.
         found: &'static str,
     },
-    /// The dialect of the session is unknown, because a record is neither a message nor a
-    /// conversation.
-    #[error("no message of a known format")]
-    NoMessage {
-        /// Whether the input could be a batch.
-        batch: bool,
-    },
     /// The records have tags, which would be wrong after the operation.
     #[error("the records are tagged")]
     Tagged,
@@ -154,9 +142,6 @@ pub enum ErrorKind {
     /// A step performed by the caller of the pass has failed.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
-    /// The session cannot be scored because its dialect is unknown.
-    #[error("the format is not known")]
-    NoFormat,
     /// The full session does not begin with the messages of the old session.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
@@ -204,16 +189,12 @@ pub enum ExamError {
 }
 
 /// Returns the dialect, or an error if records may not be changed, removed or added in its
-/// sessions. `line` is the line to name in the error if the dialect is unknown.
+/// sessions.
 pub(crate) fn rewritable(
     dialect: Option<&'static dyn Dialect>,
     done: &'static str,
-    line: Option<u64>,
 ) -> Result<&'static dyn Dialect> {
-    let Some(dialect) = dialect else {
-        let lines = line.into_iter().collect();
-        return Err(PassError { lines, kind: ErrorKind::UnknownFormat(done) });
-    };
+    let dialect = dialect.ok_or(ErrorKind::UnknownFormat)?;
     if dialect.is_linked() {
         let dialect = dialect.name();
         return Err(ErrorKind::Linked { dialect, done }.into());
@@ -255,22 +236,6 @@ impl PassError {
         self
     }
 
-    /// If the dialect is unknown but the format was recognized, replaces the error with one that
-    /// names the format.
-    #[must_use]
-    pub fn named(self, foreign: Option<Foreign>) -> Self {
-        let done = match &self.kind {
-            ErrorKind::UnknownFormat(done) => *done,
-            ErrorKind::NoFormat => "scored",
-            ErrorKind::NoMessage { .. } => "read",
-            _ => return self,
-        };
-        match foreign {
-            Some(foreign) => Self { kind: ErrorKind::Foreign { foreign, done }, ..self },
-            None => self,
-        }
-    }
-
     /// Creates an error about a temporary file.
     pub fn temporary(error: io::Error) -> Self {
         ErrorKind::Temporary(error).into()
@@ -305,9 +270,9 @@ mod tests {
 
     #[test]
     fn lines_are_told_from_the_outside_in() {
-        let error = ErrorKind::NoFormat.at(2).at(7);
+        let error = ErrorKind::NoZones.at(2).at(7);
         assert_eq!(error.lines, [7, 2]);
-        assert_eq!(error.to_string(), "7: 2: the format is not known");
+        assert_eq!(error.to_string(), "7: 2: no record has a zone");
     }
 
     #[test]

@@ -51,9 +51,6 @@ impl<C: Change> ChangePass<C> {
 
     /// Processes the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
-        if self.reading.dialect.is_none() && record.whole_object().is_some() {
-            return Err(ErrorKind::UnknownFormat("changed").at(record.line));
-        }
         if self.reading.batch || self.reading.protect_last == 0 {
             return self.give(record, true);
         }

@@ -5,9 +5,10 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use ctx_format::dialect::Sniff;
 use ctx_format::{
-    Conversation, Dialect, Flaw, Foreign, Options, Record, Records, Unread, UnreadRule, counted,
-    dialect,
+    Class, Conversation, Dialect, Flaw, Foreign, Options, Record, Records, Unread, UnreadRule,
+    counted, dialect,
 };
 
 use crate::{ErrorKind, Notes, Result};
@@ -32,6 +33,9 @@ pub struct Session {
     bad: BadLines,
     /// Whether an exchange in another dialect is an error; true if the user did not name a dialect.
     pub(crate) refuses_strangers: bool,
+    /// Whether the session may be in an unknown format. Raw lines may, because they are not read as
+    /// messages.
+    pub accepts_unknown: bool,
     /// For a session made from another session, each record's line in the original.
     pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
@@ -56,6 +60,7 @@ impl Session {
             invalid,
             bad: BadLines::default(),
             refuses_strangers: options.dialect.is_none() && !options.raw,
+            accepts_unknown: options.raw,
             lines: None,
             batch: options.batch,
         })
@@ -64,11 +69,6 @@ impl Session {
     /// Returns the dialect, or `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.records.dialect()
-    }
-
-    /// Returns the input's format if it is a known format that we cannot read.
-    pub fn foreign(&self) -> Option<Foreign> {
-        self.records.foreign()
     }
 
     /// Returns true if the input is one JSON document that is not a session.
@@ -81,20 +81,43 @@ impl Session {
         self.records.document_members_beside().is_some()
     }
 
-    /// Passes each record to `handle`, except for bad lines that are left out. Returns an error if
-    /// the input has no readable lines, for example because it is compressed.
+    /// Returns the dialect. Returns an error if the dialect is unknown, or if the input is in a
+    /// format that we do not read.
+    pub fn known(&self) -> Result<&'static dyn Dialect> {
+        self.refuse_foreign()?;
+        self.dialect().ok_or_else(|| ErrorKind::UnknownFormat.into())
+    }
+
+    /// Returns an error if the input is in a format that we do not read.
+    pub fn refuse_foreign(&self) -> Result<()> {
+        let foreign = self.records.foreign();
+        foreign.map_or(Ok(()), |foreign| Err(ErrorKind::Foreign(foreign).into()))
+    }
+
+    /// Passes each record to `handle`, except for bad lines that are left out. This is where all
+    /// tools refuse an input that is not a session. An input without text is an empty session.
     pub fn each(&mut self, mut handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
-        if let Some(foreign) = self.records.unreadable() {
-            let done = "read";
-            return Err(ErrorKind::Foreign { foreign, done }.into());
-        }
+        self.refuse_foreign()?;
+        let is_unknown = self.dialect().is_none() && !self.accepts_unknown;
         let known = self.dialect().filter(|_| self.refuses_strangers);
+        // The dialect that the user named, until a record shows that it can be right.
+        let is_named = !self.refuses_strangers && !self.accepts_unknown && !self.batch;
+        let mut unproven = self.dialect().filter(|_| is_named);
+        let mut is_empty = true;
         let mut number = 0;
         while let Some(mut record) = self.records.next().map_err(ErrorKind::Read)? {
             if let Some(line) = self.lines.as_ref().and_then(|lines| lines.get(number)) {
                 record.line = *line;
             }
             number += usize::from(record.piece.begins());
+            is_empty &= record.class == Class::Blank;
+            if is_unknown && !is_empty {
+                return Err(ErrorKind::UnknownFormat.into());
+            }
+            if let (Some(named), Some(object)) = (unproven, record.whole_object()) {
+                let fits = named.is_message(object) || named.sniff(object) != Sniff::No;
+                unproven = unproven.filter(|_| !fits);
+            }
             if let Some(known) = known {
                 refuse_stranger(known, &record, self.batch)?;
             }
@@ -112,7 +135,10 @@ impl Session {
             }
             handle(&record)?;
         }
-        Ok(())
+        match unproven {
+            Some(named) if !is_empty => Err(ErrorKind::NoMessageOf(named.name()).into()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the problems that the agent would have when loading the log, sorted by line.
@@ -251,7 +277,7 @@ impl FirstUnread {
         let is_summary = || holds_vendor_summary(record, dialect);
         let unread = record.unread(dialect);
         if let Some(unread) = unread.or_else(|| is_summary().then(Unread::vendor_summary)) {
-            let foreign = Foreign::of(object, Some(dialect));
+            let foreign = Foreign::of(object, dialect);
             // In a list of messages, an unknown line can be removed along with the lines around it,
             // so it is not reported here.
             let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked();

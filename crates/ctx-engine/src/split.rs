@@ -281,6 +281,7 @@ mod tests {
         let options = Options { batch, ..Options::default() };
         let session = Session::open(reader, &options, Invalid::Keep);
         let mut session = session.expect("from memory");
+        session.accepts_unknown = true;
         let mut pass = SplitPass::new(plan, session.dialect(), Vec::new());
         let read =
             session.each(|record| if batch { pass.push_batch(record) } else { pass.push(record) });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chrono::DateTime;
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, json_line};
-use ctx_engine::{ErrorKind, PassError};
+use ctx_engine::PassError;
 use ctx_format::{Dialect, Record, Role, counted};
 use ctx_memory::consolidate::is_mark;
 use ctx_memory::inject::{Context, Layer, assemble};
@@ -109,12 +109,7 @@ impl Args {
             .hint("run without --transcript, and pass the context to the agent or the API"));
         }
         let mut placing = Placing::new(&context, dialect, target.open(io)?);
-        session.pass(|record| {
-            if dialect.is_none() && record.object().is_some() {
-                return Err(ErrorKind::UnknownFormat("changed").at(record.line));
-            }
-            placing.push(record)
-        })?;
+        session.pass(|record| placing.push(record))?;
         let placed = placing.finish();
         placed.map_err(|error| passes::failure(error, &session.name))?.finish()?;
         session.report(io);

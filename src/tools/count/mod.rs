@@ -168,7 +168,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
     if args.text {
         return count_text(plan, path);
     }
-    let mut session = args.read.open(path)?;
+    let mut session = args.read.open(path)?.of_any_format();
     let mut pass = CountPass::new(plan, session.dialect());
     session.pass(|record| {
         pass.push(record);
@@ -194,7 +194,7 @@ fn annotate(
     io: &mut Io,
 ) -> Outcome {
     let (source, target) = args.output.session(false, paths, None, store, Growth::Follows)?;
-    let mut session = args.read.session(source.open(&paths[0])?)?;
+    let mut session = args.read.session(source.open(&paths[0])?)?.of_any_format();
     session.note_document(io);
     let output = target.open(io)?;
     let mut pass = AnnotatePass::new(plan, session.dialect(), output, &std::env::temp_dir());

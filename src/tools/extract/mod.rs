@@ -174,9 +174,7 @@ impl ExtractPass {
         let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
             return Ok(Vec::new());
         };
-        let Some(dialect) = self.dialect else {
-            return Err(ErrorKind::UnknownFormat("extracted").at(record.line));
-        };
+        let dialect = self.dialect.ok_or(ErrorKind::UnknownFormat)?;
         let tag = record.tag().unwrap_or_default();
         let line = tag.line.unwrap_or(record.line);
         if !self.plan.batch {

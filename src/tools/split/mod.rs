@@ -112,7 +112,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let plan = args.plan()?;
     let (source, target) = args.target(&paths, &store)?;
-    let mut session = args.read.session(source.open(path)?)?;
+    let mut session = args.read.session(source.open(path)?)?.of_any_format();
     session.note_document(io);
     let dialect = session.dialect();
     if dialect.is_none() {

@@ -139,7 +139,8 @@ proptest! {
 
     #[test]
     fn what_no_rule_is_about_keeps_its_bytes(jsonl in any_jsonl()) {
-        // No result in it is long enough to be replaced.
+        // No result in it is long enough to be replaced. The first message fits the dialect.
+        let jsonl = [&b"{\"role\":\"user\",\"content\":\"a\"}\n"[..], jsonl.as_ref()].concat();
         let args = ["--clear", "--trim", "--protect-last", "0", "--dialect", "chat", "-q"];
         let case = super::prune().args(args).stdin(jsonl.clone());
         case.stdout(jsonl).run();

@@ -96,9 +96,6 @@ impl RepairPass {
             return Ok(());
         }
         if let Some(object) = record.object() {
-            if self.dialect.is_none() {
-                return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
-            }
             // After a repair, the record numbers in the tags would be wrong.
             if object.get(Tag::KEY).is_some() {
                 return Err(ErrorKind::Tagged.at(record.line));
@@ -112,7 +109,7 @@ impl RepairPass {
     /// have results.
     pub fn finish(self, strict: bool) -> Result<RepairedSession> {
         let Some(dialect) = self.dialect else {
-            return Err(ErrorKind::NoMessage { batch: false }.into());
+            return Err(ErrorKind::UnknownFormat.into());
         };
         checked(repair(dialect, self.lines, strict), strict)
     }
@@ -126,6 +123,7 @@ fn checked(copy: RepairedCopy, strict: bool) -> Result<RepairedSession> {
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let reader = Box::new(Cursor::new(bytes.clone()));
     let mut session = Session::open(reader, &options, Invalid::Keep)?;
+    session.accepts_unknown = true;
     let plan = Plan { strict, ..Plan::default() };
     let mut pass = CheckPass::new(&plan, Some(dialect));
     session.each(|record| {

@@ -30,8 +30,6 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// For each rule whose violations are allowed, the number of problems.
     pub allowed: BTreeMap<&'static str, usize>,
-    /// The line of the first JSON object, if the dialect of the session is unknown.
-    pub unknown: Option<u64>,
     /// Whether there are more bad lines than allowed.
     pub(super) has_bad_lines: bool,
     /// For each rule, the number of problems omitted from `findings`. Unless all problems are

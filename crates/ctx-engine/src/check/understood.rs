@@ -76,7 +76,6 @@ impl<'p> Understood<'p> {
         let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;
         report.remarks.extend(self.bad.into_iter().filter(|_| of_log));
         report.has_bad_lines = self.bad_lines > self.plan.limits.bad_lines;
-        report.unknown = self.first.filter(|_| self.dialect.is_none());
         let is_batch = is_batch && self.dialect.is_some();
         if self.has_message || is_batch {
             return;
@@ -86,17 +85,11 @@ impl<'p> Understood<'p> {
             report.findings.retain(|finding| finding.rule != "bad-line");
             report.unlisted.remove("bad-line");
         }
-        let mut what = match self.dialect {
+        let what = match self.dialect {
             Some(dialect) => format!("no message of {}", dialect.name()),
-            None if self.first.is_none() && session.foreign().is_none() => {
-                "the input has no message".to_owned()
-            }
+            None if self.first.is_none() => "the input has no message".to_owned(),
             None => "no message of a known format".to_owned(),
         };
-        let foreign = session.foreign();
-        if let Some(foreign) = &foreign {
-            what = format!("{what}: {}", with_remedy(foreign));
-        }
         report.add(Finding::problem(self.first, "no-message", what), self.plan);
     }
 }
@@ -117,7 +110,7 @@ pub(super) fn unread(
     };
     // It is enough to explain the foreign format once per session.
     if !report.has(rule)
-        && let Some(foreign) = Foreign::of(object, dialect)
+        && let Some(foreign) = dialect.and_then(|own| Foreign::of(object, own))
     {
         message = format!("{message}: {}", with_remedy(&foreign));
     }

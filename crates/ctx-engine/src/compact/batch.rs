@@ -146,7 +146,7 @@ impl BatchPass<'_> {
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
         // The records in an agent's log depend on each other's lines, which a list of messages does
         // not have.
-        rewritable(Some(content.dialect), "compacted in a batch", None)?;
+        rewritable(Some(content.dialect), "compacted in a batch")?;
         let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
         let new = content.bytes()?;
         Ok((report, (new != lines).then(|| frame.with(&new))))

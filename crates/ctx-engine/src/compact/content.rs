@@ -47,7 +47,8 @@ impl Content {
         let options = Options { dialect, unseen: true, ..Options::default() };
         let reader = file.reader().map_err(ErrorKind::Read)?;
         let session = Session::open(Box::new(reader), &options, invalid)?;
-        let (is_document, foreign) = (session.is_document(), session.foreign());
+        session.refuse_foreign()?;
+        let is_document = session.is_document();
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
             // The whole file can be read, so the first exchange determines the dialect, wherever it
@@ -59,7 +60,7 @@ impl Content {
             known = dialect::by_name("chat");
         }
         Ok(Self {
-            dialect: compactable(known).map_err(|error| error.named(foreign))?,
+            dialect: compactable(known)?,
             is_detected: dialect.is_none(),
             is_document,
             invalid,
@@ -226,7 +227,7 @@ impl Content {
 fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect> {
     match dialect {
         Some(log) if log.is_linked() => Ok(log),
-        plain => rewritable(plain, "compacted", None),
+        plain => rewritable(plain, "compacted"),
     }
 }
 
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(open("", Invalid::Keep).expect("empty").dialect.name(), "chat");
         let unknown = open("{\"what\":1}\n", Invalid::Keep);
         let error = unknown.err().expect("the format is not known");
-        assert!(matches!(error.kind, ErrorKind::UnknownFormat("compacted")));
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat));
     }
 
     #[test]
@@ -346,7 +347,7 @@ mod tests {
 
     #[test]
     fn what_fails_while_it_is_written_leaves_no_file() {
-        let failed = temporary(|_| Err(ErrorKind::NoFormat.into()));
-        assert!(matches!(failed.err().map(|error| error.kind), Some(ErrorKind::NoFormat)));
+        let failed = temporary(|_| Err(ErrorKind::NoZones.into()));
+        assert!(matches!(failed.err().map(|error| error.kind), Some(ErrorKind::NoZones)));
     }
 }

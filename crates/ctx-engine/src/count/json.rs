@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Breakdown, Counts, Row};
 use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
 use crate::message_counter::MessageCounter;
-use crate::{ErrorKind, Result, Session};
+use crate::{Result, Session};
 
 /// The counts for one file, or the total for all files.
 #[derive(Serialize)]
@@ -134,9 +134,6 @@ impl Calibrated {
         let dialect = session.dialect();
         let mut pass = CalibrationPass::new(counter, dialect);
         session.each(|record| {
-            if dialect.is_none() && record.whole_object().is_some() {
-                return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
-            }
             pass.push(record, None);
             Ok(())
         })?;

@@ -29,6 +29,7 @@ fn open(input: &str, batch: bool, invalid: Invalid) -> Session {
 
 fn count(input: &str, plan: &Plan) -> Counts {
     let mut session = open(input, plan.batch, Invalid::Keep);
+    session.accepts_unknown = true;
     let mut pass = CountPass::new(plan, session.dialect());
     let done = session.each(|record| -> Result<()> {
         pass.push(record);

@@ -78,7 +78,7 @@ impl<'p> PrunePass<'p> {
             return Ok(());
         };
         let Waiting { plan, dialect, .. } = self.waiting;
-        self.refuse_unsupported(record.line)?;
+        self.refuse_unsupported()?;
         if plan.options.window_messages.is_some() {
             let mut unread = FirstUnread::default();
             unread.look_at(record, dialect.map(|it| it as &dyn Dialect));
@@ -106,17 +106,16 @@ impl<'p> PrunePass<'p> {
 
     /// Returns an error if the rules cannot be applied to the session. An agent's log cannot be cut
     /// to a window, because that would remove messages that the agent sends.
-    fn refuse_unsupported(&self, line: u64) -> Result<()> {
+    fn refuse_unsupported(&self) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
         let drops_messages = plan.options.has(RuleEffect::DropsMessages);
-        let done = match dialect {
-            None => "pruned",
-            Some(_) if has_window => "cut to a window",
-            Some(_) if drops_messages && log.is_none() => "pruned by whole messages",
-            Some(_) => return Ok(()),
+        let done = match log {
+            _ if has_window => "cut to a window",
+            None if drops_messages => "pruned by whole messages",
+            _ => return Ok(()),
         };
-        rewritable(dialect, done, Some(line)).map(|_| ())
+        rewritable(dialect, done).map(|_| ())
     }
 
     /// Decides what to prune, reports the decisions, and checks the result. If `may` is false,

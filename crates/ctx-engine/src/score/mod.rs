@@ -94,12 +94,7 @@ fn each_message(
     mut visit: impl FnMut(&Record<'_>, &Message<'_>) -> Result<()>,
 ) -> Result<()> {
     let dialect = session.dialect();
-    session.each(|record| {
-        if record.whole_object().is_some() && dialect.is_none() {
-            return Err(ErrorKind::NoFormat.at(record.line));
-        }
-        record.message(dialect).map_or(Ok(()), |message| visit(record, &message))
-    })
+    session.each(|record| record.message(dialect).map_or(Ok(()), |message| visit(record, &message)))
 }
 
 /// Additional measures, which receive every message in both sessions.

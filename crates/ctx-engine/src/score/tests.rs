@@ -90,20 +90,19 @@ fn an_earlier_summary_is_read_as_one() {
 }
 
 #[test]
-fn a_record_of_an_unknown_format_is_named() {
-    let odd = "\n{\"a\":1}\n";
-    for error in [
-        read_after(&mut session(odd), None).map(drop),
-        read_before(&mut session(odd), None, None).map(drop),
-        Later::default().read_full(&mut session(odd)),
-    ] {
-        let error = error.expect_err("unknown");
-        assert_eq!(error.lines, [2]);
-        let kind = error.kind;
-        assert!(matches!(kind, ErrorKind::NoFormat), "{kind}");
+fn a_session_of_an_unknown_format_is_refused() {
+    for odd in ["\n{\"a\":1}\n", "\nnot JSON\n"] {
+        for error in [
+            read_after(&mut session(odd), None).map(drop),
+            read_before(&mut session(odd), None, None).map(drop),
+            Later::default().read_full(&mut session(odd)),
+        ] {
+            let kind = error.expect_err("unknown").kind;
+            assert!(matches!(kind, ErrorKind::UnknownFormat), "{kind}");
+        }
     }
-    // Without any objects, there is no format to refuse, and no items are found.
-    let ledger = read_before(&mut session("\nnot JSON\n"), None, None).expect("a ledger");
+    // A session without any lines has no format to refuse, and no items.
+    let ledger = read_before(&mut session("\n"), None, None).expect("a ledger");
     assert!(ledger.items().is_empty());
 }
 

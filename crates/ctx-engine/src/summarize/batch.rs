@@ -69,7 +69,7 @@ impl<'p> Batch<'p> {
         else {
             return Err(ErrorKind::OtherZones.into());
         };
-        rewritable(self.dialect, "summarized", None)?;
+        rewritable(self.dialect, "summarized")?;
         let frame = Frame::of_conversation(object, &conversation);
         let lines = frame.lines();
         let mut pass = ZonePass::new(self.plan, self.writer.needs(), self.dialect);
@@ -163,7 +163,7 @@ mod tests {
             (error.kind.to_string(), error.lines)
         };
         let chat: Option<&'static dyn Dialect> = Some(&Chat);
-        let unknown = ErrorKind::UnknownFormat("summarized").to_string();
+        let unknown = ErrorKind::UnknownFormat.to_string();
         assert_eq!(error(None, r#""old""#, ASK), (unknown, vec![2]));
         let other = ErrorKind::OtherZones.to_string();
         assert_eq!(error(chat, r#""old","keep""#, ASK), (other, vec![2]));

@@ -20,7 +20,7 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    /// Examines another record. Returns true once the dialect is certain.
+    /// Examines another record. Returns true once the format is certain.
     pub(crate) fn look_at(&mut self, object: &Object<'_>) -> bool {
         for dialect in ALL {
             let sure = dialect.sniff(object);
@@ -31,17 +31,18 @@ impl Detector {
                 self.has_rival |= first != Some(dialect.name());
             }
         }
-        if self.is_open() && self.foreign.is_none() && self.seen < FOREIGN_IN {
-            self.foreign = Foreign::by_sign(object);
+        if self.foreign.is_none() && self.seen < FOREIGN_IN {
+            let foreign = Foreign::by_sign(object);
+            self.foreign = foreign.filter(|foreign| foreign.is_certain || self.is_open());
         }
         self.seen += 1;
-        self.sure == Sniff::Yes
+        self.sure == Sniff::Yes || self.foreign.is_some_and(|foreign| foreign.is_certain)
     }
 
     /// The unsupported format that was recognized in the first records; `None` if no such format
-    /// was recognized, or if a record certainly belongs to a dialect.
+    /// was recognized, or if the dialect is more certain than the format.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
-        self.foreign.filter(|_| self.is_open())
+        self.foreign.filter(|foreign| foreign.is_certain || self.is_open())
     }
 
     /// Returns true if messages have been found, but none of them determines the dialect.

@@ -1,5 +1,5 @@
 //! Formats that are recognized but not read. `foreign.json` lists the name of each format, a
-//! remedy, and a sign by which its records are recognized.
+//! remedy, and either a sign by which its records are recognized or the first bytes of its files.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::dialect::sign::Sign;
 use crate::dialect::{ALL, Dialect, Format, Sniff};
-use crate::{Object, json};
+use crate::{Object, Options, json};
 
 /// A format that is recognized but not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Foreign {
     pub name: &'static str,
     /// How to convert the file to a session that the tools can read.
     pub remedy: &'static str,
+    /// Whether its records are not ours, even if a record has the sign of a dialect.
+    pub(crate) is_certain: bool,
 }
 
 impl fmt::Display for Foreign {
@@ -30,7 +32,15 @@ impl fmt::Display for Foreign {
 struct Listed {
     name: String,
     remedy: String,
-    sign: Sign,
+    #[serde(default)]
+    is_certain: bool,
+    sign: Option<Sign>,
+    /// What a file may begin with, with one character for each byte.
+    #[serde(default)]
+    begins: Vec<String>,
+    /// The offset of `begins`.
+    #[serde(default)]
+    at: usize,
 }
 
 /// The formats in `foreign.json`. Specific formats come before general ones.
@@ -38,78 +48,88 @@ static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("foreign.json")).expect("foreign.json is valid")
 });
 
-/// Two formats that are recognized by the beginning of the file rather than by a single record.
-const CHATGPT: Foreign = Foreign {
-    name: "a ChatGPT export, which has a tree of messages for each conversation",
-    remedy: "jq can convert one branch to chat messages",
-};
-const AIDER: Foreign = Foreign {
-    name: "an Aider chat history, which is Markdown",
-    remedy: "aider --llm-history-file records what the model received, as text",
-};
+impl Listed {
+    fn begins(&self, head: &[u8]) -> bool {
+        let head: String = head.iter().skip(self.at).take(32).copied().map(char::from).collect();
+        self.begins.iter().any(|begin| head.starts_with(begin))
+    }
+}
 
-/// Kinds of files that are not UTF-8 text: the first bytes, the name in messages, and a command
-/// that decodes such a file.
-const ENCODED: [(&[u8], &str, &str); 5] = [
-    (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
-    (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),
-    (b"\xfd7zXZ\0", "an xz file", "xz -dc unpacks it"),
-    (b"\xff\xfe", "UTF-16 text", UTF_16),
-    (b"\xfe\xff", "UTF-16 text", UTF_16),
-];
-const UTF_16: &str = "iconv -f UTF-16 -t UTF-8 converts it";
+/// The format that `--batch` reads.
+const BATCH: &str = "a batch with one conversation per line";
+
+/// A message whose calls could be read in two dialects.
+const MIXED: Foreign = Foreign {
+    name: "a message in two formats",
+    remedy: "no API accepts both: remove its tool_use blocks or its tool_calls",
+    is_certain: false,
+};
 
 impl Foreign {
     /// Recognizes a file without readable lines by its first bytes.
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
-        let mut known = ENCODED.into_iter();
-        let (_, name, remedy) = known.find(|(magic, ..)| head.starts_with(magic))?;
-        Some(Self { name, remedy })
+        Self::listed(|format| format.begins(head.trim_ascii_start()))
     }
 
-    /// Recognizes a batch in which each conversation takes up several lines instead of one.
+    fn listed(is_it: impl Fn(&Listed) -> bool) -> Option<Self> {
+        let Listed { name, remedy, is_certain, .. } = FOREIGN.iter().find(|it| is_it(it))?;
+        Some(Self { name, remedy, is_certain: *is_certain })
+    }
+
+    /// Recognizes JSON that takes up several lines, so that it is not a batch.
     pub(crate) fn indented(input: &[u8]) -> Option<Self> {
         let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
         let first = values.next()?.ok()?;
         let is_indented = first.get().contains('\n') && values.all(|value| value.is_ok());
-        is_indented.then_some(Self {
+        let indented = Self {
             name: "JSON that spans several lines",
             remedy: "a batch has one conversation per line, as jq -c . writes it",
-        })
+            is_certain: true,
+        };
+        let batch = Options { batch: true, ..Options::default() };
+        is_indented.then(|| Self::of_file(input, &batch).unwrap_or(indented))
     }
 
     /// Returns the format of a record that cannot be read in `own`, the session's dialect.
-    pub fn of(object: &Object<'_>, own: Option<&dyn Dialect>) -> Option<Self> {
-        let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
-        let of_other = ALL.into_iter().find(|it| !is_own(*it) && it.sniff(object) == Sniff::Yes);
-        if let Some(dialect) = of_other.filter(|_| own.is_some()) {
-            let name = Format::of(dialect).session;
-            return Some(Self { name, remedy: "leave --dialect out" });
+    pub fn of(object: &Object<'_>, own: &dyn Dialect) -> Option<Self> {
+        let listed = Self::by_sign(object);
+        let is_of = |other: &dyn Dialect| other.sniff(object) == Sniff::Yes;
+        match ALL.into_iter().find(|it| it.name() != own.name() && is_of(*it)) {
+            Some(_) if is_of(own) => Some(MIXED),
+            Some(other) if listed.is_none_or(|listed| !listed.is_certain) => {
+                let name = Format::of(other).session;
+                Some(Self { name, remedy: "leave --dialect out", is_certain: true })
+            }
+            _ => listed,
         }
-        Self::by_sign(object)
     }
 
     /// Recognizes the format of a record by its sign in `foreign.json`.
     pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
-        let format = FOREIGN.iter().find(|format| format.sign.is_of(object))?;
-        Some(Self { name: &format.name, remedy: &format.remedy })
+        Self::listed(|format| format.sign.as_ref().is_some_and(|sign| sign.is_of(object)))
     }
 
     /// Recognizes the format of a file in which no messages were found. `head` is the beginning of
-    /// the file, or the whole file if it is short.
-    pub(crate) fn of_file(head: &[u8]) -> Option<Self> {
+    /// the file, or the whole file if it is short. If the caller said how to read the file, only
+    /// its first object can show that the caller is wrong.
+    pub(crate) fn of_file(head: &[u8], options: &Options) -> Option<Self> {
         let text = std::str::from_utf8(head).ok()?.trim_ascii();
-        if text.starts_with("# aider chat started at") {
-            return Some(AIDER);
+        let list = json::elements(text).unwrap_or_else(|| vec![text]);
+        let first = list.first().and_then(|first| Object::parse(first).ok());
+        let of_lines = text.lines().filter_map(|line| Object::parse(line).ok());
+        let mut objects = first.into_iter().chain(of_lines);
+        let is_own = |object: &Object<'_>, own: &dyn Dialect| own.sniff(object) == Sniff::Yes;
+        match options.dialect {
+            _ if options.batch => {
+                let first = objects.next().and_then(|object| Self::by_sign(&object));
+                first.filter(|format| format.name != BATCH)
+            }
+            Some(own) => {
+                let first = objects.next().filter(|it| !is_own(it, own));
+                first.and_then(|object| Self::of(&object, own))
+            }
+            None => objects.find_map(|object| Self::by_sign(&object)),
         }
-        let Some(list) = json::elements(text) else {
-            let whole = Object::parse(text).ok();
-            let of_lines = text.lines().filter_map(|line| Object::parse(line).ok());
-            let mut objects = whole.into_iter().chain(of_lines);
-            return objects.find_map(|object| Self::of(&object, None));
-        };
-        let object = Object::parse(list.first()?).ok()?;
-        if object.get("mapping").is_some() { Some(CHATGPT) } else { Self::of(&object, None) }
     }
 }
 
@@ -129,43 +149,93 @@ pub(crate) fn is_document(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{FOREIGN, Foreign};
-    use crate::Object;
     use crate::dialect::{Anthropic, Chat, Dialect};
+    use crate::{Object, Options};
 
     fn name(text: &str, own: Option<&dyn Dialect>) -> Option<&'static str> {
         let object = Object::parse(text).expect("an object");
-        Foreign::of(&object, own).map(|foreign| foreign.name)
+        let found = own.map_or_else(|| Foreign::by_sign(&object), |own| Foreign::of(&object, own));
+        found.map(|foreign| foreign.name)
     }
+
+    /// A record of each format in `foreign.json` that has a sign, in the same order.
+    const RECORDS: [&str; 53] = [
+        r#"{"messages":[{"role":"user","content":"a"}]}"#,
+        r#"{"custom_id":"r","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}"#,
+        r#"{"custom_id":"r","url":"/v1/responses","body":{"model":"m","input":[]}}"#,
+        r#"{"custom_id":"r","url":"/v1/embeddings","body":{"model":"m","input":"a"}}"#,
+        r#"{"custom_id":"r","response":{"body":{"choices":[]}},"error":null}"#,
+        r#"{"custom_id":"r","params":{"model":"m","messages":[]}}"#,
+        r#"{"custom_id":"r","result":{"type":"errored"}}"#,
+        r#"{"object":"chat.completion","choices":[]}"#,
+        r#"{"object":"response","output":[]}"#,
+        r#"{"object":"thread.message","role":"user","content":[]}"#,
+        r#"{"input":{"messages":[]},"preferred_output":[]}"#,
+        r#"{"chosen":[],"rejected":[]}"#,
+        r#"{"prompt":"a","completion":"b"}"#,
+        r#"{"id":0,"timestamp":"t","source":"user","message":"a","action":"message","args":{}}"#,
+        r#"{"instance_id":"i","instruction":"a","history":[]}"#,
+        r#"{"instruction":"a","output":"b"}"#,
+        r#"{"instance_id":"i","model_patch":"p","model_name_or_path":"m"}"#,
+        r#"{"trajectory":[],"history":[],"info":{}}"#,
+        r#"{"task_id":0,"traj":[]}"#,
+        r#"{"version":1,"session_id":"s","messages_path":"p"}"#,
+        r#"{"role":"user","content":[{"type":"file","path":"a","content":"b"}]}"#,
+        r#"{"session":{"id":"s"},"items":[]}"#,
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"system","subtype":"init","session_id":"s"}"#,
+        r#"{"display":"a","pastedContents":{}}"#,
+        r#"{"type":"user.message","data":{"content":"a"}}"#,
+        r#"{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}"#,
+        r#"{"type":"metadata","protocol_version":"1.5"}"#,
+        r#"{"role":"_checkpoint","id":0}"#,
+        r#"{"type":"session_start","id":"s","version":2,"cwd":"/"}"#,
+        r#"{"role":"assistant","content":[{"type":"toolRequest","id":"t"}]}"#,
+        r#"{"info":{"id":"ses_1"},"messages":[]}"#,
+        r#"{"sessionId":"s","history":[{"message":{"role":"user"}}]}"#,
+        r#"{"role":"user","message":{"content":[]}}"#,
+        r#"{"requests":[{"message":{},"response":[]}]}"#,
+        r#"{"type":"human","content":"a"}"#,
+        r#"{"run_type":"llm","inputs":{}}"#,
+        r#"{"traceId":"t","input":[],"output":{}}"#,
+        r#"{"resourceSpans":[]}"#,
+        r#"{"jsonrpc":"2.0","method":"initialize"}"#,
+        r#"{"from":"human","value":"a"}"#,
+        r#"{"conversations":[{"from":"human","value":"a"}]}"#,
+        r#"{"id":"1","role":"user","parts":[{"type":"text","text":"a"}]}"#,
+        r#"{"role":"model","parts":[{"text":"a"}]}"#,
+        r#"{"candidates":[{"content":{}}]}"#,
+        r#"{"model":"m","input":[]}"#,
+        r#"{"role":"toolResult","toolCallId":"c","content":[]}"#,
+        r#"{"role":"user","content":[{"toolResult":{}}]}"#,
+        r#"{"output":{"message":{}},"stopReason":"end_turn"}"#,
+        r#"{"schemaType":"ModelInvocationLog"}"#,
+        r#"{"role":"USER","message":"a"}"#,
+        r#"{"title":"t","mapping":{}}"#,
+        r#"{"uuid":"u","chat_messages":[]}"#,
+    ];
 
     #[test]
     fn each_format_is_known_by_what_only_it_has() {
-        let records = [
-            r#"{"messages":[{"role":"user","content":"a"}]}"#,
-            r#"{"id":0,"timestamp":"t","source":"user","message":"a","action":"message","args":{}}"#,
-            r#"{"instance_id":"i","instruction":"a","history":[]}"#,
-            r#"{"instance_id":"i","model_patch":"p","model_name_or_path":"m"}"#,
-            r#"{"trajectory":[],"history":[],"info":{}}"#,
-            r#"{"version":1,"session_id":"s","messages_path":"p"}"#,
-            r#"{"role":"user","content":[{"type":"file","path":"a","content":"b"}]}"#,
-            r#"{"session":{"id":"s"},"items":[]}"#,
-            r#"{"type":"human","content":"a"}"#,
-            r#"{"from":"human","value":"a"}"#,
-            r#"{"conversations":[{"from":"human","value":"a"}]}"#,
-            r#"{"id":"1","role":"user","parts":[{"type":"text","text":"a"}]}"#,
-            r#"{"role":"model","parts":[{"text":"a"}]}"#,
-            r#"{"role":"toolResult","toolCallId":"c","content":[]}"#,
-            r#"{"role":"user","content":[{"toolResult":{}}]}"#,
-        ];
-        for (record, format) in records.iter().zip(FOREIGN.iter()) {
-            assert_eq!(name(record, None), Some(format.name.as_str()), "{record}");
+        let signed: Vec<_> = FOREIGN.iter().filter(|format| format.sign.is_some()).collect();
+        for (record, format) in RECORDS.iter().zip(&signed) {
+            let found = Foreign::by_sign(&Object::parse(record).expect("an object"));
+            let found = found.map(|found| (found.name, found.remedy));
+            assert_eq!(found, Some((&*format.name, &*format.remedy)), "{record}");
         }
-        assert_eq!(records.len(), FOREIGN.len());
+        assert_eq!(RECORDS.len(), signed.len());
         for (more, is) in [
-            (r#"{"id":1,"source":"agent","observation":"run"}"#, 1),
-            (r#"{"issue":{},"instruction":"a","history":[]}"#, 2),
-            (r#"{"lc":1,"type":"constructor","id":[],"kwargs":{}}"#, 8),
+            (r#"{"id":1,"source":"agent","observation":"run"}"#, "an OpenHands history"),
+            (
+                r#"{"issue":{},"instruction":"a","history":[]}"#,
+                "the output of an OpenHands evaluation",
+            ),
+            (r#"{"lc":1,"type":"constructor","kwargs":{}}"#, "a list of LangChain messages"),
+            (r#"{"messages":[{"type":"human","content":"a"}]}"#, "a list of LangChain messages"),
+            (r#"{"info":{"id":"m"},"parts":[]}"#, "an opencode session"),
+            (r#"{"contents":[{"parts":[]}]}"#, "a request or response of the Gemini API"),
         ] {
-            assert_eq!(name(more, None), Some(FOREIGN[is].name.as_str()), "{more}");
+            assert_eq!(name(more, None), Some(is), "{more}");
         }
     }
 
@@ -189,19 +259,27 @@ mod tests {
         let call = r#"{"role":"assistant","tool_calls":[]}"#;
         assert_eq!(name(call, Some(&Anthropic)), Some("a session in the format chat"));
         assert_eq!(name(call, Some(&Chat)), None);
+        let mixed =
+            r#"{"role":"assistant","tool_calls":[],"content":[{"type":"tool_use","id":"t"}]}"#;
+        assert_eq!(name(mixed, Some(&Chat)), Some("a message in two formats"));
     }
 
     #[test]
     fn a_whole_file_is_known_by_its_first_object() {
-        let name = |text: &str| Foreign::of_file(text.as_bytes()).map(|foreign| foreign.name);
+        let name = |text: &str| {
+            let foreign = Foreign::of_file(text.as_bytes(), &Options::default());
+            foreign.map(|foreign| foreign.name)
+        };
         let event = r#"{"id":0,"source":"user","action":"message","args":{}}"#;
         let of_openhands = Some("an OpenHands history");
         assert_eq!(name(&format!("[\n {event},\n 7]\n")), of_openhands);
         assert_eq!(name(&format!("\n{event}\n")), of_openhands);
         let export = r#"[{"title":"t","mapping":{}}]"#;
         assert!(name(export).is_some_and(|name| name.contains("ChatGPT")));
+        let begun = |text: &str| Foreign::encoded(text.as_bytes()).map(|foreign| foreign.name);
         let aider = "\n# aider chat started at 2026-01-01 00:00:00\n\n#### hello\n";
-        assert!(name(aider).is_some_and(|name| name.contains("Aider")));
+        assert!(begun(aider).is_some_and(|name| name.contains("Aider")));
+        assert_eq!(begun("{\"role\":\"user\"}"), None);
         for other in ["", "[]", "hello", "[7]", "{\"a\":"] {
             assert_eq!(name(other), None, "{other}");
         }

@@ -46,7 +46,6 @@ pub struct Records<R> {
     dialect: Option<&'static dyn Dialect>,
     foreign: Option<Foreign>,
     is_other_document: bool,
-    unreadable: Option<Foreign>,
     /// The second reading of the session, if the session is an agent's log.
     second: Option<SecondReading>,
 }
@@ -86,20 +85,20 @@ impl<R: Read> Records<R> {
             detect(&mut detector, &mut lines, options)?;
             dialect = detector.decide();
         }
-        let is_certain = document.is_some() || options.dialect.is_none();
-        let is_known = options.raw || dialect.is_some() && is_certain;
+        let is_detected = dialect.is_some() && options.dialect.is_none();
+        let is_known = options.raw && !options.batch || is_detected;
         let mut records = Self {
-            foreign: None,
+            foreign: unreadable,
             is_other_document: false,
             lines,
             document,
             dialect,
-            unreadable,
             second: None,
         };
         if !is_known {
             let ahead = records.lines.ahead();
-            records.foreign = detector.foreign().or_else(|| Foreign::of_file(ahead));
+            let of_file = || Foreign::of_file(ahead, options);
+            records.foreign = unreadable.or(detector.foreign()).or_else(of_file);
             records.is_other_document = records.document.is_none() && foreign::is_document(ahead);
         }
         // In a batch, each line holds a plain list of messages, even if an agent wrote the
@@ -141,16 +140,10 @@ impl<R: Read> Records<R> {
         self.document.is_some()
     }
 
-    /// The probable format of an input that is not in a supported dialect, or not in the dialect
-    /// given by the caller.
+    /// The format of an input that cannot be read. Such an input is compressed, is not encoded in
+    /// UTF-8, or is in another format than those that we read or than the caller named.
     pub fn foreign(&self) -> Option<Foreign> {
-        self.unreadable.or(self.foreign)
-    }
-
-    /// The format of an input without readable lines. An input without readable lines is
-    /// compressed, is not encoded in UTF-8, or is a batch with several lines per conversation.
-    pub fn unreadable(&self) -> Option<Foreign> {
-        self.unreadable
+        self.foreign
     }
 
     /// Returns true if the input is a JSON value that spans several lines but is not a session, so
@@ -530,7 +523,7 @@ mod tests {
         let unreadable = |input: &[u8], batch: bool| {
             let options = Options { batch, ..Options::default() };
             let records = Records::open(input, &options).expect("from memory");
-            records.unreadable().map(|foreign| foreign.name)
+            records.foreign().map(|foreign| foreign.name)
         };
         for (input, name) in [
             (&b"\x1f\x8b\x08\0\n"[..], "a gzip file"),

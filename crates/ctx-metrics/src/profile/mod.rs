@@ -17,7 +17,7 @@ use ctx_engine::calls::CallNames;
 use ctx_engine::count::{Share, Tally};
 use ctx_engine::message_counter::{MessageCounter, PRIMING};
 use ctx_engine::prune::{Plan, PrunePass};
-use ctx_engine::{ErrorKind, Notes, PassError, Session};
+use ctx_engine::{Notes, PassError, Session};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Message, Record, Role, UsageOf};
 use kind::{Counted, count};
@@ -146,11 +146,7 @@ impl CurrentSession<'_> {
         {
             self.prune = Err(error);
         }
-        let Some(walk) = &mut self.walk else {
-            let is_message = record.whole_object().is_some();
-            let unknown = ErrorKind::NoMessage { batch: false }.at(record.line);
-            return if is_message { Err(unknown) } else { Ok(()) };
-        };
+        let Some(walk) = &mut self.walk else { return Ok(()) };
         let Some(step) = follow(walk, timeline, record) else { return Ok(()) };
         self.score.push(record, &step, walk.dialect);
         let model = record.object().and_then(|object| walk.dialect.model(object));

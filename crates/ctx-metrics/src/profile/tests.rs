@@ -118,7 +118,7 @@ fn of_nothing_there_is_nothing() {
     let nothing = alone("");
     assert_eq!((nothing.context.total(), nothing.points.len()), (0, 0));
     let error = profile(&[], ("{\"what\":1}\n", None)).expect_err("no session");
-    assert!(matches!(error.kind, ErrorKind::NoMessage { .. }));
+    assert!(matches!(error.kind, ErrorKind::UnknownFormat));
 }
 
 /// The savings are the sum of what the rules free, and name the calls that are affected.

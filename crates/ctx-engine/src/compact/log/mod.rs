@@ -60,17 +60,11 @@ pub(super) fn lower(
     // Lines cannot be appended to a JSON document.
     session.refuse_document_of_log("compacted")?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
-    let mut has_message = false;
     let content = lower_session(log, session, temp, |record| {
-        let is_message = |object: &Object<'_>| log.dialect.outline(object).is_some();
-        has_message = has_message || record.whole_object().is_some_and(is_message);
         if let Some(calibration) = &mut calibration {
             calibration.push(record, None);
         }
     })?;
-    if !log.is_detected && !has_message && log.length()? > 0 {
-        return Err(ErrorKind::NoMessageOf(log.dialect.name()).into());
-    }
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 

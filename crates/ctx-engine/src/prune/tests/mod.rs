@@ -193,8 +193,7 @@ fn a_zone_needs_a_session_that_was_split() {
 #[test]
 fn a_record_of_an_unknown_format_is_refused() {
     let error = pass(&plan(trims()), "\n{\"what\":1}\n").expect_err("nobody knows it");
-    assert!(matches!(error.kind, ErrorKind::UnknownFormat("pruned")));
-    assert_eq!(error.lines, [2]);
+    assert!(matches!(error.kind, ErrorKind::UnknownFormat));
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl<'p> BudgetPass<'p> {
             return Ok((Entry { kind: RecordKind::Tail, ..Entry::default() }, None));
         }
         let Some(object) = record.whole_object() else { return Ok((Entry::default(), None)) };
-        let dialect = rewritable(self.dialect, "summarized", Some(record.line))?;
+        let dialect = rewritable(self.dialect, "summarized")?;
         let outline = record.outline(self.dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.push(record.line, outline);
