@@ -12,7 +12,7 @@ use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
 use crate::output::{self, OutputArgs, ReportArgs};
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, last_change};
 use crate::store::{StoreArgs, session_id};
 
 /// The entry for `ctx-convert` in the list of tools.
@@ -31,8 +31,8 @@ pub const TOOL: Tool = Tool {
 /// reply that contains their calls, and a summary remains a summary. Texts, arguments and existing
 /// ids do not change. For chat, anthropic and responses, each record is a message or an item. For
 /// claude-code, codex, gemini and pi (also `OpenClaw`), the output is a file that the agent can
-/// resume. New ids are derived from the content, so the same input gives the same bytes. Records
-/// without a time get the current time.
+/// resume. New ids are derived from the content, and records without a time get the time of the
+/// file's last change, so the same file gives the same bytes.
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
 /// the conversion fails. Reasoning is kept between anthropic and claude-code, and between responses
@@ -53,7 +53,7 @@ struct Args {
     /// Working directory of the session [default: the input's, or /]
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
-    /// Time for records without a time [default: now]
+    /// Time for records without a time [default: FILE's last change, or now for a pipe]
     ///
     /// For example 2026-01-01T00:00:00Z.
     #[arg(long, value_name = "TIME")]
@@ -90,10 +90,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (source, target) = args.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.note_document(io);
+    let last_change = || last_change(&paths[0]).map(|time| time.0);
     let converter = Converter {
         session: args.session.as_ref().map(SessionId::as_str),
         cwd: args.cwd.as_deref(),
-        now: args.now.unwrap_or_else(Utc::now),
+        now: args.now.or_else(last_change).unwrap_or_else(Utc::now),
         times: args.times,
         ..Converter::new(dialect::by_name(&args.to).unwrap_or(dialect::ALL[0]))
     };
