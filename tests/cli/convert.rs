@@ -44,7 +44,7 @@ fn it_becomes_items() {
     let expected = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"list"}]}
 {"type":"function_call","name":"ls","arguments":"{\"p\": 1e0}","call_id":"a"}
 {"type":"function_call_output","call_id":"a","output":"x"}
-{"type":"message","role":"assistant","content":[{"type":"output_text","text":"one file"}]}
+{"type":"message","role":"assistant","content":"one file"}
 "#;
     to("responses").stdout(expected).stderr(NO_REASONING).run();
 }
@@ -113,7 +113,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
         .run();
     let dry =
         "ctx-convert: warning: <stdin>:1: 1 system message is left out: the agent uses its own\n";
-    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"lost":true},{"kind":"before-summary","count":1,"first_line":2,"lost":false}]}"#;
+    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0].content"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"lost":false}]}"#;
     Case::new(CTX_CONVERT)
         .args(["-n", "--json", "--to", "gemini"])
         .stdin(session)
@@ -167,7 +167,7 @@ fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
 #[test]
 fn a_file_appears_whole_and_what_was_done_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
-    let told = r#"{"name":null,"from":"claude-code","to":"chat","output":"new.jsonl","messages":4,"records":4,"losses":[{"kind":"time","count":4,"first_line":1,"lost":false},{"kind":"reasoning","count":1,"first_line":2,"lost":true}]}"#;
+    let told = r#"{"name":null,"from":"claude-code","to":"chat","output":"new.jsonl","messages":4,"records":4,"losses":[{"kind":"time","count":4,"first_line":1,"lost":false},{"kind":"reasoning","count":1,"first_line":2,"paths":["records[1].message.content[0]"],"lost":true}]}"#;
     to("chat")
         .within(dir.path())
         .args(["-q", "--json", "-o", "new.jsonl"])
@@ -175,6 +175,23 @@ fn a_file_appears_whole_and_what_was_done_is_told() {
         .run();
     let new = std::fs::read_to_string(dir.path().join("new.jsonl")).expect("it is there");
     assert_eq!(new.lines().count(), 4);
+}
+
+/// Records without a time get the time of the file's last change.
+#[test]
+fn the_same_file_gives_the_same_bytes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("chat.jsonl");
+    std::fs::write(&path, "{\"role\":\"user\",\"content\":\"a\"}\n").expect("it is written");
+    let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let file = std::fs::File::options().write(true).open(&path).expect("it is there");
+    file.set_modified(changed).expect("it is set");
+    for to in ["claude-code", "codex", "gemini", "pi"] {
+        let args = ["--to", to, "-o", to, "chat.jsonl"];
+        Case::new(CTX_CONVERT).within(dir.path()).args(args).run();
+        let text = std::fs::read_to_string(dir.path().join(to)).expect("it is there");
+        assert!(text.contains(r#""timestamp":"2001-09-09T01:46:40.000Z""#), "{text}");
+    }
 }
 
 #[test]

@@ -101,11 +101,11 @@ fn what_is_shown_of_a_session_is_what_pi_sends() {
         .stdout(format!(
             r#"{{"role":"user","content":"Which port does the server use?"}}
 {first}
-{{"role":"tool","tool_call_id":"c1","name":"read","content":"port = 8443"}}
+{{"role":"tool","tool_call_id":"c1","content":"port = 8443"}}
 {{"role":"assistant","content":"It uses port 8443."}}
 {{"role":"user","content":"And the client?"}}
 {second}
-{{"role":"tool","tool_call_id":"c2","name":"read","content":{page}}}
+{{"role":"tool","tool_call_id":"c2","content":{page}}}
 {{"role":"assistant","content":"It uses port 7001."}}
 {{"role":"user","content":"Thanks."}}
 {{"role":"assistant","content":"Done."}}

@@ -1,5 +1,6 @@
 //! Images, audio and files, whose data each format stores in a different place.
 
+use crate::legality::content::{ImageFix, image_fix};
 use crate::{Media, Object};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -68,8 +69,14 @@ impl Data {
             }
             _ => return None,
         };
-        let is_empty = matches!(&data.place, DataLocation::Here(data) if data.is_empty());
-        (!is_empty).then_some(data)
+        let DataLocation::Here(base64) = &data.place else { return Some(data) };
+        let fix = image_fix(&data.mime, base64).filter(|_| data.mime.starts_with("image/"));
+        let data = match fix {
+            _ if base64.is_empty() => return None,
+            Some(ImageFix::Type(real)) => Self { mime: real.to_owned(), ..data },
+            _ => data,
+        };
+        Some(data)
     }
 
     /// Reads a URL. A `data:` URL such as `data:image/png;base64,…` contains the data itself.
@@ -94,8 +101,11 @@ impl Data {
         Self { mime: mime.to_owned(), place: DataLocation::At(url), name: None }
     }
 
+    /// Returns true for an image of a type that the APIs accept.
     pub(crate) fn is_image(&self) -> bool {
+        let is_bad = |data: &String| image_fix(&self.mime, data).is_some();
         self.mime.starts_with("image/")
+            && !matches!(&self.place, DataLocation::Here(data) if is_bad(data))
     }
 
     pub(crate) fn is_pdf(&self) -> bool {

@@ -12,6 +12,7 @@
 //! a decision about an exchange is also a decision about its records.
 
 mod entry;
+mod fields;
 mod lowered;
 pub(crate) mod media;
 mod pairing;

@@ -117,7 +117,13 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         }
         let mut answered = Vec::new();
         for result in own().flat_map(|entry| &entry.results) {
-            let reply = open.get_mut(result).and_then(Vec::pop);
+            let mut call = result;
+            if result.is_nameless() {
+                let waiting = open.iter().filter(|(call, _)| call.is_answered_by(result));
+                let nearest = waiting.max_by_key(|(_, places)| places.last().copied());
+                call = nearest.map_or(result, |(call, _)| *call);
+            }
+            let reply = open.get_mut(call).and_then(Vec::pop);
             // Some agents write a result a second time, as part of the same message.
             let again = || replies.get(&message).copied().filter(|_| !is_reply);
             answered.extend(reply.or_else(again).filter(|reply| *reply != place));

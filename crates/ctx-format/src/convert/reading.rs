@@ -76,7 +76,8 @@ impl<'c> Reading<'c> {
         let held = held(self.from, self.converter.to, object);
         if held.is_empty() {
             let kind = kind_of(object);
-            self.report.count(LossKind::Record, &kind, record.line);
+            let path = SourceId { record: number, message: None }.path(self.from.is_log());
+            self.report.count(LossKind::Record, &kind, record.line).paths.push(path);
             return Ok(());
         }
         let portion = record.portion.as_ref().map(Portion::inside);
@@ -144,6 +145,7 @@ impl<'c> Reading<'c> {
             spool: self.spool,
             ids: reply::Ids::of(self.converter.to, self.converter.mark.is_some() || whole_records),
             report: self.report,
+            carried: Vec::new(),
             out,
         };
         writing.all(&units)

@@ -5,8 +5,9 @@ use crate::convert::target::Notes;
 use crate::convert::turn::{
     Answer, Family, Key, Piece, Results, Summary, Turn, TurnMessage, pieces,
 };
+use crate::dialect::content::kind_of_raw;
 use crate::legality::content::Names;
-use crate::{Dialect, HeldMessage, Part, Role, ToolResult};
+use crate::{Dialect, HeldMessage, Part, Role, ToolResult, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -61,12 +62,37 @@ impl<'a> Maker<'_, '_> {
             origins,
         };
         let mut turns = self.reply(&whole, placed, &mut calls);
-        let results = self.results(said.len(), answering, &mut calls);
-        join(&mut turns, results);
-        for _ in 0..calls.left() {
-            self.notes.count(LossKind::OpenCall, "");
+        let mut results = self.results(said.len(), answering, &mut calls);
+        let may_stay = self.notes.is_whole || self.notes.is_last && results.beside.is_empty();
+        let drops_calls = self.keeps_blocks && !self.notes.is_whole;
+        for call in calls.waiting {
+            if drops_calls && self.drop_server_call(&mut turns, &call.id).is_some() {
+                continue;
+            }
+            if may_stay {
+                self.notes.count(LossKind::OpenCall, "");
+                continue;
+            }
+            self.notes.count(LossKind::MissingResult, "");
+            let is_it = |raw: &Cow<'_, str>| raw.contains(&json::quoted(call.key.id()));
+            let mut items = whole.items.iter().filter(|raw| is_it(raw));
+            let is_custom = items.any(|raw| kind_of_raw(raw) == "custom_tool_call");
+            results.answers.push(Answer::missing(call.id, call.name, is_custom));
         }
+        join(&mut turns, results);
         turns
+    }
+
+    /// Removes the call `id` from a reply if it is a call to a server tool, whose result can only be
+    /// in the reply.
+    fn drop_server_call(&mut self, turns: &mut [Turn<'a>], id: &str) -> Option<()> {
+        let Turn::Message(said) = turns.first_mut()? else { return None };
+        let is_it = |piece: &mut Piece<'_>| {
+            let is_call = matches!(&piece.part, Part::Call(call) if call.id.as_deref() == Some(id));
+            is_call && piece.block.is_some_and(|raw| kind_of_raw(raw) != "tool_use")
+        };
+        self.notes.opaque(said.pieces.extract_if(.., is_it).next()?.block?);
+        Some(())
     }
 
     /// Creates the turns for a message that is not a reply. If the message contains results, all of
@@ -106,8 +132,11 @@ impl<'a> Maker<'_, '_> {
         for (place, (origin, piece)) in placed.into_iter().enumerate() {
             if let Part::Result(result) = &piece.part {
                 if self.keeps_blocks {
-                    calls.take(result);
-                    pieces.push(piece);
+                    if calls.take(result).is_some() || self.notes.is_whole {
+                        pieces.push(piece);
+                    } else {
+                        self.notes.opaque(piece.block.unwrap_or_default());
+                    }
                 } else {
                     results.origins.push(origin);
                     self.add(piece, origin, calls, true, &mut results);
@@ -179,6 +208,11 @@ impl<'a> Maker<'_, '_> {
                 return self.second(result, origin, results);
             }
             self.notes.count(LossKind::LoneResult, "");
+            if !self.notes.is_whole {
+                results.beside.extend(result.parts.into_iter().map(text_of_user));
+                results.beside_origin.get_or_insert(origin);
+                return;
+            }
         }
         let own_id = result.id.clone().unwrap_or_default().into_owned();
         let (id, name) = call.unwrap_or((own_id, String::new()));
@@ -264,21 +298,39 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
     }
 }
 
+/// Turns a part of a result that answers no call into a part of a user message.
+fn text_of_user(part: Part<'_>) -> Piece<'_> {
+    Piece::bare(match part {
+        Part::Opaque(raw) => Part::Text(raw),
+        part => part,
+    })
+}
+
 /// Gives the calls of the new session ids and names that its API accepts.
 pub(crate) struct Ids {
     /// The number of ids made for calls that had none.
     made: u64,
     /// The names that the API accepts; `None` if ids and names must stay as they are.
     names: Option<Names>,
-    /// The ids so far, if no id may occur twice in a session.
-    used: Option<HashSet<String>>,
+    /// The ids so far that no other call may have.
+    used: HashSet<String>,
+    /// Whether an id may occur twice in a session, though never in one reply.
+    may_repeat: bool,
 }
 
 /// The calls of a reply that are still waiting for a result.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The id and tool of each waiting call. Calls with the same key are stored in reverse order.
-    waiting: HashMap<Key, Vec<(String, String)>>,
+    waiting: Vec<WaitingCall>,
+    answered: HashSet<Key>,
+}
+
+/// A call that is still waiting for a result, with its new id and tool name.
+#[derive(Debug)]
+struct WaitingCall {
+    key: Key,
+    id: String,
+    name: String,
 }
 
 impl Ids {
@@ -286,17 +338,16 @@ impl Ids {
     /// as they are.
     pub(crate) fn of(to: &dyn Dialect, stay: bool) -> Self {
         let names = (!stay).then(|| to.names());
-        let used = (!stay && to.rules().unique_ids).then(HashSet::new);
-        Self { made: 0, names, used }
+        Self { made: 0, names, used: HashSet::new(), may_repeat: !to.rules().unique_ids }
     }
 
     /// Returns an id that the API accepts for the call with the id `own`.
     fn legal(&mut self, own: &str) -> String {
-        let legal = |id: &str| self.names.map_or(id.to_owned(), |names| names.calls.legal(id));
-        let Some(used) = &mut self.used else { return legal(own) };
+        let Some(names) = self.names else { return own.to_owned() };
+        let legal = |id: &str| names.calls.legal(id);
         let others = (2..).map(|number| legal(&format!("{own}-{number}")));
         let mut ids = std::iter::once(legal(own)).chain(others);
-        ids.find(|id| used.insert(id.clone())).expect("there are more numbers than calls")
+        ids.find(|id| self.used.insert(id.clone())).expect("there are more numbers than calls")
     }
 
     /// Returns a name that the API accepts for the tool `own`.
@@ -307,6 +358,9 @@ impl Ids {
     /// Gives a legal id and tool name to each call in `pieces`, and returns the calls.
     pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
         let mut calls = Calls::default();
+        if self.may_repeat {
+            self.used.clear();
+        }
         for piece in pieces {
             let Part::Call(call) = &mut piece.part else { continue };
             let key = Key::of_call(call);
@@ -321,7 +375,7 @@ impl Ids {
                 // The source's JSON has another id or name, so that JSON cannot be kept.
                 piece.block = None;
             }
-            calls.waiting.entry(key).or_default().insert(0, (id, name));
+            calls.waiting.push(WaitingCall { key, id, name });
         }
         calls
     }
@@ -331,16 +385,15 @@ impl Calls {
     /// Returns the id and the tool name of the call that `result` answers, and removes the call
     /// from the waiting calls.
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
-        self.waiting.get_mut(&Key::of_result(result))?.pop()
+        let key = Key::of_result(result);
+        let place = self.waiting.iter().position(|call| call.key.is_answered_by(&key))?;
+        let WaitingCall { id, name, key } = self.waiting.remove(place);
+        self.answered.insert(key);
+        Some((id, name))
     }
 
     /// Returns true if every call that `result` could answer already has a result.
     pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
-        self.waiting.get(&Key::of_result(result)).is_some_and(Vec::is_empty)
-    }
-
-    /// The number of calls that are still waiting for a result.
-    pub(super) fn left(&self) -> usize {
-        self.waiting.values().map(Vec::len).sum()
+        self.answered.contains(&Key::of_result(result))
     }
 }

@@ -21,6 +21,12 @@ impl SourceId {
         serde_json::to_string(&self).expect("a number or a string can be serialized")
     }
 
+    /// The path of the record or the message in a report.
+    pub(crate) fn path(self, is_log: bool) -> String {
+        let list = if is_log { "records" } else { "messages" };
+        format!("{list}[{}]", self.json().trim_matches('"'))
+    }
+
     /// Parses a source id from the JSON that serde writes.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
@@ -69,7 +75,13 @@ pub struct Loss {
     pub count: u64,
     /// The 1-based number of the first source line with content of this kind and name.
     pub first_line: u64,
+    /// The paths in the source of the first values that are missing in the new session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
 }
+
+/// The maximum number of paths to list for one kind and name.
+const MAX_PATHS: usize = 100;
 
 /// Content that another dialect may not be able to represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
@@ -100,10 +112,16 @@ pub enum LossKind {
     SecondResult,
     /// A message that comes before a summary in the source but after it in the new session.
     BeforeSummary,
-    /// A call without a result, which is written unchanged.
+    /// A call at the end of the session that still waits for its result.
     OpenCall,
-    /// A result without a call, which is written unchanged.
+    /// A call without a result, which gets one that says so.
+    MissingResult,
+    /// A result without a call, whose content becomes a user message.
     LoneResult,
+    /// A message without content, which APIs reject.
+    Empty,
+    /// A value that is none of the above and has no place in the target dialect.
+    Field,
     /// The time of a message, for which the API has no member.
     Time,
     /// A user message that was inserted because the API rejects sessions that begin with a reply.
@@ -148,7 +166,12 @@ impl Loss {
     pub fn say(&self) -> String {
         let Words { one, many, what, .. } = &WORDS[&self.kind];
         let said = if self.count == 1 { one } else { many };
-        let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
+        let name = match self.paths.as_slice() {
+            [path] if self.kind == LossKind::Field => format!(" ({path})"),
+            [path, ..] if self.kind == LossKind::Field => format!(" ({path}, …)"),
+            _ if self.name.is_empty() => String::new(),
+            _ => format!(" ({})", self.name),
+        };
         format!("{} {said} {what}{name}", self.count)
     }
 }
@@ -159,15 +182,34 @@ impl Report {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }
 
-    /// Counts another loss with the given kind and name.
-    pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) {
-        let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
-        if let Some(loss) = self.losses.iter_mut().find(is_it) {
-            loss.count += 1;
-            loss.first_line = loss.first_line.min(line);
-            return;
+    /// Counts another loss with the given kind and name, and returns the entry that counts it.
+    pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) -> &mut Loss {
+        let loss = self.loss(kind, name, line);
+        loss.count += 1;
+        loss.first_line = loss.first_line.min(line);
+        loss
+    }
+
+    /// Adds the path of a lost value. `known` is the kind and name of the loss that counts the value
+    /// already; any other value is a loss of its own.
+    pub(crate) fn lose(&mut self, known: Option<(LossKind, &str)>, line: u64, path: String) {
+        let loss = match known {
+            Some((kind, name)) => self.loss(kind, name, line),
+            None => self.count(LossKind::Field, "", line),
+        };
+        if loss.paths.len() < MAX_PATHS {
+            loss.paths.push(path);
         }
-        self.losses.push(Loss { kind, name: name.to_owned(), count: 1, first_line: line });
+    }
+
+    fn loss(&mut self, kind: LossKind, name: &str, line: u64) -> &mut Loss {
+        let is_it = |loss: &Loss| loss.kind == kind && loss.name == name;
+        let place = self.losses.iter().position(is_it).unwrap_or_else(|| {
+            let (name, paths) = (name.to_owned(), Vec::new());
+            self.losses.push(Loss { kind, name, count: 0, first_line: line, paths });
+            self.losses.len() - 1
+        });
+        &mut self.losses[place]
     }
 }
 

@@ -1,5 +1,7 @@
 //! The turns of the new session. A turn is a message, the results of a reply, or a summary.
 
+use crate::compaction::LineText;
+use crate::repair::MISSING_RESULT;
 use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -68,6 +70,18 @@ pub(crate) struct Answer<'a> {
     pub(crate) origin: usize,
 }
 
+impl Answer<'_> {
+    /// Creates the result of a call that has none. The API expects its own type of item for the
+    /// result of a custom tool.
+    pub(crate) fn missing(id: String, name: String, is_custom: bool) -> Self {
+        let parts = vec![Part::Text(MISSING_RESULT.into())];
+        let item = LineText::of_type("custom_tool_call_output").text("call_id", &id);
+        let item = is_custom.then(|| item.text("output", MISSING_RESULT).end().into());
+        let result = ToolResult { is_error: true, parts, ..ToolResult::default() };
+        Self { id, name, result, block: None, item, origin: 0 }
+    }
+}
+
 impl<'a> TurnMessage<'a> {
     /// Creates a user message.
     pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Vec<usize>) -> Self {
@@ -130,6 +144,11 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
+    /// Returns true for a text with which `is_it` returns true.
+    pub(crate) fn is_text(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        matches!(&self.part, Part::Text(text) if is_it(text))
+    }
+
     /// Creates a piece whose original JSON is dropped.
     pub(crate) fn bare(part: Part<'a>) -> Self {
         Self { part, block: None }
@@ -162,6 +181,21 @@ impl Key {
 
     pub(crate) fn of_result(result: &ToolResult<'_>) -> Self {
         Self::of(result.id.as_deref(), result.name.as_deref())
+    }
+
+    /// Returns true if a result with the given key answers the call with this key. A result without
+    /// an id and a name answers the next call that has no id.
+    pub(crate) fn is_answered_by(&self, result: &Self) -> bool {
+        self == result || result.is_nameless() && !self.0.starts_with('#')
+    }
+
+    /// The id of the call, or the tool name.
+    pub(crate) fn id(&self) -> &str {
+        self.0.trim_start_matches('#')
+    }
+
+    pub(crate) fn is_nameless(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn of(id: Option<&str>, name: Option<&str>) -> Self {

@@ -2,17 +2,21 @@
 
 use crate::compaction::LineText;
 use crate::convert::entry::Entry;
+use crate::convert::fields::{self, Written};
 use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
 use crate::convert::reading::held;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
-use crate::convert::target::{Line, Notes, Session, Target};
-use crate::convert::turn::{self, Family};
+use crate::convert::target::{Gone, Line, Notes, Session, Target};
+use crate::convert::turn::{self, Family, Turn};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
+use crate::dialect::content::kind_of_raw;
+use crate::legality::content::without_surrogates;
 use crate::repair::MISSING_BEGINNING;
 use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -31,6 +35,8 @@ pub(crate) struct Writing<'w> {
     /// session. It is too late once any message other than a system message has been written.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
+    /// The records written for this unit, and for earlier units with content of its records.
+    pub(crate) carried: Vec<String>,
     pub(crate) out: &'w mut dyn Write,
 }
 
@@ -42,14 +48,20 @@ impl Writing<'_> {
         let is_summary = |unit: &Unit| unit.entries().iter().any(|it| self.entries[*it].is_summary);
         let last_summary = units.iter().rposition(is_summary);
         for (number, unit) in units.iter().enumerate() {
-            self.unit(unit, last_summary.is_some_and(|last| number < last))?;
+            let summary_comes = last_summary.is_some_and(|last| number < last);
+            self.unit(unit, summary_comes, number + 1 == units.len())?;
         }
         let lines = self.target.end(&self.session);
         self.lines(lines, &[])?;
         Ok(self.report)
     }
 
-    fn unit(&mut self, unit: &Unit, summary_comes: bool) -> Result<(), ConvertError> {
+    fn unit(
+        &mut self,
+        unit: &Unit,
+        summary_comes: bool,
+        is_last: bool,
+    ) -> Result<(), ConvertError> {
         let numbers = unit.entries();
         let texts = numbers.iter().map(|number| self.text(*number));
         let texts = texts.collect::<io::Result<Vec<String>>>();
@@ -66,8 +78,10 @@ impl Writing<'_> {
             line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
             is_whole: self.converter.whole_records,
             summary_comes,
+            is_last,
+            gone: Vec::new(),
         };
-        let turns = if unit.is_blob {
+        let mut turns = if unit.is_blob {
             turn::blob(&held)
         } else {
             let family = Format::of(self.from).family;
@@ -82,9 +96,42 @@ impl Writing<'_> {
             let is_home = unit.results.iter().map(|answering| answering.is_home);
             maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
         };
+        if !self.converter.whole_records {
+            turns.retain_mut(|turn| has_content(turn, &mut notes));
+        }
+        let waited = self.target.waiting().len();
         let lines = self.target.unit(&turns, &mut notes);
+        let gone = notes.gone;
         self.report.messages += turns.len() as u64;
+        if self.converter.mark.is_none() && !self.converter.whole_records {
+            self.carried.extend(self.target.waiting().iter().skip(waited).cloned());
+            self.carried.extend(lines.iter().map(|line| line.json.clone()));
+            self.find_lost(unit, &texts, &gone);
+        }
         self.lines(lines, &entries)
+    }
+
+    /// Reports the values of a unit that have not been written. `gone` is the content that was left
+    /// out knowingly.
+    fn find_lost(&mut self, unit: &Unit, texts: &[String], gone: &[Gone]) {
+        let written = Written::of(&self.carried);
+        let mut results = unit.results.iter().map(|answering| answering.is_home);
+        let is_home = std::iter::repeat_n(true, unit.said.len()).chain(results.clone());
+        for ((number, text), is_home) in unit.entries().into_iter().zip(texts).zip(is_home) {
+            let entry = &self.entries[number];
+            let Ok(object) = Object::parse(text) else { continue };
+            // Each format wraps a summary in words of its own.
+            if !is_home || entry.is_summary {
+                continue;
+            }
+            let path = entry.origin.path(self.from.is_log());
+            for (path, raw) in written.missing(&object, &self.from.wrapped(&object).sent, path) {
+                self.report.lose(fields::known(gone, raw), entry.line, path);
+            }
+        }
+        if results.all(|is_home| is_home) {
+            self.carried.clear();
+        }
     }
 
     fn lines(&mut self, lines: Vec<Line>, entries: &[&Entry]) -> Result<(), ConvertError> {
@@ -164,8 +211,30 @@ impl Writing<'_> {
             });
         }
         self.report.records += 1;
-        writeln!(self.out, "{}", record.end()).map_err(ConvertError::Output)
+        let mut record = record.end();
+        if !self.converter.whole_records {
+            record = without_surrogates(&record);
+        }
+        writeln!(self.out, "{record}").map_err(ConvertError::Output)
     }
+}
+
+/// Returns true if the turn says anything. Otherwise, reports that it is left out. Empty texts are
+/// removed from the turn.
+fn has_content(turn: &mut Turn<'_>, notes: &mut Notes<'_>) -> bool {
+    let is_other_item = |raw: &Cow<'_, str>| !matches!(&*kind_of_raw(raw), "" | "message");
+    let (pieces, has_more) = match turn {
+        Turn::Message(said) => (&mut said.pieces, said.items.iter().any(is_other_item)),
+        Turn::Results(results) => (&mut results.beside, !results.answers.is_empty()),
+        Turn::Summary(_) => return true,
+    };
+    let is_blank = pieces.iter().all(|piece| piece.is_text(|text| text.trim().is_empty()));
+    pieces.retain(|piece| !is_blank && !piece.is_text(str::is_empty));
+    if is_blank && !has_more {
+        notes.at(turn);
+        notes.count(LossKind::Empty, "");
+    }
+    has_more || !is_blank
 }
 
 /// Reads an entry's messages again from its text. The roles of these messages may be wrong, because

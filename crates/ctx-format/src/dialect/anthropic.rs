@@ -226,13 +226,13 @@ const SEALED: [&str; 7] = [
 ];
 
 /// Returns true if the block can be read, or if blocks of its type are accepted unread.
-fn is_read(block: &Object<'_>) -> bool {
+pub(crate) fn is_read(block: &Object<'_>) -> bool {
     let kind = kind_of(block);
     match &*kind {
         "text" => has_text(block, "text"),
         "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
-        kind if is_call(kind) || kind == "mcp_tool_use" => true,
+        kind if is_call(kind) => true,
         // Each server tool has its own result format, which is not checked.
         kind if kind.ends_with("_tool_result") => true,
         kind => SEALED.contains(&kind),
@@ -280,7 +280,7 @@ fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
 }
 
 fn is_call(kind: &str) -> bool {
-    matches!(kind, "tool_use" | "server_tool_use")
+    matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use")
 }
 
 fn is_reasoning(kind: &str) -> bool {

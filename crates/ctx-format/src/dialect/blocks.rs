@@ -15,7 +15,7 @@ pub(crate) const CACHE_MARKS: usize = 4;
 
 /// Adds the faults of a block of a message to the message's outline. Returns false for a text
 /// without characters.
-pub(super) fn check_block(
+pub(crate) fn check_block(
     role: Role,
     kind: &str,
     block: &Object<'_>,

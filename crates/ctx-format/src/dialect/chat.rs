@@ -110,6 +110,8 @@ impl Dialect for Chat {
         } else {
             said.extend(content);
         }
+        let audio = object.object_of("audio").filter(|_| !is_there(object.get("content")));
+        said.extend(audio.and_then(|audio| audio.text_of("transcript")).map(Part::Text));
         said.extend(object.text_of("refusal").map(Part::Refusal));
         said.extend(calls_of(object).into_iter().map(Part::Call));
         Some(Message {

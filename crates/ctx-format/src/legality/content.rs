@@ -256,7 +256,7 @@ pub fn mended(dialect: &dyn Dialect, bytes: &[u8], problems: &[&Problem]) -> Opt
 
 /// Returns the text of a record with U+FFFD in place of each escape that stands for half a
 /// character.
-fn without_surrogates(text: &str) -> String {
+pub(crate) fn without_surrogates(text: &str) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut from = 0;
     for place in lone_surrogates(text) {

@@ -1,9 +1,11 @@
 //! Tests conversions of whole sessions from one dialect to another.
 
+mod lost;
 mod lowered;
 mod real;
 mod round_trip;
 mod support;
 mod to_anthropic;
 mod to_chat;
+mod to_items;
 mod to_pi;

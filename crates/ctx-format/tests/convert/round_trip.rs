@@ -1,6 +1,10 @@
 //! Tests conversions of sessions from one dialect to another and back.
 
+use std::io::{Cursor, Read};
+
+use ctx_format::convert::LossKind;
 use ctx_format::dialect::{self, ALL, Dialect};
+use ctx_format::{Options, Part, Records, Role};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -59,7 +63,7 @@ fn turn() -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// A session in the dialect `chat`.
-fn session() -> impl Strategy<Value = String> {
+pub(crate) fn session() -> impl Strategy<Value = String> {
     let head = (proptest::option::of(text()), proptest::option::of(text()));
     let turns = proptest::collection::vec(turn(), 1..4);
     (head, turns).prop_map(|((system, summary), turns)| {
@@ -73,51 +77,68 @@ fn session() -> impl Strategy<Value = String> {
     })
 }
 
-/// The events in a session of the dialect `chat`. Results are in the order of their calls, because
-/// some formats do not allow another order.
+/// The events in a session. Results are in the order of their calls, because some formats do not
+/// allow another order.
 fn events(lines: &[String]) -> Vec<Event> {
+    let mut records = records(lines);
+    let dialect = records.dialect().expect("a known dialect");
     let mut events = Vec::new();
     let mut results: Vec<(usize, Event)> = Vec::new();
-    for line in lines {
-        let message: Value = serde_json::from_str(line).expect("JSON");
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let content = text(&message["content"]);
-        let role = text(&message["role"]);
-        if role == "tool" {
-            let id = text(&message["tool_call_id"]);
-            let is_it = |event: &Event| matches!(event, Event::Call(call, ..) if *call == id);
-            let place = events.iter().position(is_it).expect("a call");
-            let is_error = message["is_error"] == json!(true);
-            results.push((place, Event::Result(id, content, is_error)));
-            continue;
-        }
-        results.sort_by_key(|result| result.0);
-        events.extend(results.drain(..).map(|result| result.1));
-        let is_summary = message["name"] == json!("ctx_summary");
-        match role.as_str() {
-            // The summary is inside an element, and whitespace around it is ignored.
-            "user" if is_summary => events.push(Event::Summary(content.trim().to_owned())),
-            "user" => events.push(Event::User(content)),
-            "assistant" if content.is_empty() => {}
-            "assistant" => events.push(Event::Assistant(content)),
-            _ => events.push(Event::System(content)),
-        }
-        for call in message["tool_calls"].as_array().unwrap_or(&Vec::new()) {
-            let arguments = text(&call["function"]["arguments"]);
-            let arguments = serde_json::from_str(&arguments).expect("JSON");
-            let name = text(&call["function"]["name"]);
-            events.push(Event::Call(text(&call["id"]), name, arguments));
+    while let Some(record) = records.next().expect("it can be read") {
+        let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else { continue };
+        for held in dialect.held(object) {
+            if held.message.parts.iter().any(|part| !matches!(part, Part::Result(_))) {
+                settle(&mut events, &mut results);
+            }
+            if let Some(summary) = held.summary {
+                // The summary is inside an element, and whitespace around it is ignored.
+                events.push(Event::Summary(summary.trim().to_owned()));
+                continue;
+            }
+            for part in &held.message.parts {
+                match part {
+                    Part::Text(text) if text.is_empty() => {}
+                    Part::Text(text) => events.push(match held.message.role {
+                        Role::User => Event::User(text.to_string()),
+                        Role::Assistant => Event::Assistant(text.to_string()),
+                        _ => Event::System(text.to_string()),
+                    }),
+                    Part::Call(call) => {
+                        let id = call.id.clone().unwrap_or_default().into_owned();
+                        let arguments = serde_json::from_str(&call.arguments).expect("JSON");
+                        events.push(Event::Call(id, call.name.to_string(), arguments));
+                    }
+                    Part::Result(result) => {
+                        let id = result.id.clone().unwrap_or_default().into_owned();
+                        let is_it =
+                            |event: &Event| matches!(event, Event::Call(call, ..) if *call == id);
+                        let place = events.iter().position(is_it).expect("a call");
+                        let text = result.text().unwrap_or_default().into_owned();
+                        results.push((place, Event::Result(id, text, result.is_error)));
+                    }
+                    part => panic!("{part:?}"),
+                }
+            }
         }
     }
-    results.sort_by_key(|result| result.0);
-    events.extend(results.into_iter().map(|result| result.1));
+    settle(&mut events, &mut results);
     events
+}
+
+fn settle(events: &mut Vec<Event>, results: &mut Vec<(usize, Event)>) {
+    results.sort_by_key(|result| result.0);
+    events.extend(results.drain(..).map(|result| result.1));
+}
+
+pub(crate) fn records(lines: &[String]) -> Records<impl Read> {
+    let text = lines.join("\n");
+    Records::open(Cursor::new(text), &Options::default()).expect("it can be read")
 }
 
 /// Removes from the events what the dialect cannot represent.
 fn in_dialect(dialect: &dyn Dialect, events: Vec<Event>) -> Vec<Event> {
     let has_instructions = !matches!(dialect.name(), "claude-code" | "gemini" | "pi");
-    let marks_errors = !matches!(dialect.name(), "responses" | "codex");
+    let marks_errors = !matches!(dialect.name(), "chat" | "responses" | "codex");
     let kept =
         events.into_iter().filter(|event| has_instructions || !matches!(event, Event::System(_)));
     let kept = kept.map(|event| match event {
@@ -136,7 +157,7 @@ fn through(names: &[&str], session: &str) -> Vec<String> {
 }
 
 /// The number of sessions to generate, which the variable `CTX_CASES` can change.
-fn cases() -> ProptestConfig {
+pub(crate) fn cases() -> ProptestConfig {
     let cases = std::env::var("CTX_CASES").map(|cases| cases.parse().expect("a number"));
     ProptestConfig::with_cases(cases.unwrap_or(12))
 }
@@ -151,7 +172,7 @@ proptest! {
         let lines: Vec<String> = session.lines().map(str::to_owned).collect();
         for first in ALL {
             for second in ALL {
-                let back = through(&[first.name(), second.name(), "chat"], &session);
+                let back = through(&[first.name(), second.name()], &session);
                 let expected = in_dialect(second, in_dialect(first, events(&lines)));
                 prop_assert_eq!(events(&back), expected, "{} {}", first.name(), second.name());
             }
@@ -161,7 +182,8 @@ proptest! {
     #[test]
     fn the_same_session_gives_the_same_bytes_that_are_of_the_dialect(session in session()) {
         for dialect in ALL {
-            let once = convert(dialect.name(), &session).0;
+            let (once, report) = convert(dialect.name(), &session);
+            prop_assert!(report.losses.iter().all(|loss| loss.kind != LossKind::Field));
             prop_assert_eq!(&once, &convert(dialect.name(), &session).0);
             let found = dialect::stranger(dialect, &ctx_format::Object::parse(&once[0]).expect("an object"));
             prop_assert!(found.is_none());

@@ -17,13 +17,15 @@ fn blocks_of_a_reply_are_one_message_and_its_results_follow() {
     let expected = [
         r#"{"role":"user","content":"list","timestamp":"2026-01-01T00:00:00.000Z"}"#,
         r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\": 1e0}"}},{"id":"b","type":"function","function":{"name":"cat","arguments":"{}"}}],"timestamp":"2026-01-01T00:00:01.000Z"}"#,
-        r#"{"role":"tool","tool_call_id":"a","content":"x","is_error":true,"timestamp":"2026-01-01T00:00:03.000Z"}"#,
+        r#"{"role":"tool","tool_call_id":"a","content":"x","timestamp":"2026-01-01T00:00:03.000Z"}"#,
         r#"{"role":"tool","tool_call_id":"b","content":"y","timestamp":"2026-01-01T00:00:05.000Z"}"#,
         r#"{"role":"user","content":"go on","timestamp":"2026-01-01T00:00:05.000Z"}"#,
     ];
     assert_eq!(lines, expected);
-    assert_eq!(losses(&report), ["Reasoning  1", "Media image 1"]);
+    assert_eq!(losses(&report), ["Reasoning  1", "ErrorMark  1", "Media image 1"]);
     assert_eq!(report.losses[0].first_line, 2);
+    assert_eq!(report.losses[0].paths, ["records[1].message.content[0]"]);
+    assert_eq!(report.losses[2].paths, ["records[5].message.content[0].content[1]"]);
     assert!(report.lost_something());
 }
 
@@ -47,12 +49,12 @@ fn items_of_a_reply_are_one_message() {
         r#"{"role":"user","content":"first ask","timestamp":"2026-01-01T00:00:01.000Z"}"#,
         r#"{"role":"user","name":"ctx_summary","content":"all that was","timestamp":"2026-01-01T00:00:01.000Z"}"#,
         r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}],"timestamp":"2026-01-01T00:00:02.000Z"}"#,
-        r#"{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\":1}"}},{"id":"b","type":"function","function":{"name":"cat","arguments":"not JSON"}}],"timestamp":"2026-01-01T00:00:03.000Z"}"#,
+        r#"{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\":1}"}},{"id":"b","type":"function","function":{"name":"cat","arguments":"{\"input\":\"not JSON\"}"}}],"timestamp":"2026-01-01T00:00:03.000Z"}"#,
         r#"{"role":"tool","tool_call_id":"b","content":"y","timestamp":"2026-01-01T00:00:07.000Z"}"#,
         r#"{"role":"tool","tool_call_id":"a","content":"x","timestamp":"2026-01-01T00:00:08.000Z"}"#,
     ];
     assert_eq!(lines, expected);
-    assert_eq!(losses(&report), ["Reasoning  2"]);
+    assert_eq!(losses(&report), ["Arguments  1", "Reasoning  2"]);
 }
 
 /// Calls without ids, whose results are in the same record and again in the next record.
@@ -69,8 +71,8 @@ fn calls_and_results_of_one_record_are_parted_and_get_ids() {
     let expected = [
         r#"{"role":"user","content":"list","timestamp":"2026-01-01T00:00:01.000Z"}"#,
         r#"{"role":"assistant","content":"so","tool_calls":[{"id":"call_ctx_1","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"call_ctx_2","type":"function","function":{"name":"ls","arguments":"{\"p\":2}"}}],"timestamp":"2026-01-01T00:00:02.000Z"}"#,
-        r#"{"role":"tool","tool_call_id":"call_ctx_1","name":"ls","content":"x","timestamp":"2026-01-01T00:00:02.000Z"}"#,
-        r#"{"role":"tool","tool_call_id":"call_ctx_2","name":"ls","content":"{\"list\":[1]}","timestamp":"2026-01-01T00:00:02.000Z"}"#,
+        r#"{"role":"tool","tool_call_id":"call_ctx_1","content":"x","timestamp":"2026-01-01T00:00:02.000Z"}"#,
+        r#"{"role":"tool","tool_call_id":"call_ctx_2","content":"{\"list\":[1]}","timestamp":"2026-01-01T00:00:02.000Z"}"#,
         r#"{"role":"user","content":"go on","timestamp":"2026-01-01T00:00:04.000Z"}"#,
     ];
     assert_eq!(lines, expected);
@@ -79,15 +81,76 @@ fn calls_and_results_of_one_record_are_parted_and_get_ids() {
 }
 
 #[test]
-fn open_calls_and_lone_results_stay_and_are_told() {
+fn open_calls_and_lone_results_become_legal() {
     let session = r#"{"role":"user","content":"a"}
 {"role":"assistant","content":[{"type":"tool_use","id":"x","name":"ls","input":{}}]}
 {"role":"user","content":[{"type":"tool_result","tool_use_id":"y","content":"?"}]}
+{"role":"assistant","content":[{"type":"tool_use","id":"z","name":"ls","input":{}}]}
 "#;
     let (lines, report) = convert("chat", session);
-    assert_eq!(lines.len(), 3);
-    assert_eq!(lines[2], r#"{"role":"tool","tool_call_id":"y","content":"?"}"#);
-    assert_eq!(losses(&report), ["OpenCall  1", "LoneResult  1"]);
+    let expected = [
+        r#"{"role":"tool","tool_call_id":"x","content":"The result of this call is missing from the session."}"#,
+        r#"{"role":"user","content":"?"}"#,
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"z","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#,
+    ];
+    assert_eq!(lines[2..], expected);
+    assert_eq!(losses(&report), ["MissingResult  1", "LoneResult  1", "OpenCall  1"]);
+}
+
+/// Ollama gives calls no ids, and its results name the tool or nothing.
+#[test]
+fn results_without_ids_answer_calls_in_their_order() {
+    let call = |name: &str| format!(r#"{{"function":{{"name":"{name}","arguments":{{}}}}}}"#);
+    let calls = [call("ls"), call("cat"), call("wc")].join(",");
+    let session = format!(
+        r#"{{"role":"user","content":"a","images":["QUJD"]}}
+{{"role":"assistant","content":"","tool_calls":[{calls}]}}
+{{"role":"tool","tool_name":"cat","content":"of cat"}}
+{{"role":"tool","content":"of ls"}}
+{{"role":"tool","content":"of wc"}}
+"#
+    );
+    let (lines, report) = convert("chat", &session);
+    let results = [("call_ctx_2", "of cat"), ("call_ctx_1", "of ls"), ("call_ctx_3", "of wc")];
+    let expected = results
+        .map(|(id, text)| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#));
+    assert_eq!(lines[2..], expected);
+    assert_eq!(report.losses[0].paths, ["messages[0].images[0]"]);
+}
+
+#[test]
+fn what_a_model_said_aloud_is_its_text() {
+    let session = r#"{"role":"user","content":"a"}
+{"role":"assistant","content":null,"audio":{"id":"x","data":"QUJD","transcript":"six"}}
+{"role":"user","content":"b"}
+{"role":"assistant","audio":{"id":"x"}}
+"#;
+    let (lines, report) = convert("chat", session);
+    assert_eq!(
+        lines[1..],
+        [r#"{"role":"assistant","content":"six"}"#, r#"{"role":"user","content":"b"}"#]
+    );
+    assert_eq!(losses(&report), ["Field  1", "Empty  1"]);
+    assert_eq!(report.losses[0].paths, ["messages[1].audio.data"]);
+    assert_eq!(
+        report.losses[0].say(),
+        "1 value has no place in the dialect (messages[1].audio.data)"
+    );
+}
+
+#[test]
+fn calls_that_the_server_answered_become_calls_with_results() {
+    let session = r#"{"role":"user","content":"a"}
+{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m1","name":"echo","server_name":"echo","input":{"v":1}},{"type":"mcp_tool_result","tool_use_id":"m1","is_error":false,"content":[{"type":"text","text":"42"}]},{"type":"text","text":"so"}]}
+"#;
+    let (lines, report) = convert("chat", session);
+    let expected = [
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"m1","type":"function","function":{"name":"echo","arguments":"{\"v\":1}"}}]}"#,
+        r#"{"role":"tool","tool_call_id":"m1","content":"42"}"#,
+        r#"{"role":"assistant","content":"so"}"#,
+    ];
+    assert_eq!(lines[1..], expected);
+    assert_eq!(losses(&report), Vec::<String>::new());
 }
 
 /// A list of messages that replaced all earlier messages.
@@ -102,7 +165,7 @@ fn messages_of_a_list_come_one_by_one() {
         r#"{"role":"assistant","content":"Got it.","timestamp":"2026-01-01T00:00:02.000Z"}"#,
         r#"{"role":"user","content":"ls","timestamp":"2026-01-01T00:00:03.000Z"}"#,
         r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}],"timestamp":"2026-01-01T00:00:04.000Z"}"#,
-        r#"{"role":"tool","tool_call_id":"a","name":"ls","content":"bad","is_error":true,"timestamp":"2026-01-01T00:00:05.000Z"}"#,
+        r#"{"role":"tool","tool_call_id":"a","content":"bad","timestamp":"2026-01-01T00:00:05.000Z"}"#,
     ];
     assert_eq!(lines, expected);
 }

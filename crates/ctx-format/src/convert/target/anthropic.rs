@@ -2,7 +2,10 @@
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;
-use crate::{Call, Media, Part, Role};
+use crate::dialect::anthropic::is_read;
+use crate::dialect::blocks::check_block;
+use crate::dialect::content::kind_of;
+use crate::{Call, Media, Member, Object, Outline, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
 use crate::convert::media::{Data, DataLocation};
@@ -50,7 +53,7 @@ pub(crate) fn message(role: &str, content: &str) -> String {
 /// blocks.
 pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
-        [] => return Some("\"\"".to_owned()),
+        [] if notes.is_whole => return Some("\"\"".to_owned()),
         [Piece { part: Part::Text(text), block: None }] => return Some(quoted(text)),
         _ => {}
     }
@@ -62,18 +65,43 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
 
 pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
     let blocks = pieces.iter().filter_map(|piece| match piece.block {
-        Some(raw) => Some(one_line(raw).into_owned()),
-        None => block(&piece.part, notes),
+        Some(raw) if notes.is_whole || is_legal(Role::Assistant, raw) => {
+            Some(one_line(raw).into_owned())
+        }
+        _ => block(&piece.part, notes),
     });
     blocks.collect()
+}
+
+/// Returns true if the API accepts the block as it is. Only a result is in a user message here.
+fn is_legal(role: Role, raw: &str) -> bool {
+    let Some(block) = Object::within(raw) else { return false };
+    let kind = kind_of(&block);
+    let members = match &*kind {
+        "text" => "type text citations cache_control",
+        "tool_use" => "type id name input caller cache_control",
+        "tool_result" => "type tool_use_id content is_error cache_control",
+        "image" => "type source cache_control",
+        _ => "",
+    };
+    let is_own =
+        |it: &Member<'_>| members.is_empty() || members.split(' ').any(|key| key == it.key);
+    let mut outline = Outline::of_line();
+    check_block(role, &kind, &block, &mut outline);
+    is_read(&block)
+        && block.members().iter().all(is_own)
+        && outline.content.is_none_or(|content| content.faults.is_empty())
+}
+
+/// Returns true for a text that the API rejects. In a lowered session, any text may say something.
+fn is_blank(text: &str, is_whole: bool) -> bool {
+    text.is_empty() || !is_whole && text.trim().is_empty()
 }
 
 /// Writes the block for `part`; `None` if the API has no such block.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(match part {
-        // The API rejects empty texts. An empty text can be left out, because the message has other
-        // parts.
-        Part::Text(text) | Part::Refusal(text) if text.is_empty() => return None,
+        Part::Text(text) | Part::Refusal(text) if is_blank(text, notes.is_whole) => return None,
         Part::Text(text) | Part::Refusal(text) => text_block(text),
         Part::Reasoning(text) if notes.is_whole => {
             LineText::of_type("thinking").text("thinking", text).end()
@@ -111,7 +139,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
         if notes.is_whole {
             return Some(opaque(&media.raw));
         }
-        notes.count(LossKind::Media, media.kind);
+        notes.left_out(&Part::Media(media.clone()));
         return None;
     };
     let kind = if data.is_pdf() { "document" } else { "image" };
@@ -125,7 +153,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
 }
 
 pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-    if let Some(raw) = answer.block {
+    if let Some(raw) = answer.block.filter(|raw| notes.is_whole || is_legal(Role::User, raw)) {
         return one_line(raw).into_owned();
     }
     let content = match answer.result.parts.as_slice() {

@@ -36,17 +36,14 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let mut rest = Vec::new();
     for Piece { part, .. } in &said.pieces {
         match part {
-            Part::Call(call) => calls.push(tool_call(call)),
+            Part::Call(call) => calls.push(tool_call(call, notes)),
             Part::Refusal(text) if is_reply => refusals.push(text.as_ref()),
             part => rest.push(part),
         }
     }
-    let content = content(&rest, is_reply, notes);
-    let is_empty = calls.is_empty() && refusals.is_empty();
-    let content = match content {
+    let content = match content(&rest, role, notes) {
         Some(content) => content,
-        None if is_empty && !said.pieces.is_empty() => return None,
-        None if is_empty => "\"\"".to_owned(),
+        None if calls.is_empty() && refusals.is_empty() => return None,
         None => "null".to_owned(),
     };
     let json = LineText::new()
@@ -59,8 +56,8 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
 }
 
 /// Writes the content of a message. A single text is written as a string instead of a list of
-/// blocks. Media in a reply are left out.
-fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
+/// blocks. Only user messages can have media.
+fn content(parts: &[&Part<'_>], role: Role, notes: &mut Notes<'_>) -> Option<String> {
     if let [Part::Text(text)] = parts {
         return Some(quoted(text));
     }
@@ -72,7 +69,7 @@ fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option
                 texts.push(text.as_ref());
                 text_block(text)
             }
-            Part::Media(media) if !is_reply => match self::media(media, notes) {
+            Part::Media(media) if role == Role::User => match self::media(media, notes) {
                 Some(block) => block,
                 None => continue,
             },
@@ -90,9 +87,9 @@ fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option
     }
 }
 
-fn tool_call(call: &Call<'_>) -> String {
-    let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
-    let function = LineText::new().text("name", &call.name).text("arguments", arguments).end();
+fn tool_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
+    let arguments = notes.arguments(&call.arguments);
+    let function = LineText::new().text("name", &call.name).text("arguments", &arguments).end();
     LineText::new()
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("type", "function")
@@ -131,11 +128,10 @@ fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
             list(&blocks.collect::<Vec<_>>())
         }
     };
+    notes.no_error_mark(answer);
     LineText::new()
         .text("role", "tool")
         .text("tool_call_id", &answer.id)
-        .some_text("name", answer.result.name.as_deref())
         .json("content", &content)
-        .is("is_error", answer.result.is_error)
         .end()
 }

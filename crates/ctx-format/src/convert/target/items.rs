@@ -3,13 +3,13 @@
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
 use crate::convert::media::DataLocation;
-use crate::convert::report::LossKind;
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::dialect::content::kind_of_raw;
-use crate::dialect::items::{message, text};
+use crate::dialect::items::{CALL_ID, message, text};
 use crate::dialect::responses::Responses;
+use crate::record::edit::cut_members;
 use crate::record::json::one_line;
-use crate::{Dialect, Media, Object, Part, Role};
+use crate::{Dialect, Edits, Media, Object, Part, Role, Slot};
 
 /// The program that will read the written session. The program determines which items are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,32 +41,30 @@ impl Accepts {
         let mut content = Vec::new();
         for Piece { part, .. } in &said.pieces {
             if let Part::Call(call) = part {
-                push_message(role, &mut content, &mut items);
-                let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+                self.push_message(role, &mut content, &mut items);
+                let arguments = notes.arguments(&call.arguments);
                 let item = LineText::of_type("function_call")
                     .text("name", &call.name)
-                    .text("arguments", arguments)
+                    .text("arguments", &arguments)
                     .text("call_id", call.id.as_deref().unwrap_or_default());
                 items.push(item.end());
             } else {
                 content.extend(self.part(part, role == Role::Assistant, notes));
             }
         }
-        if said.pieces.is_empty() {
-            items.push(message(role, &content));
-        }
-        push_message(role, &mut content, &mut items);
+        self.push_message(role, &mut content, &mut items);
         items
     }
 
     /// Writes an item unchanged if the target accepts it; otherwise writes only the parts that the
     /// target can represent.
     fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
-        if self.takes(raw) {
-            return vec![one_line(raw).into_owned()];
+        if let Some(item) = self.kept(raw) {
+            return vec![item];
         }
-        let message = Object::parse(raw).ok();
-        let Some(message) = message.and_then(|object| Responses.message(&object)) else {
+        let object = Object::parse(raw).ok();
+        let message = object.as_ref().and_then(|object| Responses.message(object));
+        let Some((object, message)) = object.as_ref().zip(message) else {
             notes.opaque(raw);
             return Vec::new();
         };
@@ -75,17 +73,33 @@ impl Accepts {
             pieces: message.parts.into_iter().map(Piece::bare).collect(),
             ..TurnMessage::of_user(Vec::new(), Vec::new())
         };
-        self.said(&said, notes)
+        let items = self.said(&said, notes).into_iter();
+        let Some(phase) = object.get("phase") else { return items.collect() };
+        items.map(|item| LineText::of_object(item).json("phase", phase).end()).collect()
+    }
+
+    /// Returns the item on one line, with an id that the API accepts; `None` if the target does not
+    /// take the item as it is.
+    fn kept(self, raw: &str) -> Option<String> {
+        let item = Object::parse(raw).ok().filter(|item| self.takes(item))?;
+        let mut edits = Edits::new();
+        if let Some((raw, id)) = item.get("call_id").zip(item.text_of("call_id")) {
+            edits.put(&Slot::text(&item, raw), &CALL_ID.legal(&id));
+        }
+        // Codex stores absent members as `null`, which the API rejects in some of them.
+        for place in cut_members(&item, &item, |member| self == Self::All && member.value == "null")
+        {
+            edits.cut(place);
+        }
+        Some(one_line(&edits.of_object(&item)).into_owned())
     }
 
     /// Writes the item for a tool result.
     pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        if let Some(raw) = answer.item.as_ref().filter(|raw| self.takes(raw)) {
-            return one_line(raw).into_owned();
+        if let Some(item) = answer.item.as_ref().and_then(|raw| self.kept(raw)) {
+            return item;
         }
-        if answer.result.is_error {
-            notes.count(LossKind::ErrorMark, "");
-        }
+        notes.no_error_mark(answer);
         let output = match answer.result.parts.as_slice() {
             [] => quoted(""),
             [Part::Text(text)] => quoted(text),
@@ -99,13 +113,17 @@ impl Accepts {
     }
 
     /// Returns true if the target accepts the item unchanged.
-    fn takes(self, raw: &str) -> bool {
-        let Ok(item) = Object::parse(raw) else { return false };
-        let has_shape = || match item.text_of("type").as_deref() {
+    fn takes(self, item: &Object<'_>) -> bool {
+        let parts = item.elements_of("content");
+        if self == Self::All {
+            // A reply is a text, or a list of parts in an item that the API has returned.
+            let is_returned = item.get("id").is_some() && item.get("status").is_some();
+            return is_returned || parts.is_none() || item.get("role") != Some("\"assistant\"");
+        }
+        match item.text_of("type").as_deref() {
             None => false,
             Some("message") => {
                 let kinds = ["input_text", "output_text", "input_image"];
-                let parts = item.elements_of("content");
                 let is_known = |parts: Vec<&str>| {
                     let mut parts = parts.into_iter();
                     parts.all(|raw| kinds.contains(&&*kind_of_raw(raw)))
@@ -113,22 +131,33 @@ impl Accepts {
                 item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
             }
             Some(kind) => OF_CODEX.split_ascii_whitespace().any(|taken| taken == kind),
-        };
-        self == Self::All || has_shape()
+        }
     }
 
     /// Writes a part of a message; `None` if the target cannot represent the part.
     fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {
-            Part::Refusal(said) if is_reply && self == Self::All => {
-                return Some(LineText::of_type("refusal").text("refusal", said).end());
+            // The API takes a reply that it has not returned itself only as a text.
+            Part::Text(said) | Part::Refusal(said) if is_reply && self == Self::All => {
+                return Some(quoted(said));
             }
             Part::Text(said) | Part::Refusal(said) => return Some(text(text_kind, said)),
             Part::Media(media) if !is_reply => return self.media(media, notes),
             part => notes.left_out(part),
         }
         None
+    }
+
+    /// Moves the content collected since the last item, if any, into new message items.
+    fn push_message(self, role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
+        if self == Self::All && role == Role::Assistant {
+            let item = LineText::of_type("message").text("role", role.as_str());
+            items.extend(content.drain(..).map(|text| item.clone().json("content", &text).end()));
+        } else if !content.is_empty() {
+            items.push(message(role, content));
+            content.clear();
+        }
     }
 
     fn media(self, media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
@@ -147,14 +176,6 @@ impl Accepts {
             DataLocation::At(url) => part.text("file_url", url),
         };
         Some(part.end())
-    }
-}
-
-/// Moves the content collected since the last item, if any, into a new message item.
-fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
-    if !content.is_empty() {
-        items.push(message(role, content));
-        content.clear();
     }
 }
 

@@ -7,6 +7,7 @@ use crate::convert::report::{LossKind, Report};
 use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
+use crate::repair::MISSING_RESULT;
 use crate::{Dialect, Media, Object, Part, Role, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::sync::Arc;
@@ -37,6 +38,11 @@ pub(crate) trait Target {
     /// a summary is written.
     fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Option<Line> {
         Some(Line::new(json, at))
+    }
+
+    /// The messages that wait until a summary is written.
+    fn waiting(&self) -> &[String] {
+        &[]
     }
 
     /// Writes the records for a message.
@@ -144,7 +150,14 @@ pub(crate) struct Notes<'r> {
     pub(crate) is_whole: bool,
     /// Whether a summary follows in a later unit.
     pub(crate) summary_comes: bool,
+    /// Whether this is the last unit of the session.
+    pub(crate) is_last: bool,
+    /// The content that was left out so far.
+    pub(crate) gone: Vec<Gone>,
 }
+
+/// The kind and name of a loss, and the lost content as JSON or as text.
+pub(crate) type Gone = (LossKind, String, String);
 
 impl Notes<'_> {
     /// Attributes subsequent losses to the line that `turn` came from.
@@ -174,8 +187,8 @@ impl Notes<'_> {
     /// Reports the loss of a participant's name if the message has one, because the target has no
     /// member for it.
     pub(crate) fn name(&mut self, said: &TurnMessage<'_>) {
-        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            self.count(LossKind::Name, "");
+        if let Some(name) = said.name.as_ref().filter(|name| !name.is_empty()) {
+            self.lose(LossKind::Name, "", name);
         }
     }
 
@@ -185,6 +198,10 @@ impl Notes<'_> {
         self.name(said);
         if said.role.is_system() {
             self.count(LossKind::Instructions, "");
+            self.gone.extend(said.pieces.iter().filter_map(|piece| match &piece.part {
+                Part::Text(text) => Some((LossKind::Instructions, String::new(), text.to_string())),
+                _ => None,
+            }));
         }
         !said.role.is_system()
     }
@@ -192,6 +209,20 @@ impl Notes<'_> {
     /// Reports a loss of the given kind at the current source line.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);
+    }
+
+    /// Reports the loss of `content`, which is JSON or text.
+    fn lose(&mut self, kind: LossKind, name: &str, content: &str) {
+        self.count(kind, name);
+        self.gone.push((kind, name.to_owned(), content.to_owned()));
+    }
+
+    /// Reports that a result of the source is no longer marked as an error, if it was.
+    pub(crate) fn no_error_mark(&mut self, answer: &Answer<'_>) {
+        let is_new = answer.result.parts == [Part::Text(MISSING_RESULT.into())];
+        if answer.result.is_error && !is_new {
+            self.count(LossKind::ErrorMark, "");
+        }
     }
 
     /// Returns the arguments of a call as a JSON object.
@@ -210,8 +241,8 @@ impl Notes<'_> {
     /// always written elsewhere.
     pub(crate) fn left_out(&mut self, part: &Part<'_>) {
         match part {
-            Part::Reasoning(_) => self.count(LossKind::Reasoning, ""),
-            Part::Media(media) => self.count(LossKind::Media, media.kind),
+            Part::Reasoning(text) => self.lose(LossKind::Reasoning, "", text),
+            Part::Media(media) => self.lose(LossKind::Media, media.kind, &media.raw),
             Part::Opaque(raw) => self.opaque(raw),
             Part::Text(_) | Part::Refusal(_) | Part::Call(_) | Part::Result(_) => {}
         }
@@ -225,7 +256,7 @@ impl Notes<'_> {
     ) -> Option<Data> {
         let data = Data::of(media).filter(has_place);
         if data.is_none() {
-            self.count(LossKind::Media, media.kind);
+            self.lose(LossKind::Media, media.kind, &media.raw);
         }
         data
     }
@@ -253,10 +284,10 @@ impl Notes<'_> {
     /// Reports that a part of unknown kind is left out.
     pub(crate) fn opaque(&mut self, raw: &str) {
         match &*kind_of_raw(raw) {
-            "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
+            "redacted_thinking" | "thinking" => self.lose(LossKind::Reasoning, "", raw),
             // A part that is a plain string is encrypted reasoning, which only the API can read.
-            "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),
-            kind => self.count(LossKind::Part, kind),
+            "" if raw.starts_with('"') => self.lose(LossKind::Reasoning, "", raw),
+            kind => self.lose(LossKind::Part, kind, raw),
         }
     }
 }

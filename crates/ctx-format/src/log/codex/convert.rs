@@ -51,6 +51,10 @@ impl Target for Writer {
         vec![wrap(&session.now(), "session_meta", &payload.end(), &[])]
     }
 
+    fn waiting(&self) -> &[String] {
+        &self.before
+    }
+
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         Accepts::Codex.said(said, notes)
     }

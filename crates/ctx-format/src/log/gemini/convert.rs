@@ -105,6 +105,10 @@ impl Target for Writer {
         vec![Line::new(header.end(), &[])]
     }
 
+    fn waiting(&self) -> &[String] {
+        &self.before
+    }
+
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if said.role == Role::Assistant {
             return reply(said, &[], notes).into_iter().collect();
@@ -117,7 +121,7 @@ impl Target for Writer {
         }
         let parts = said.pieces.iter().filter_map(|piece| part(&piece.part, notes));
         let parts: Vec<String> = parts.collect();
-        if parts.is_empty() && !said.pieces.is_empty() {
+        if parts.is_empty() {
             return Vec::new();
         }
         vec![message_of("user", &said.origins, &parts, notes).end()]

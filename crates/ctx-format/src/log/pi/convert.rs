@@ -56,7 +56,7 @@ impl Target for Writer {
             pieces => {
                 let blocks = pieces.iter().filter_map(|piece| block(&piece.part, notes));
                 let blocks: Vec<String> = blocks.collect();
-                if blocks.is_empty() && !pieces.is_empty() {
+                if blocks.is_empty() {
                     return Vec::new();
                 }
                 list(&blocks)

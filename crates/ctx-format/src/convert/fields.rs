@@ -1,0 +1,183 @@
+//! Finds the values of a source message that are in none of the records written for it.
+//!
+//! The search compares the values themselves, so that no list of known members can be incomplete.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use memchr::memmem::find;
+
+use crate::compaction::list;
+use crate::convert::report::LossKind;
+use crate::convert::target::Gone;
+use crate::{Member, Object, json, scan};
+
+/// The members that identify or measure something, but are no part of what a message says.
+const BOOKKEEPING: &str = "api call_id commandMode cwd finish_reason id index isError is_error \
+    model parentId provider responseId status stop_reason stop_sequence timestamp toolCallId \
+    tool_call_id tool_use_id ts uuid";
+
+/// The members that are no part of what a message or a block says, even if they are objects.
+const BESIDE_TAGS: &str = "cache_control caller internal_chat_message_metadata_passthrough \
+    metadata metrics modelInfo stop_details usage";
+
+/// The members that tell what an object is. They matter only in an object without other members.
+const TAGS: [&str; 2] = ["type", "role"];
+
+/// The records written for a unit, in a form in which values can be found.
+pub(crate) struct Written {
+    /// The records as a JSON list.
+    raw: String,
+    /// All strings, decoded. Arguments are JSON within a string.
+    texts: OnceCell<String>,
+}
+
+/// Whether a value is in the written records. A value that says nothing is neither there nor lost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Nothing,
+    Lost,
+    Written,
+}
+
+impl Written {
+    pub(crate) fn of(lines: &[String]) -> Self {
+        Self { raw: list(lines), texts: OnceCell::new() }
+    }
+
+    /// Returns the values of `object` that are not in the records, each with its path. Only the
+    /// values within `sent`, which are slices of the object's text, are examined. `path` is the path
+    /// of the object.
+    pub(crate) fn missing<'a>(
+        &self,
+        object: &Object<'a>,
+        sent: &[&str],
+        path: String,
+    ) -> Vec<(String, &'a str)> {
+        let sent = sent.iter().map(|raw| place(raw)).collect();
+        let mut search = Search { written: self, sent, lost: Vec::new() };
+        search.value(object.text().trim(), "", path);
+        search.lost
+    }
+
+    fn has(&self, needle: &str) -> bool {
+        let texts = || {
+            let mut texts = String::new();
+            json::map_strings(&self.raw, |text| {
+                texts += text;
+                texts.push('\n');
+                None
+            });
+            texts
+        };
+        let is_in = |text: &str| find(text.as_bytes(), needle.as_bytes()).is_some();
+        is_in(&self.raw) || is_in(self.texts.get_or_init(texts))
+    }
+}
+
+/// Finds the loss in `gone` that counts the value `raw` already.
+pub(crate) fn known<'g>(gone: &'g [Gone], raw: &str) -> Option<(LossKind, &'g str)> {
+    let is_of = |gone: &str| {
+        // The text of reasoning is empty if only the signature was returned.
+        if gone.is_empty() {
+            return raw.contains("\"thinking\"");
+        }
+        let mut is_it = raw.contains(gone) || gone.contains(raw);
+        json::map_strings(raw, |text| {
+            is_it |= text == gone;
+            None
+        });
+        is_it
+    };
+    let (kind, name, _) = gone.iter().find(|(_, _, gone)| is_of(gone))?;
+    Some((*kind, name))
+}
+
+/// A search through the values of a message.
+struct Search<'w, 'a> {
+    written: &'w Written,
+    /// The addresses of the values to examine. If there are none, all values are examined.
+    sent: Vec<Range<usize>>,
+    lost: Vec<(String, &'a str)>,
+}
+
+impl<'a> Search<'_, 'a> {
+    /// Searches for the value `raw`. `key` is its key, which is empty for an element of a list.
+    fn value(&mut self, raw: &'a str, key: &str, path: String) -> Fate {
+        let own = place(raw);
+        let holds =
+            |it: &Range<usize>, own: &Range<usize>| it.start <= own.start && own.end <= it.end;
+        let is_sent = self.sent.is_empty() || self.sent.iter().any(|it| holds(it, &own));
+        if !is_sent && !self.sent.iter().any(|it| holds(&own, it)) {
+            return Fate::Nothing;
+        }
+        let before = self.lost.len();
+        let mut is_whole = true;
+        let fate = match raw.as_bytes()[0] {
+            b'{' => {
+                let Some(object) = Object::within(raw) else { return Fate::Nothing };
+                let is_block = key.is_empty() || object.get("type").is_some();
+                is_whole = is_sent && is_block && object.get("role").is_none();
+                self.object(&object, &path)
+            }
+            b'[' => {
+                is_whole = false;
+                let elements = scan::elements(raw).unwrap_or_default().into_iter().enumerate();
+                let fates = elements.map(|(at, raw)| self.value(raw, "", format!("{path}[{at}]")));
+                fates.max().unwrap_or(Fate::Nothing)
+            }
+            b'"' => self.text(raw),
+            b'n' | b'f' => Fate::Nothing,
+            _ if key.is_empty() || self.written.has(&json::quoted(key)) => Fate::Nothing,
+            _ => Fate::Lost,
+        };
+        if fate == Fate::Lost && is_whole {
+            self.lost.truncate(before);
+            self.lost.push((path, raw));
+        }
+        fate
+    }
+
+    fn object(&mut self, object: &Object<'a>, path: &str) -> Fate {
+        let mut members: Vec<&Member<'a>> = object.members().iter().collect();
+        members.retain(|member| !is_bookkeeping(object, member));
+        if !members.iter().all(|member| TAGS.contains(&&*member.key)) {
+            members.retain(|member| !TAGS.contains(&&*member.key));
+        }
+        let fates = members
+            .into_iter()
+            .map(|Member { key, value, .. }| self.value(value, key, format!("{path}.{key}")));
+        fates.max().unwrap_or(Fate::Nothing)
+    }
+
+    fn text(&self, raw: &str) -> Fate {
+        let Some(text) = json::text(raw).filter(|text| !text.trim().is_empty()) else {
+            return Fate::Nothing;
+        };
+        // The data of a `data:` URL can be stored without the URL.
+        let (quoted, data) = (json::quoted(&text), text.rsplit(";base64,").next());
+        let within = |quoted: &str| self.written.has(&quoted[1..quoted.len() - 1]);
+        if data.is_some_and(|data| self.written.has(data)) || within(raw) || within(&quoted) {
+            return Fate::Written;
+        }
+        // Arguments can be JSON in one format and a string with JSON in the other.
+        let object = Object::parse(&text).ok().filter(|object| object.rest().trim().is_empty());
+        let mut inside = Search { written: self.written, sent: Vec::new(), lost: Vec::new() };
+        match object.map(|object| inside.object(&object, "")) {
+            Some(Fate::Written | Fate::Nothing) if inside.lost.is_empty() => Fate::Written,
+            _ => Fate::Lost,
+        }
+    }
+}
+
+fn is_bookkeeping(object: &Object<'_>, member: &Member<'_>) -> bool {
+    let is_in = |list: &str| list.split_ascii_whitespace().any(|key| key == member.key);
+    let has_tag = || TAGS.iter().any(|tag| object.get(tag).is_some());
+    !member.value.starts_with(['{', '[']) && is_in(BOOKKEEPING) || is_in(BESIDE_TAGS) && has_tag()
+}
+
+/// Returns the addresses of a text.
+fn place(raw: &str) -> Range<usize> {
+    let start = raw.as_ptr() as usize;
+    start..start + raw.len()
+}

@@ -1,0 +1,174 @@
+//! Tests that a conversion names everything that it loses.
+
+use ctx_format::dialect::{ALL, Dialect};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::round_trip::{cases, records, session};
+use crate::support::convert;
+
+/// Something that a session may contain and that few dialects know.
+#[derive(Clone, Debug)]
+struct Extra {
+    /// Which record and which value in it, counted from the first and beginning again at the end.
+    place: (usize, usize),
+    value: Value,
+}
+
+/// Content that some dialects can represent, and content that none of them can.
+fn extra() -> impl Strategy<Value = Extra> {
+    let value = (0..8_usize, "[a-z]{8}").prop_map(|(kind, word)| match kind {
+        0 => json!({"type": "text", "text": word}),
+        1 => json!({"type": "thinking", "thinking": word, "signature": word.repeat(2)}),
+        2 => json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": word}}),
+        3 => json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{word}"), "detail": "low"}}),
+        4 => json!({"type": "input_file", "filename": "a.pdf", "file_data": format!("data:application/pdf;base64,{word}")}),
+        5 => json!({"type": word, "nested": {"list": [{"a": word.repeat(2)}, word.repeat(3)]}}),
+        6 => json!({"text": word, "thought": true, "thoughtSignature": word.repeat(2)}),
+        _ => json!(word),
+    });
+    (any::<(usize, usize)>(), value).prop_map(|(place, value)| Extra { place, value })
+}
+
+/// The values in a record that the model receives, each with its path in the record.
+fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mut Value)> {
+    let is = |record: &Value, kind: &str| record["type"] == json!(kind);
+    match dialect.name() {
+        "claude-code" => {
+            record.get_mut("message").map(|it| (".message".to_owned(), it)).into_iter().collect()
+        }
+        "codex" if is(record, "response_item") => {
+            vec![(".payload".to_owned(), &mut record["payload"])]
+        }
+        "pi" if is(record, "message") => {
+            vec![(".message.content".to_owned(), &mut record["message"]["content"])]
+        }
+        "gemini" if record.get("content").is_some() => {
+            vec![(".content".to_owned(), &mut record["content"])]
+        }
+        "codex" | "pi" | "gemini" => Vec::new(),
+        _ => vec![(String::new(), record)],
+    }
+}
+
+/// Adds `extra` to an object as a member, or to a list as an element.
+fn add(value: &mut Value, mut place: usize, extra: &Value) {
+    let mut within = Vec::new();
+    collect(value, &mut within);
+    if within.is_empty() {
+        return;
+    }
+    place %= within.len();
+    match value.pointer_mut(&within[place]) {
+        Some(Value::Array(list)) => list.push(extra.clone()),
+        Some(value) => value["novel"] = extra.clone(),
+        None => {}
+    }
+}
+
+/// The places of all objects and lists in a value.
+fn collect(value: &Value, places: &mut Vec<String>) {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(at, it)| (at.to_string(), it)).collect()
+        }
+        Value::Object(members) => members.iter().map(|(key, it)| (key.clone(), it)).collect(),
+        _ => return,
+    };
+    places.push(String::new());
+    for (step, value) in inner {
+        let mut own = Vec::new();
+        collect(value, &mut own);
+        places.extend(own.into_iter().map(|place| format!("/{step}{place}")));
+    }
+}
+
+/// All strings in a value, each with its path, except those that only identify something.
+fn strings(value: &Value, path: &str, all: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => all.push((path.to_owned(), text.clone())),
+        Value::Array(list) => {
+            for (at, value) in list.iter().enumerate() {
+                strings(value, &format!("{path}[{at}]"), all);
+            }
+        }
+        Value::Object(members) => {
+            let names = ["id", "role", "model", "status", "stop_reason", "timestamp", "usage"];
+            for (key, value) in members {
+                let is_kind = key == "type" && members.len() > 1;
+                let is_id = key.ends_with("_id") || key.ends_with("Id");
+                if !is_kind && !is_id && !names.contains(&key.as_str()) {
+                    strings(value, &format!("{path}.{key}"), all);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns true if one of the `strings` holds `text`, as text or within JSON.
+fn holds(strings: &[(String, String)], text: &str) -> bool {
+    let quoted = json!(text).to_string();
+    let (inner, data) = (&quoted[1..quoted.len() - 1], text.split_once(";base64,"));
+    strings.iter().any(|(_, it)| {
+        it.contains(text) || it.contains(inner) || data.is_some_and(|(_, data)| it.contains(data))
+    })
+}
+
+/// The strings that are neither in the new session nor named in the report.
+fn unnamed(from: &dyn Dialect, to: &dyn Dialect, lines: &[String]) -> Vec<String> {
+    let (written, report) = convert(to.name(), &(lines.join("\n") + "\n"));
+    let mut found = Vec::new();
+    for line in &written {
+        strings(&serde_json::from_str(line).expect("JSON"), "", &mut found);
+    }
+    // Whatever is an object here may be a string with JSON there, and the reverse.
+    found.extend(written.iter().map(|line| (String::new(), line.clone())));
+    let list = if from.is_log() { "records" } else { "messages" };
+    let paths: Vec<&String> = report.losses.iter().flat_map(|loss| &loss.paths).collect();
+    let mut unnamed = Vec::new();
+    let mut records = records(lines);
+    for (number, line) in lines.iter().enumerate() {
+        let record = records.next().expect("it can be read").expect("a record for each line");
+        let held = record.whole_object().map(|object| from.held(object)).unwrap_or_default();
+        // Each format wraps a summary in words of its own.
+        if record.is_outside() || held.iter().any(|held| held.summary.is_some()) {
+            continue;
+        }
+        let mut record: Value = serde_json::from_str(line).expect("JSON");
+        for (path, value) in sent(from, &mut record) {
+            let mut all = Vec::new();
+            strings(value, &format!("{list}[{number}]{path}"), &mut all);
+            all.retain(|(path, text)| {
+                let is_named = |named: &&String| path.starts_with(named.as_str());
+                !text.trim().is_empty() && !holds(&found, text) && !paths.iter().any(is_named)
+            });
+            unnamed.extend(all.into_iter().map(|(path, text)| format!("{path}: {text}")));
+        }
+    }
+    unnamed
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Each string that the model receives is in the new session, or below a path in the report.
+    #[test]
+    fn what_is_lost_is_named(session in session(), extras in proptest::collection::vec(extra(), 0..6)) {
+        for from in ALL {
+            let mut lines = convert(from.name(), &session).0;
+            for Extra { place: (number, place), value } in &extras {
+                let number = number % lines.len();
+                let mut record: Value = serde_json::from_str(&lines[number]).expect("JSON");
+                for (_, sent) in sent(from, &mut record) {
+                    add(sent, *place, value);
+                }
+                lines[number] = record.to_string();
+            }
+            for to in ALL {
+                let unnamed = unnamed(from, to, &lines);
+                prop_assert!(unnamed.is_empty(), "{} {}: {unnamed:?}\n{lines:#?}", from.name(), to.name());
+            }
+        }
+    }
+}

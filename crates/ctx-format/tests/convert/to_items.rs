@@ -1,0 +1,38 @@
+//! Tests conversions to items of the OpenAI Responses API.
+
+use crate::support::{convert, losses};
+
+/// The API takes parts in a reply only with the id under which it returned the reply.
+#[test]
+fn a_reply_is_a_text_unless_the_api_returned_it() {
+    let session = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}
+{"type":"reasoning","id":"rs_1","summary":[],"content":null,"encrypted_content":"zz"}
+{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b"},{"type":"refusal","refusal":"c"}],"phase":"commentary"}
+{"type":"message","role":"assistant","id":"msg_1","status":"completed","content":[{"type":"output_text","text":"d","annotations":[]}]}
+"#;
+    let (lines, report) = convert("responses", session);
+    let expected = [
+        r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#,
+        r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"zz"}"#,
+        r#"{"type":"message","role":"assistant","content":"b","phase":"commentary"}"#,
+        r#"{"type":"message","role":"assistant","content":"c","phase":"commentary"}"#,
+        r#"{"type":"message","role":"assistant","id":"msg_1","status":"completed","content":[{"type":"output_text","text":"d","annotations":[]}]}"#,
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(losses(&report), Vec::<String>::new());
+}
+
+#[test]
+fn the_missing_result_of_a_custom_tool_is_of_its_kind() {
+    let call = format!(
+        r#"{{"type":"custom_tool_call","call_id":"{}","name":"patch","input":"+a"}}"#,
+        "c".repeat(70)
+    );
+    let session = format!("{call}\n{{\"role\":\"user\",\"content\":\"go on\"}}\n");
+    let (lines, report) = convert("responses", &session);
+    let id = format!("{}_", "c".repeat(55));
+    assert!(lines[0].contains(&format!(r#""call_id":"{id}"#)), "{}", lines[0]);
+    let result = format!(r#"{{"type":"custom_tool_call_output","call_id":"{id}"#);
+    assert!(lines[1].starts_with(&result), "{}", lines[1]);
+    assert_eq!(losses(&report), ["MissingResult  1"]);
+}
