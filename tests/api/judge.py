@@ -1,0 +1,242 @@
+"""Holds sessions against the request types of the vendors' own SDKs, and against `rules.py`.
+
+The types know the kinds, required members and enums of messages and blocks. They know nothing of ids, order, pairs and empty
+texts; the rules do.
+"""
+
+import collections
+import inspect
+import json
+import re
+import sys
+import typing
+
+# The SDKs declare content as Iterable, which pydantic checks only while somebody walks through it.
+typing.Iterable = typing.List
+
+import anthropic.types.beta  # noqa: E402
+import openai.types.chat  # noqa: E402
+import openai.types.responses  # noqa: E402
+from google.genai import types as google  # noqa: E402
+from pydantic import ConfigDict, TypeAdapter, ValidationError  # noqa: E402
+from typing_extensions import is_typeddict  # noqa: E402
+
+import rules  # noqa: E402
+
+APIS = ("chat", "anthropic", "responses")
+LOGS = ("claude-code", "codex", "gemini", "pi")
+# What programs store beside a message, and do not send.
+SENT = {"chat": {"role", "content", "name", "refusal", "audio", "tool_calls", "tool_call_id", "function_call"}, "anthropic": {"role", "content"}}
+
+
+def forbid_unknown_members():
+    """Makes the types refuse unknown members, as the APIs do."""
+    block = anthropic.types.beta.BetaContentBlockParam
+    # Blocks of an answer can be handed back as objects of the SDK. These objects take any member.
+    content = str | list[typing.Union[tuple(kind for kind in typing.get_args(block) if is_typeddict(kind))]]
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("anthropic.types", "openai.types")):
+            for name, found in list(vars(module).items()):
+                if name == "BetaMessageContentParam":
+                    setattr(module, name, content)
+                elif inspect.isclass(found) and is_typeddict(found):
+                    found.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+forbid_unknown_members()
+ANTHROPIC = TypeAdapter(anthropic.types.beta.BetaMessageParam)
+CHAT = TypeAdapter(openai.types.chat.ChatCompletionMessageParam)
+RESPONSES = TypeAdapter(openai.types.responses.ResponseInputItemParam)
+GEMINI = TypeAdapter(google.Content)
+
+
+def refusals(dialect, data, strict=False):
+    """Returns what an API would refuse in the bytes of a session, as a Counter of kinds.
+
+    With `strict`, all members of a message are judged; else only those that programs send.
+    """
+    found = collections.Counter()
+    adapter, values, check = requests(dialect, records_of(data), strict)
+    for value in values:
+        try:
+            if adapter:
+                adapter.validate_python(value)
+        except ValidationError as error:
+            found.update(f"type: {text}" for text in told(error.errors()))
+        if not is_utf8(value):
+            found["rule: lone surrogate"] += 1
+    found.update(f"rule: {text}" for text in check(values))
+    if strict:
+        # OpenAI is lenient here, the servers that speak its language are not.
+        found["rule: C9 arguments are not a JSON object"] += sum(not rules.is_json_object(given) for given in arguments(dialect, values))
+    return +found
+
+
+def arguments(dialect, values):
+    if dialect == "chat":
+        calls = [call.get("function") for value in values for call in value.get("tool_calls") or [] if isinstance(call, dict)]
+        return [call.get("arguments") for call in calls if isinstance(call, dict)]
+    return [value.get("arguments") for value in values if dialect in ("responses", "codex") and value.get("type") == "function_call"]
+
+
+def requests(dialect, records, strict):
+    """Returns the type of what an agent would send of the records, the values, and the rules for them."""
+    if dialect in APIS:
+        keys = None if strict else SENT.get(dialect)
+        values = [{key: record[key] for key in record if key in keys} for record in records] if keys else records
+        adapter = {"chat": CHAT, "anthropic": ANTHROPIC, "responses": RESPONSES}[dialect]
+        return adapter, values, {"chat": rules.chat, "anthropic": rules.anthropic, "responses": rules.responses}[dialect]
+    if dialect == "claude-code":
+        messages = [record["message"] for record in records if record.get("type") in ("user", "assistant") and isinstance(record.get("message"), dict)]
+        # The client joins the lines of a reply, and repairs pairs and blank texts before it sends them.
+        return ANTHROPIC, [{key: message[key] for key in ("role", "content") if key in message} for message in messages], rules.claude_code
+    if dialect == "codex":
+        return RESPONSES, list(codex_items(records)), rules.codex
+    if dialect == "gemini":
+        return GEMINI, gemini_contents(records), rules.gemini
+    # pi turns its messages into those of an API by itself, and no SDK has a type for its own.
+    return None, pi_messages(records), rules.pi
+
+
+OF_PART = {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}}
+
+
+def codex_items(records):
+    for record in records:
+        payload = record.get("payload")
+        if record.get("type") == "response_item" and isinstance(payload, dict):
+            items = [payload]
+        elif record.get("type") == "compacted" and isinstance(payload, dict):
+            items = [item for item in payload.get("replacement_history") or [] if isinstance(item, dict)]
+        else:
+            continue
+        for item in items:
+            # Codex leaves ids, annotations and details out of its logs, and does not send all items.
+            if item.get("type") in ("ghost_snapshot", "other", "context_compaction"):
+                continue
+            if item.get("type") == "message" and item.get("role") == "assistant" and isinstance(item.get("content"), list):
+                item = {"id": "msg_0", "status": "completed", **item}
+            elif item.get("type") in ("reasoning", "web_search_call"):
+                item = {"id": "rs_0" if item["type"] == "reasoning" else "ws_0", **item}
+            for key in ("content", "output"):
+                if isinstance(item.get(key), list):
+                    item = {**item, key: [{**OF_PART.get(part.get("type"), {}), **part} if isinstance(part, dict) else part for part in item[key]]}
+            yield {key: value for key, value in item.items() if value is not None or key not in ("id", "content", "status", "encrypted_content")}
+
+
+def gemini_contents(records):
+    """Returns the contents that the Gemini CLI sends: a later record with a known id replaces the earlier one."""
+    messages = {}
+    for record in records:
+        update = record.get("$set")
+        new = update.get("messages") if isinstance(update, dict) else record.get("messages")
+        if isinstance(new, list):
+            messages = {message.get("id"): message for message in new if isinstance(message, dict)}
+        elif "$rewindTo" in record:
+            ids = list(messages)
+            at = ids.index(record["$rewindTo"]) if record["$rewindTo"] in messages else 0
+            messages = {id: messages[id] for id in ids[:at]}
+        elif "type" in record and "content" in record:
+            messages[record.get("id")] = record
+    contents = []
+    for message in messages.values():
+        content = message.get("content")
+        parts = [{"text": content}] if isinstance(content, str) and content else content if isinstance(content, list) else []
+        parts = [part if isinstance(part, dict) else {"text": part} for part in parts]
+        calls = [call for call in message.get("toolCalls") or [] if isinstance(call, dict)]
+        if message.get("type") == "user":
+            contents.append({"role": "user", "parts": parts})
+        elif message.get("type") == "gemini" and (parts or calls):
+            contents.append({"role": "model", "parts": parts + [{"functionCall": {key: call[key] for key in ("id", "name", "args") if key in call}} for call in calls]})
+            results = [part for call in calls for part in call.get("result") or [] if isinstance(part, dict)]
+            if results:
+                contents.append({"role": "user", "parts": results})
+    return contents
+
+
+def pi_messages(records):
+    """Returns the messages on the path to the last entry, from where the last compaction on it lets them begin."""
+    if not any("id" in record and "parentId" in record for record in records[1:]):
+        path = records
+    else:
+        entries = {record["id"]: record for record in records[1:] if isinstance(record.get("id"), str)}
+        path, at = [], records[-1].get("id")
+        while at in entries and len(path) <= len(entries):
+            path.append(entries[at])
+            at = entries[at].get("parentId")
+        path.reverse()
+    ends = [at for at, entry in enumerate(path) if entry.get("type") == "compaction"]
+    if ends:
+        kept = path[ends[-1]].get("firstKeptEntryId")
+        begin = next((at for at, entry in enumerate(path) if entry.get("id") == kept and kept), ends[-1])
+        index = path[ends[-1]].get("firstKeptEntryIndex")
+        path = path[index if isinstance(index, int) else begin:]
+    return [entry["message"] for entry in path if entry.get("type") == "message" and isinstance(entry.get("message"), dict)]
+
+
+def told(errors):
+    """Returns the errors as texts; of the alternatives of a union only those of the one that was meant."""
+    root = Node()
+    for error in errors:
+        node = root
+        for step in map(str, error["loc"]):
+            node = node.children[step]
+        node.errors.append(error)
+    return {f"{place(item['loc'])}: {item['msg'][:100]}" for item in root.meant()[1]}
+
+
+class Node:
+    """A place in a message, or an alternative of a union, with the errors there and below."""
+
+    def __init__(self):
+        self.errors, self.children = [], collections.defaultdict(Node)
+
+    def meant(self):
+        """Returns a cost and the errors: the fewer kinds and shapes are wrong, the more an alternative was meant."""
+        found = [(sum(map(mismatch, self.errors)), self.errors)]
+        found += [child.meant() for step, child in self.children.items() if not is_choice(step)]
+        choices = [child.meant() for step, child in self.children.items() if is_choice(step)]
+        found += [min(choices, key=lambda one: (one[0], len(one[1])))] if choices else []
+        return sum(cost for cost, _ in found), [error for _, errors in found for error in errors]
+
+
+def mismatch(error):
+    """Returns how much an error says that another alternative was meant: another shape of JSON, or another kind."""
+    if is_choice(str(error["loc"][-1])):
+        return 3
+    return error["type"] in ("literal_error", "missing") and error["loc"][-1] in ("type", "role")
+
+
+def is_choice(step):
+    return step[:1].isupper() or "[" in step or step == "str" or step.startswith("tagged-union")
+
+
+def place(loc):
+    return ".".join(step for step in map(str, loc) if not is_choice(step) and not step.isdigit())
+
+
+def is_utf8(value):
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
+def records_of(data):
+    """Returns the JSON objects of a file: its lines, or one document or list."""
+    text = re.sub("^\ufeff", "", data.decode("utf-8", "replace"))
+    try:
+        whole = json.loads(text)
+        return [record for record in (whole if isinstance(whole, list) else [whole]) if isinstance(record, dict)]
+    except ValueError:
+        pass
+    records = []
+    for line in text.split("\n"):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            records.append(record)
+    return records
