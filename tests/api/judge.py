@@ -25,8 +25,8 @@ import rules  # noqa: E402
 
 APIS = ("chat", "anthropic", "responses")
 LOGS = ("claude-code", "codex", "gemini", "pi")
-# What programs store beside a message, and do not send.
-SENT = {"chat": {"role", "content", "name", "refusal", "audio", "tool_calls", "tool_call_id", "function_call"}, "anthropic": {"role", "content"}}
+# What a message has; programs store more beside it.
+MEMBERS = {"chat": {"role", "content", "name", "refusal", "audio", "tool_calls", "tool_call_id", "function_call"}, "anthropic": {"role", "content"}}
 
 
 def forbid_unknown_members():
@@ -63,12 +63,16 @@ def refusals(dialect, data, strict=False):
                 adapter.validate_python(value)
         except ValidationError as error:
             found.update(f"type: {text}" for text in told(error.errors()))
-        if not is_utf8(value):
+        # The clients of Claude Code and pi send U+FFFD instead, and nothing is known of the Gemini API.
+        if dialect in (*APIS, "codex") and not is_utf8(value):
             found["rule: lone surrogate"] += 1
     found.update(f"rule: {text}" for text in check(values))
     if strict:
         # OpenAI is lenient here, the servers that speak its language are not.
         found["rule: C9 arguments are not a JSON object"] += sum(not rules.is_json_object(given) for given in arguments(dialect, values))
+    elif dialect == "chat":
+        # Those servers accept other names, and who wrote the session may use one.
+        del found["rule: C10 name of a function must match the pattern"]
     return +found
 
 
@@ -82,8 +86,7 @@ def arguments(dialect, values):
 def requests(dialect, records, strict):
     """Returns the type of what an agent would send of the records, the values, and the rules for them."""
     if dialect in APIS:
-        keys = None if strict else SENT.get(dialect)
-        values = [{key: record[key] for key in record if key in keys} for record in records] if keys else records
+        values = records if strict else [sent(dialect, record) for record in records]
         adapter = {"chat": CHAT, "anthropic": ANTHROPIC, "responses": RESPONSES}[dialect]
         return adapter, values, {"chat": rules.chat, "anthropic": rules.anthropic, "responses": rules.responses}[dialect]
     if dialect == "claude-code":
@@ -98,30 +101,38 @@ def requests(dialect, records, strict):
     return None, pi_messages(records), rules.pi
 
 
+def sent(dialect, record):
+    keys = MEMBERS.get(dialect, set(record)) - ({"name"} if record.get("role") == "tool" else set())
+    return {key: value for key, value in record.items() if key in keys}
+
+
+# What Codex leaves out of its logs.
+OF_ITEM = {"reasoning": {"id": "rs_0"}, "web_search_call": {"id": "ws_0"}, "message": {"id": "msg_0", "status": "completed"}}
 OF_PART = {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}}
+NOT_SENT = ("ghost_snapshot", "other", "context_compaction")
 
 
 def codex_items(records):
+    """Yields the items that Codex sends: the last compaction with a history replaces the items before it."""
+    history = []
     for record in records:
         payload = record.get("payload")
-        if record.get("type") == "response_item" and isinstance(payload, dict):
-            items = [payload]
-        elif record.get("type") == "compacted" and isinstance(payload, dict):
-            items = [item for item in payload.get("replacement_history") or [] if isinstance(item, dict)]
-        else:
+        if not isinstance(payload, dict):
             continue
-        for item in items:
-            # Codex leaves ids, annotations and details out of its logs, and does not send all items.
-            if item.get("type") in ("ghost_snapshot", "other", "context_compaction"):
-                continue
-            if item.get("type") == "message" and item.get("role") == "assistant" and isinstance(item.get("content"), list):
-                item = {"id": "msg_0", "status": "completed", **item}
-            elif item.get("type") in ("reasoning", "web_search_call"):
-                item = {"id": "rs_0" if item["type"] == "reasoning" else "ws_0", **item}
-            for key in ("content", "output"):
-                if isinstance(item.get(key), list):
-                    item = {**item, key: [{**OF_PART.get(part.get("type"), {}), **part} if isinstance(part, dict) else part for part in item[key]]}
-            yield {key: value for key, value in item.items() if value is not None or key not in ("id", "content", "status", "encrypted_content")}
+        if record.get("type") == "response_item":
+            history.append(payload)
+        elif record.get("type") == "compacted" and isinstance(payload.get("replacement_history"), list):
+            history = [item for item in payload["replacement_history"] if isinstance(item, dict)]
+    for item in history:
+        kind = item.get("type")
+        if kind in NOT_SENT:
+            continue
+        if kind != "message" or item.get("role") == "assistant":
+            item = {**OF_ITEM.get(kind, {}), **item}
+        for key in ("content", "output"):
+            if isinstance(item.get(key), list):
+                item = {**item, key: [{**OF_PART.get(part.get("type"), {}), **part} if isinstance(part, dict) else part for part in item[key]]}
+        yield {key: value for key, value in item.items() if value is not None or key not in ("id", "content", "status", "encrypted_content")}
 
 
 def gemini_contents(records):

@@ -76,6 +76,8 @@ def step(tools, operation, command, dialect, data):
     before = judge.refusals(dialect, data, strict=adds)
     if code not in (0, 1, 2):
         return "crashed", before, {}, {f"crash: exit status {code}": 1}, (dialect, data)
+    if code == 0 and not out and judge.records_of(data):
+        return "wrote", before, {}, {"tools: exit status 0, and nothing is written": 1}, (dialect, data)
     if code == 2 or not out:
         # ctx-check --repair writes a copy and exits with 1 if it could not repair all.
         return "refused", before, {}, {}, (dialect, data)

@@ -46,6 +46,9 @@ def turns(messages):
 
 
 def anthropic(messages):
+    # System messages at the beginning are the parameter `system`.
+    begin = next((at for at, message in enumerate(messages) if message.get("role") != "system"), len(messages))
+    messages = messages[begin:]
     for at, message in enumerate(messages):
         content, is_last = message.get("content"), at == len(messages) - 1
         if content in ("", []) and not (is_last and message.get("role") == "assistant"):
@@ -61,6 +64,11 @@ def anthropic(messages):
     starts = joined and next(iter(joined[0][1]), {}).get("type") == "compaction"
     if joined and joined[0][0] != "user" and not starts:
         yield "A13 first message must use the user role"
+    for at, (role, turn) in enumerate(joined):
+        # docs.claude.com: "Mid-conversation system messages".
+        follows = at and (joined[at - 1][0] == "user" or str(next(reversed(joined[at - 1][1]), {}).get("type")).endswith("_tool_result"))
+        if role == "system" and (not follows or at + 1 < len(joined) and joined[at + 1][0] != "assistant"):
+            yield "A46 system message neither after a user message nor before a reply"
     yield from anthropic_pairs(joined)
     yield from server_pairs(joined)
     ids = [block.get("id") for _, turn in joined for block in turn if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use")]
