@@ -17,6 +17,7 @@ PHRASES = ("the parser keeps every byte of a record", "fn main() { println!(\"hi
            "Die Prüfung lief durch.", "请检查这个文件。", "مرحبا بالعالم", "🙂👩‍👩‍👧 done\u2028next", "a\tb\\n\"quoted\"", "<system-reminder>be brief</system-reminder>")
 BLANK = ("", " ", "\n\n", "\u3000")
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\6\0\0\0\x1f\x15\xc4\x89\0\0\0\0IEND\xaeB`\x82").decode()
+PDF = base64.b64encode(b"%PDF-1.7\n%%EOF\n").decode()
 SVG = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'/>").decode()
 
 
@@ -38,7 +39,7 @@ class Step:
 
 @dataclasses.dataclass
 class Turn:
-    ask: list  # texts and images; a text is a str, an image a pair of its type and data
+    ask: list  # texts, images and documents; a text is a str, the others a pair of type and data
     steps: list
 
 
@@ -89,7 +90,7 @@ class Teller:
     def story(self):
         turns = []
         for _ in range(self.rng.randint(1, 6)):
-            ask = [self.text(30)] + ([self.image()] if self.chance(0.1) else [])
+            ask = [self.text(30)] + ([self.image()] if self.chance(0.1) else []) + ([("application/pdf", PDF)] if self.chance(0.05) else [])
             turns.append(Turn(ask, [self.step(True) for _ in range(self.rng.choice((0, 1, 1, 2, 3)))] + [self.step(False)]))
         if self.chance(0.2):
             # The session was stopped while its last calls were waiting.
@@ -106,10 +107,17 @@ def signature(teller):
 # The APIs
 
 
+def chat_part(part):
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    url = f"data:{part[0]};base64,{part[1]}"
+    return {"type": "file", "file": {"filename": "a.pdf", "file_data": url}} if part[1] == PDF else {"type": "image_url", "image_url": {"url": url}}
+
+
 def chat(teller, story):
     records = [{"role": teller.rng.choice(("system", "system", "developer")), "content": teller.text(10)}] if teller.chance(0.6) else []
     for turn in story:
-        parts = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image_url", "image_url": {"url": f"data:{part[0]};base64,{part[1]}"}} for part in turn.ask]
+        parts = [chat_part(part) for part in turn.ask]
         records.append({"role": "user", "content": parts if len(parts) > 1 or teller.chance(0.2) else turn.ask[0]})
         for step in turn.steps:
             records += chat_step(teller, step)
@@ -123,6 +131,10 @@ def chat_step(teller, step):
     reply = {"role": "assistant", "content": step.text or (None if step.calls else step.text)}
     if step.thinking and teller.chance(0.5):
         reply["reasoning_content"] = step.thinking
+    if step.calls and teller.is_odd():
+        # As Ollama has it: calls without ids, with objects as arguments.
+        reply["tool_calls"] = [{"function": {"name": call.name, "arguments": call.given}} for call in step.calls]
+        return [reply] + [{"role": "tool", "tool_name": call.name, "content": plain(call.result)} for call in step.calls if call.result is not None]
     if len(step.calls) == 1 and teller.chance(0.05):
         call = step.calls[0]
         reply["function_call"] = {"name": call.name, "arguments": json.dumps(call.given)}
@@ -158,7 +170,9 @@ def shuffled(teller, results):
 
 
 def anthropic_part(part):
-    return {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "source": {"type": "base64", "media_type": part[0], "data": part[1]}}
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "document" if part[1] == PDF else "image", "source": {"type": "base64", "media_type": part[0], "data": part[1]}}
 
 
 def anthropic(teller, story):
@@ -203,6 +217,8 @@ def anthropic_turn(teller, turn):
         content += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.given} for call in step.calls]
         yield {"role": "assistant", "content": content[0]["text"] if [block["type"] for block in content] == ["text"] and teller.chance(0.3) else content}
         results = [anthropic_result(call) for call in step.calls if call.result is not None]
+        if results and teller.chance(0.05):
+            results[0]["content"] = [{"type": "search_result", "source": "https://example.org/", "title": "A page", "content": [{"type": "text", "text": "Found."}]}]
         if teller.is_odd():
             results.insert(0, {"type": "text", "text": "A word before the results."})
         if results and teller.chance(0.1) and len(results) > 1:
@@ -251,7 +267,7 @@ def responses(teller, story, is_codex=False):
             if step.text or not step.calls:
                 items.append(message("assistant", [step.text]))
             if teller.chance(0.05):
-                items.append({"type": "web_search_call", "id": f"ws_{len(items):04}", "status": "completed", "action": {"type": "search", "query": "rust"}})
+                items.append(hosted(teller, len(items), is_codex))
             outputs = []
             for call in step.calls:
                 count += 1
@@ -264,8 +280,22 @@ def responses(teller, story, is_codex=False):
     return items
 
 
+def hosted(teller, number, is_codex):
+    """Returns a call that OpenAI answers by itself."""
+    found = [{"type": "web_search_call", "id": f"ws_{number:04}", "status": "completed", "action": {"type": "search", "query": "rust"}},
+             {"type": "image_generation_call", "id": f"ig_{number:04}", "status": "completed", "result": PNG}]
+    if not is_codex:
+        found += [{"type": "mcp_call", "id": f"mcp_{number:04}", "server_label": "github", "name": "search", "arguments": "{}", "output": teller.text(5)},
+                  {"type": "file_search_call", "id": f"fs_{number:04}", "status": "completed", "queries": ["rust"], "results": None},
+                  {"type": "code_interpreter_call", "id": f"ci_{number:04}", "status": "completed", "code": "1 + 1", "container_id": "cntr_1", "outputs": None}]
+    return teller.rng.choice(found)
+
+
 def input_part(part):
-    return {"type": "input_text", "text": part} if isinstance(part, str) else {"type": "input_image", "detail": "auto", "image_url": f"data:{part[0]};base64,{part[1]}"}
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    url = f"data:{part[0]};base64,{part[1]}"
+    return {"type": "input_file", "filename": "a.pdf", "file_data": url} if part[1] == PDF else {"type": "input_image", "detail": "auto", "image_url": url}
 
 
 def responses_call(teller, call, own):
@@ -317,6 +347,11 @@ def claude_code(teller, story):
             for block in listed(message["content"]):
                 add("assistant", message={**reply, "content": [block]}, requestId=f"req_{len(lines)}")
         if teller.chance(0.1):
+            add("attachment", attachment={"type": "queued_command", "prompt": teller.text(5), "commandMode": "prompt"})
+        if teller.chance(0.1):
+            side = {**lines[-1], "isSidechain": True, "parentUuid": None, "type": "user", "message": {"role": "user", "content": "Look for it."}, "uuid": identity(teller)}
+            lines.append(side)
+        if teller.chance(0.1):
             lines.append({"type": "file-history-snapshot", "messageId": parent, "snapshot": {}, "isSnapshotUpdate": False})
         if teller.chance(0.1):
             last, parent = parent, None
@@ -363,7 +398,13 @@ def gemini(teller, story):
         for step in turn.steps:
             thoughts = {"thoughts": [{"subject": "Plan", "description": step.thinking, "timestamp": time(len(lines))}]} if step.thinking else {}
             calls = {"toolCalls": [gemini_call(teller, call) for call in step.calls]} if step.calls else {}
-            add("gemini", content=step.text, **calls, **thoughts, tokens={"input": 9000, "output": 9, "cached": 0, "total": 9009}, model="gemini-3-pro")
+            content = step.text
+            if step.calls and teller.chance(0.5):
+                # Newer versions keep the calls in the content, too, the first with its signature.
+                content = [{"text": step.text}] if step.text else []
+                content += [{"functionCall": {"id": call.id, "name": call.name, "args": call.given}} for call in step.calls]
+                content[-len(step.calls)]["thoughtSignature"] = signature(teller)
+            add("gemini", content=content, **calls, **thoughts, tokens={"input": 9000, "output": 9, "cached": 0, "total": 9009}, model="gemini-3-pro")
         if teller.chance(0.1):
             summary = {"id": identity(teller), "timestamp": time(len(lines)), "type": "user", "content": [{"text": f"<state_snapshot>\n{teller.text(10)}\n</state_snapshot>"}]}
             answer = {"id": identity(teller), "timestamp": time(len(lines)), "type": "gemini", "content": [{"text": "Got it."}]}
@@ -382,7 +423,7 @@ def gemini_call(teller, call):
 
 
 def pi_part(part):
-    return {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "mimeType": part[0], "data": part[1]}
+    return {"type": "text", "text": part if isinstance(part, str) else "a.pdf"} if isinstance(part, str) or part[1] == PDF else {"type": "image", "mimeType": part[0], "data": part[1]}
 
 
 def pi(teller, story):
@@ -409,6 +450,9 @@ def pi(teller, story):
                 result = [call.result] if isinstance(call.result, str) else call.result
                 add("message", message={"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "content": [pi_part(part) for part in result],
                                         "isError": call.is_error, "timestamp": 1793491200000})
+        if teller.chance(0.1):
+            add("message", message={"role": "bashExecution", "command": "ls", "output": teller.text(20), "exitCode": 0, "cancelled": False, "truncated": False, "timestamp": 1793491200000})
+            add("custom_message", customType="note", content=teller.text(5), display=True)
         if teller.chance(0.1):
             add("compaction", summary=teller.text(10), firstKeptEntryId=first, tokensBefore=160000)
     return lines

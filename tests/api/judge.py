@@ -56,10 +56,10 @@ def refusals(dialect, data, strict=False):
     With `strict`, all members of a message are judged; else only those that programs send.
     """
     found = collections.Counter()
-    adapter, values, check = requests(dialect, records_of(data), strict)
+    adapter, values, check = requests(dialect, data, strict)
     for value in values:
         try:
-            if adapter:
+            if adapter and not (dialect == "chat" and not strict and is_ollama(value)):
                 adapter.validate_python(value)
         except ValidationError as error:
             found.update(f"type: {text}" for text in told(error.errors()))
@@ -83,8 +83,9 @@ def arguments(dialect, values):
     return [value.get("arguments") for value in values if dialect in ("responses", "codex") and value.get("type") == "function_call"]
 
 
-def requests(dialect, records, strict):
-    """Returns the type of what an agent would send of the records, the values, and the rules for them."""
+def requests(dialect, data, strict=False):
+    """Returns the type of what would be sent of a session, the values, and the rules for them."""
+    records = records_of(data)
     if dialect in APIS:
         values = records if strict else [sent(dialect, record) for record in records]
         adapter = {"chat": CHAT, "anthropic": ANTHROPIC, "responses": RESPONSES}[dialect]
@@ -102,8 +103,17 @@ def requests(dialect, records, strict):
 
 
 def sent(dialect, record):
+    """Returns what a program sends of a record."""
+    if isinstance(record.get("audio"), dict):
+        record = {**record, "audio": {"id": record["audio"].get("id")}}
     keys = MEMBERS.get(dialect, set(record)) - ({"name"} if record.get("role") == "tool" else set())
     return {key: value for key, value in record.items() if key in keys}
+
+
+def is_ollama(message):
+    """Returns whether a message is one for Ollama's own API: calls and results have no ids there."""
+    calls = message.get("tool_calls") if isinstance(message.get("tool_calls"), list) else []
+    return any(isinstance(call, dict) and "id" not in call for call in calls) or message.get("role") == "tool" and "tool_call_id" not in message
 
 
 # What Codex leaves out of its logs.
@@ -153,12 +163,16 @@ def gemini_contents(records):
     for message in messages.values():
         content = message.get("content")
         parts = [{"text": content}] if isinstance(content, str) and content else content if isinstance(content, list) else []
-        parts = [part if isinstance(part, dict) else {"text": part} for part in parts]
+        # A signature is opaque, whatever the type says of it.
+        parts = [{key: part[key] for key in part if key != "thoughtSignature"} if isinstance(part, dict) else {"text": part} for part in parts]
         calls = [call for call in message.get("toolCalls") or [] if isinstance(call, dict)]
         if message.get("type") == "user":
             contents.append({"role": "user", "parts": parts})
         elif message.get("type") == "gemini" and (parts or calls):
-            contents.append({"role": "model", "parts": parts + [{"functionCall": {key: call[key] for key in ("id", "name", "args") if key in call}} for call in calls]})
+            # Newer versions keep a call in the content as well, with its signature.
+            made = [part["functionCall"].get("id") for part in parts if isinstance(part.get("functionCall"), dict)]
+            more = [{key: call[key] for key in ("id", "name", "args") if key in call} for call in calls if call.get("id") not in made]
+            contents.append({"role": "model", "parts": parts + [{"functionCall": call} for call in more]})
             results = [part for call in calls for part in call.get("result") or [] if isinstance(part, dict)]
             if results:
                 contents.append({"role": "user", "parts": results})
@@ -215,7 +229,8 @@ def mismatch(error):
     """Returns how much an error says that another alternative was meant: another shape of JSON, or another kind."""
     if is_choice(str(error["loc"][-1])):
         return 3
-    return error["type"] in ("literal_error", "missing") and error["loc"][-1] in ("type", "role")
+    weight = {"role": 2, "type": 1}.get(error["loc"][-1], 0)
+    return weight if error["type"] in ("literal_error", "missing") else 0
 
 
 def is_choice(step):

@@ -76,7 +76,7 @@ def step(tools, operation, command, dialect, data):
     before = judge.refusals(dialect, data, strict=adds)
     if code not in (0, 1, 2):
         return "crashed", before, {}, {f"crash: exit status {code}": 1}, (dialect, data)
-    if code == 0 and not out and judge.records_of(data):
+    if code == 0 and not out and judge.requests(dialect, data)[1]:
         return "wrote", before, {}, {"tools: exit status 0, and nothing is written": 1}, (dialect, data)
     if code == 2 or not out:
         # ctx-check --repair writes a copy and exits with 1 if it could not repair all.
@@ -160,7 +160,7 @@ def shown(work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tools", help="the folder of the tools")
+    parser.add_argument("--tools", required=True, help="the folder of the tools")
     parser.add_argument("folders", nargs="*", help="sessions, or folders of them; without, sessions are generated")
     parser.add_argument("--full", action="store_true", help="generate 10,000 sessions, not 300")
     parser.add_argument("--count", type=int, help="generate so many sessions")

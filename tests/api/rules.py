@@ -173,7 +173,7 @@ def chat(messages):
         role, calls = message.get("role"), message.get("tool_calls")
         if role == "tool":
             if message.get("tool_call_id") in waiting:
-                waiting.remove(message["tool_call_id"])
+                waiting.remove(message.get("tool_call_id"))
             else:
                 yield "C2 tool message without a preceding call"
             continue
@@ -283,12 +283,10 @@ def gemini(contents):
         if calls and at + 1 < len(contents):
             following = contents[at + 1]["parts"]
             results = [part["functionResponse"].get("name") for part in following if isinstance(part.get("functionResponse"), dict)]
-            waits = at + 2 == len(contents) and len(results) < len(calls) and len(results) == len(following)
-            if waits:
-                continue
-            if len(calls) != len(results):
+            waits = at + 2 == len(contents) and len(results) < len(calls) and not any("text" in part for part in following)
+            if len(calls) != len(results) and not waits:
                 yield "G1 number of function responses is not the number of calls"
-            elif sorted(map(str, calls)) != sorted(map(str, results)):
+            elif not waits and sorted(map(str, calls)) != sorted(map(str, results)):
                 yield "G13 function responses have other names than the calls"
 
 
