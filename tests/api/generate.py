@@ -304,7 +304,7 @@ def responses_call(teller, call, own):
         made = {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": "*** Begin Patch\n*** End Patch"}
         return made, {"type": "custom_tool_call_output", "call_id": call.id, "output": output}
     if not own and teller.chance(0.1):
-        made = {"type": "local_shell_call", "id": "lsh_1", "call_id": call.id, "status": "completed", "action": {"type": "exec", "command": ["ls"], "env": {}}}
+        made = {"type": "local_shell_call", "id": f"lsh_{teller.number:04}{teller.rng.randrange(16**6):06x}", "call_id": call.id, "status": "completed", "action": {"type": "exec", "command": ["ls"], "env": {}}}
         return made, {"type": "function_call_output", "call_id": call.id, "output": output}
     given = call.given if isinstance(call.given, str) else json.dumps(call.given)
     return {"type": "function_call", **own, "call_id": call.id, "name": call.name, "arguments": given}, {"type": "function_call_output", "call_id": call.id, "output": output}

@@ -181,6 +181,8 @@ def gemini_contents(records):
 
 def pi_messages(records):
     """Returns the messages on the path to the last entry, from where the last compaction on it lets them begin."""
+    if not records or records[0].get("type") != "session":
+        return []
     if not any("id" in record and "parentId" in record for record in records[1:]):
         path = records
     else:

@@ -207,7 +207,8 @@ def chat(messages):
 
 KINDS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output", "local_shell_call": "local_shell_call_output",
          "shell_call": "shell_call_output", "apply_patch_call": "apply_patch_call_output", "computer_call": "computer_call_output"}
-OUTPUTS = {output: call for call, output in KINDS.items()}
+# Codex answers the calls of a local shell as those of functions.
+OUTPUTS = {**{output: (call,) for call, output in KINDS.items()}, "function_call_output": ("function_call", "local_shell_call")}
 PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 
 
@@ -223,8 +224,9 @@ def responses(items):
         if kind in KINDS:
             waiting.append((kind, call_id(item)))
         elif kind in OUTPUTS:
-            if (OUTPUTS[kind], call_id(item)) in waiting:
-                waiting.remove((OUTPUTS[kind], call_id(item)))
+            call = next((call for call in waiting if call[0] in OUTPUTS[kind] and call[1] == call_id(item)), None)
+            if call:
+                waiting.remove(call)
             else:
                 yield f"R7 {kind} without its call"
         id = item.get("id")
