@@ -80,7 +80,7 @@ def step(tools, operation, command, dialect, data):
     before = judge.refusals(dialect, data, strict=adds)
     if code not in (0, 1, 2):
         return "crashed", before, {}, {f"crash: exit status {code}": 1}, None
-    if code == 0 and not out and judge.requests(dialect, data)[1]:
+    if code == 0 and not out and len(judge.requests(dialect, data)[1]) > 1:
         return "wrote", before, {}, {"tools: exit status 0, and nothing is written": 1}, None
     if code == 2 or not out:
         return "refused", before, {}, {}, None
