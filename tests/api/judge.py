@@ -76,6 +76,12 @@ def refusals(dialect, data, strict=False):
     return +found
 
 
+def parted(dialect, before, after):
+    """Returns the refusals that only both sessions together show, as a Counter of kinds."""
+    found = rules.parted(records_of(before), records_of(after)) if dialect == "responses" else []
+    return collections.Counter(f"rule: {text}" for text in found)
+
+
 def arguments(dialect, values):
     if dialect == "chat":
         calls = [call.get("function") for value in values for call in value.get("tool_calls") or [] if isinstance(call, dict)]
@@ -268,3 +274,7 @@ def records_of(data):
         if isinstance(record, dict):
             records.append(record)
     return records
+
+
+def bytes_of(records):
+    return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import examples
 import generate
 import judge
 import shrink
@@ -85,7 +86,7 @@ def step(tools, operation, command, dialect, data):
     if code == 2 or not out:
         return "refused", before, {}, {}, None
     after = judge.refusals(written(operation, command, dialect), out, strict=operation != "repair")
-    added = after - before if adds else after
+    added = after - before + judge.parted(dialect, data, out) if adds else after
     if operation == "repair":
         accepted, _ = run(tools, ["ctx-check", "--quiet"], dialect, out)
         if code == 1:
@@ -109,6 +110,16 @@ def trial(work):
         if out:
             dialect, data = target, out
     return rows
+
+
+def check_judges():
+    """Ends the run if the judges do not see what is wrong with an example."""
+    for dialect, kind, records in examples.EXAMPLES:
+        if not any(kind in found for found in judge.refusals(dialect, judge.bytes_of(records), strict=True)):
+            sys.exit(f"the judges do not see {kind} in {records}")
+    for before, after in examples.PARTED:
+        if not judge.parted("responses", judge.bytes_of(before), judge.bytes_of(after)):
+            sys.exit(f"the judges do not see what {after} has lost")
 
 
 def generated(count, seed, tools):
@@ -166,6 +177,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", help="folder for the sessions of the examples [default: a new one]")
     args = parser.parse_args()
+    check_judges()
     keep = args.keep or tempfile.mkdtemp(prefix="ctx-api-")
     os.makedirs(keep, exist_ok=True)
     count = args.count if args.count is not None else 10_000 if args.full else 0 if args.sessions else 300

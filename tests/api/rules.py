@@ -263,6 +263,20 @@ def responses_item(item):
         yield "R22 name of a function must have 1 to 128 characters"
 
 
+def parted(before, after):
+    """Yields items that lost the reasoning they were made with: as long as they have their ids, the API looks for it."""
+    led, reasoning = {}, None
+    for item in before:
+        if item.get("type") == "reasoning":
+            reasoning = item.get("id")
+        elif item.get("type") in OUTPUTS or item.get("role", "assistant") != "assistant":
+            reasoning = None
+        elif item.get("id") and reasoning:
+            led[item["id"]] = reasoning
+    kept = {item.get("id") for item in after if item.get("type") == "reasoning"}
+    yield from ["R2 item without its reasoning" for item in after if item.get("id") in led and led[item["id"]] not in kept]
+
+
 def codex(items):
     """Codex pairs calls and outputs of what it reads by itself, and gives items new ids."""
     for item in items:
