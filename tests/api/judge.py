@@ -93,6 +93,8 @@ def requests(dialect, data, strict=False):
     """Returns the type of what would be sent of a session, the values, and the rules for them."""
     records = records_of(data)
     if dialect in APIS:
+        if len(records) == 1 and isinstance(records[0].get("messages"), list):
+            records = [message for message in records[0]["messages"] if isinstance(message, dict)]
         values = records if strict else [sent(dialect, record) for record in records]
         adapter = {"chat": CHAT, "anthropic": ANTHROPIC, "responses": RESPONSES}[dialect]
         return adapter, values, {"chat": rules.chat, "anthropic": rules.anthropic, "responses": rules.responses}[dialect]

@@ -55,7 +55,7 @@ class Example:
         data = shrink.shrink(self.data, shows)
         path = os.path.join(keep, f"{hashlib.sha256(data).hexdigest()[:12]}.jsonl")
         pathlib.Path(path).write_bytes(data)
-        return f"{shlex.join(self.command)} --dialect {self.dialect} < {path}   # {self.name}\n" + data.decode("utf-8", "replace")
+        return f"{shlex.join(self.command)} --dialect {self.dialect} < {path}   # {self.name}\n" + data.decode("utf-8", "replace")[:2000]
 
 
 def run(tools, command, dialect, data):
