@@ -62,14 +62,14 @@ def gemini(**message):
 
 EXAMPLES = [
     ("anthropic", "A1", [user(), reply(use()), user("Go on.")]),
-    ("anthropic", "A2", [user(), reply(), user([result()])]),
+    ("anthropic", "A2/A10", [user(), reply(), user([result()])]),
     ("anthropic", "A3", [user(), reply(use()), user([text("So:"), result()])]),
     ("anthropic", "A4", [user(), reply(text(" "))]),
     ("anthropic", "A4", [user(), reply(use()), user([result(content=[text("")])])]),
     ("anthropic", "A5", [user([]), reply()]),
     ("anthropic", "A8", [user(), reply(use("functions.Read:0"))]),
     ("anthropic", "A9", [user(), reply(use()), user([result()]), reply(use()), user([result()])]),
-    ("anthropic", "A10", [user(), reply(use()), user([result(), result()])]),
+    ("anthropic", "A2/A10", [user(), reply(use()), user([result(), result()])]),
     ("anthropic", "A13", [SYSTEM, reply()]),
     ("anthropic", "A21", [user([image("image/jpeg")])]),
     ("anthropic", "A21", [user([image(data="data:image/png;base64," + PNG)])]),

@@ -99,15 +99,24 @@ def requests(dialect, data, strict=False):
         adapter = {"chat": CHAT, "anthropic": ANTHROPIC, "responses": RESPONSES}[dialect]
         return adapter, values, {"chat": rules.chat, "anthropic": rules.anthropic, "responses": rules.responses}[dialect]
     if dialect == "claude-code":
-        messages = [record["message"] for record in records if record.get("type") in ("user", "assistant") and isinstance(record.get("message"), dict)]
-        # The client joins the lines of a reply, and repairs pairs and blank texts before it sends them.
-        return ANTHROPIC, [{key: message[key] for key in ("role", "content") if key in message} for message in messages], rules.claude_code
+        return ANTHROPIC, [sent("anthropic", message) for message in claude_code_messages(records)], rules.claude_code
     if dialect == "codex":
         return RESPONSES, list(codex_items(records)), rules.codex
     if dialect == "gemini":
         return GEMINI, gemini_contents(records), rules.gemini
     # pi turns its messages into those of an API by itself, and no SDK has a type for its own.
     return None, pi_messages(records), rules.pi
+
+
+def claude_code_messages(records):
+    """Returns the messages after the last compaction, and those before it that it keeps.
+
+    Which branch is sent does not matter here, as the client repairs pairs, ids that occur twice and blank texts.
+    """
+    begin = max((at for at, record in enumerate(records) if record.get("subtype") == "compact_boundary"), default=-1)
+    kept = json.dumps(records[begin].get("compactMetadata")) if begin >= 0 else ""
+    sent = [record for at, record in enumerate(records) if at > begin or f'"{record.get("uuid")}"' in kept]
+    return [record["message"] for record in sent if record.get("type") in ("user", "assistant") and isinstance(record.get("message"), dict)]
 
 
 def sent(dialect, record):

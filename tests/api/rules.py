@@ -86,8 +86,11 @@ def anthropic_pairs(joined):
         if role != "assistant":
             calls = [block.get("id") for block in joined[at - 1][1] if block.get("type") == "tool_use"] if at and joined[at - 1][0] == "assistant" else []
             results = [block.get("tool_use_id") for block in turn if block.get("type") == "tool_result"]
-            yield from ["A2 tool_result without its tool_use in the previous message" for id in set(map(str, results)) - set(map(str, calls))]
-            yield from ["A10 more than one result of a tool_use"] * (len(results) - len(set(map(str, results))))
+            for id in results:
+                if id in calls:
+                    calls.remove(id)
+                else:
+                    yield "A2/A10 tool_result without a tool_use of its own in the previous message"
             kinds = [block.get("type") == "tool_result" for block in turn]
             if kinds != sorted(kinds, reverse=True):
                 yield "A3 tool_result blocks must come first"
