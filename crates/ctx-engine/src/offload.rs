@@ -6,13 +6,14 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use ctx_format::binding::Remainder;
 use ctx_format::{
     Call, Conversation, Dialect, Edits, Object, Origin, Outline, Record, Role, Spool, ToolResult,
 };
 use ctx_policy::SignedReasoning;
 use regex::{Captures, Regex};
 
-use crate::bound_reasoning::{BoundReasoning, Remainder};
+use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
 use crate::{ErrorKind, Notes, PassError, Result};
 

@@ -20,6 +20,7 @@ pub mod files;
 mod handle;
 mod legality {
     //! An API's requirements for a session: its rules, violations of them, and repairs.
+    pub mod binding;
     pub mod content;
     pub mod problems;
     pub mod repair;
@@ -36,7 +37,7 @@ pub use dialect::usage::{ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};
 pub use legality::content::Content;
 pub use legality::problems::{Problem, Rule, Validator, counted};
-pub use legality::{content, problems, repair, rules, rules::Rules};
+pub use legality::{binding, content, problems, repair, rules, rules::Rules};
 pub use log::links::{Bond, GoodFor, Link, Links, SecondCopy};
 pub use log::{About, Effect, Flaw, Log, Remedy, compaction, view};
 pub use record::edit::{Edits, Slot};

@@ -5,13 +5,14 @@ use crate::message_counter::MessageCounter;
 use crate::prune::{
     self, Options, Verdicts, changes_context, record_edits, report_small_gain, report_sums,
 };
+use ctx_format::binding::Remainder;
 use ctx_policy::trigger::Size;
 use ctx_policy::{Clear, When};
 
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::survey::Survey;
-use crate::bound_reasoning::{BoundReasoning, Remainder};
+use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::Outlet;
 use crate::output_check::OutputCheck;
 use crate::{Notes, Result};

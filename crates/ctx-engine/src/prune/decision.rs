@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use ctx_format::binding::Remainder;
 use ctx_format::{Dialect, Edits, Record, counted};
 use ctx_policy::Rule;
 
@@ -9,7 +10,7 @@ use super::facts::NewUsage;
 use super::log::{Leaving, LogCheck, LogLines, Unsent};
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Plan, Sums, Verdicts};
-use crate::bound_reasoning::{BoundReasoning, Remainder, ends_loop};
+use crate::bound_reasoning::{BoundReasoning, ends_loop};
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};

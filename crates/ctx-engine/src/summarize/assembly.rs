@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::message_counter::MessageCounter;
+use ctx_format::binding::Remainder;
 use ctx_format::{
     Dialect, Message, Object, Outline, Problem, Record, Role, Spool, Unread, counted,
 };
@@ -13,7 +14,7 @@ use ctx_format::{
 use super::old::OldZone;
 use super::writer::Writer;
 use super::{Plan, Summary, clean, tell};
-use crate::bound_reasoning::{BoundReasoning, Remainder};
+use crate::bound_reasoning::BoundReasoning;
 use crate::output_check::OutputCheck;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError, Result};
 

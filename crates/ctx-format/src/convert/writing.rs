@@ -79,6 +79,7 @@ impl Writing<'_> {
             is_whole: self.converter.whole_records,
             summary_comes,
             is_last,
+            is_same_api: self.from.name() == self.converter.to.name(),
             gone: Vec::new(),
         };
         let mut turns = if unit.is_blob {

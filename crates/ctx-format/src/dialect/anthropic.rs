@@ -283,7 +283,7 @@ fn is_call(kind: &str) -> bool {
     matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use")
 }
 
-fn is_reasoning(kind: &str) -> bool {
+pub(crate) fn is_reasoning(kind: &str) -> bool {
     matches!(kind, "thinking" | "redacted_thinking")
 }
 

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use ctx_format::binding::without_reasoning;
 use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
@@ -27,7 +28,7 @@ use super::NewFile;
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::report::Report;
-use crate::bound_reasoning::{BoundReasoning, without_reasoning};
+use crate::bound_reasoning::BoundReasoning;
 use crate::estimate::{Calibration, CalibrationPass};
 use crate::message_counter::MessageCounter;
 use crate::session::FirstUnread;

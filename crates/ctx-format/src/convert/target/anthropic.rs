@@ -1,8 +1,9 @@
 //! Writes messages for the Anthropic API.
 
+use crate::binding::binds_reasoning;
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;
-use crate::dialect::anthropic::is_read;
+use crate::dialect::anthropic::{is_read, is_reasoning};
 use crate::dialect::blocks::check_block;
 use crate::dialect::content::kind_of;
 use crate::{Call, Media, Member, Object, Outline, Part, Role};
@@ -24,7 +25,18 @@ impl Target for Writer {
             _ => "user",
         };
         notes.name(said);
-        let content = content(&said.pieces, notes).into_iter();
+        let is_bound = !notes.is_same_api && said.model.as_deref().is_none_or(binds_reasoning);
+        let pieces = said.pieces.iter().filter(|piece| {
+            let kind = piece.block.and_then(Object::within);
+            let is_signed = kind.is_some_and(|block| is_reasoning(&kind_of(&block)));
+            let is_left_out = is_signed && is_bound && !notes.is_whole;
+            if is_left_out {
+                notes.left_out(&piece.part);
+            }
+            !is_left_out
+        });
+        let pieces: Vec<Piece<'_>> = pieces.cloned().collect();
+        let content = content(&pieces, notes).into_iter();
         content.map(|content| message(role, &content)).collect()
     }
 

@@ -152,6 +152,8 @@ pub(crate) struct Notes<'r> {
     pub(crate) summary_comes: bool,
     /// Whether this is the last unit of the session.
     pub(crate) is_last: bool,
+    /// Whether the API has already accepted the session, including its signed reasoning.
+    pub(crate) is_same_api: bool,
     /// The content that was left out so far.
     pub(crate) gone: Vec<Gone>,
 }

@@ -5,17 +5,19 @@
 //! agent reads its file, then the content of messages, and last the calls and results. Unchanged
 //! lines keep their bytes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Action, Planner, Repair, RepairDialect, RepairKind, Salvage};
+use crate::binding::{Remainder, binds_reasoning, without_reasoning};
 use crate::content::mended;
 use crate::log::compaction::Ids;
 use crate::log::links::{Bond, Links};
 use crate::log::{Effect, Flaw, Remedy};
 use crate::record::{BYTE_ORDER_MARK, line_end};
 use crate::{
-    Class, Dialect, Edits, MAX_LINE, Object, Options, Origin, Outline, Piece, Problem, Record,
-    Records, Validator,
+    Class, Dialect, Edits, InvalidReasoning, MAX_LINE, Object, Options, Origin, Outline, Piece,
+    Problem, Record, Records, Validator,
 };
 
 /// A repaired copy of a session.
@@ -69,6 +71,7 @@ pub fn repair(
             break;
         }
     }
+    copy.remove_reasoning();
     if copy.dialect.is_log() {
         copy.end_the_last_line();
     }
@@ -88,6 +91,33 @@ struct Copy {
 }
 
 impl Copy {
+    /// Removes the signed reasoning that the repairs have made invalid.
+    fn remove_reasoning(&mut self) {
+        let first = self.actions.iter().map(|action| action.line).min();
+        let Some(first) = first else { return };
+        if self.dialect.invalid_reasoning() != InvalidReasoning::Rejected {
+            return;
+        }
+        let mut model = None;
+        for Line { source, bytes } in &mut self.lines {
+            let record = Origin::ALONE.record(bytes);
+            let Some(object) = record.whole_object() else { continue };
+            model = self.dialect.model(object).map(Cow::into_owned).or(model);
+            let is_signed = *source > first && self.dialect.sealed(object).reasoning > 0;
+            if !is_signed || !model.as_deref().is_none_or(binds_reasoning) {
+                continue;
+            }
+            *bytes = match without_reasoning(&record, self.dialect) {
+                Remainder::Whole => continue,
+                Remainder::Bytes(bytes) => bytes,
+                Remainder::Nothing => Vec::new(),
+            };
+            let what = RepairKind::RemoveReasoning;
+            self.actions.push(Action { line: *source, id: String::new(), what });
+        }
+        self.lines.retain(|line| !line.bytes.is_empty());
+    }
+
     /// Adds a line to the copy. If the line is damaged, every readable object in it becomes a
     /// separate line. The last line of a list of messages may still be incomplete, unless `strict`
     /// is true.

@@ -71,6 +71,8 @@ pub enum RepairKind {
         /// The number of bytes.
         bytes: usize,
     },
+    /// Removes signed reasoning, which other repairs have made invalid.
+    RemoveReasoning,
     /// Adds a line ending to the last line.
     EndLine,
     /// Inserts a header before the record.
@@ -111,6 +113,10 @@ impl RepairKind {
             Self::Cut => "incomplete object at the end of the file removed".into(),
             Self::Remove { bytes } => {
                 format!("{} removed: not a JSON object", counted(*bytes as u64, "byte"))
+            }
+            Self::RemoveReasoning => {
+                "signed reasoning removed: the API rejects it after a repair of earlier lines"
+                    .into()
             }
             Self::EndLine => "line ending added".into(),
             Self::Header => "a header inserted before this line".into(),

@@ -1,0 +1,95 @@
+//! The models that bind signed reasoning to all messages before it.
+
+use crate::{Dialect, Edits, Record};
+
+/// For each model family, the first version that binds reasoning to the messages before it. After a
+/// change, Claude rejects the block
+/// (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops the block
+/// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
+const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
+    ("fable-", [5, 1]),
+    ("mythos-", [5, 1]),
+    ("opus-", [5, 5]),
+    ("sonnet-", [5, 5]),
+    ("haiku-", [5, 5]),
+    ("gpt-", [6, 2]),
+];
+
+/// Returns true if a model binds its reasoning to the messages before it.
+pub fn binds_reasoning(model: &str) -> bool {
+    BINDING_SINCE.iter().any(|(family, since)| {
+        let Some((_, version)) = model.split_once(family) else { return false };
+        let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
+        let numbers = numbers.map_while(|number| number.parse().ok());
+        // A number this large is a release date rather than part of a version.
+        let mut numbers = numbers.filter(|number: &u64| *number < 1000);
+        let mut next = || numbers.next().unwrap_or(0);
+        [next(), next()] >= *since
+    })
+}
+
+/// What is left of a record without its invalid reasoning.
+pub enum Remainder {
+    /// The record has no invalid reasoning.
+    Whole,
+    /// The new bytes.
+    Bytes(Vec<u8>),
+    /// The record had no other content.
+    Nothing,
+}
+
+impl Remainder {
+    /// Returns the bytes to write instead of `bytes`.
+    pub fn bytes<'b>(&'b self, bytes: &'b [u8]) -> &'b [u8] {
+        match self {
+            Self::Whole => bytes,
+            Self::Bytes(bytes) => bytes,
+            Self::Nothing => &[],
+        }
+    }
+}
+
+/// Returns what is left of a message without its reasoning.
+pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Remainder {
+    let Some(object) = record.whole_object() else { return Remainder::Whole };
+    let Some(message) = dialect.message(object) else { return Remainder::Whole };
+    let is_cut = |part| message.is_cut_as_reasoning(part, object);
+    // A line that other lines refer to stays.
+    if !dialect.is_linked() && message.parts.iter().all(is_cut) {
+        return Remainder::Nothing;
+    }
+    let mut edits = Edits::new();
+    for range in message.reasoning {
+        edits.cut(range);
+    }
+    Remainder::Bytes(record.edited(&edits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::binds_reasoning;
+
+    #[test]
+    fn reasoning_is_bound_since_a_version_of_each_family() {
+        for (model, expected) in [
+            ("claude-fable-5-1", true),
+            ("claude-fable-5", false),
+            ("claude-fable-5-20260301", false),
+            ("claude-opus-5-5-20260831", true),
+            ("anthropic/claude-opus-6", true),
+            ("claude-opus-5-5@20260831", true),
+            ("anthropic/claude-opus-5.5:thinking", true),
+            ("claude-opus-5-5[1m]", true),
+            ("us.anthropic.claude-opus-5-5-v1:0", true),
+            ("claude-opus-4-5-20251101", false),
+            ("claude-3-5-sonnet-20241022", false),
+            ("gpt-6.2-codex", true),
+            ("gpt-6.1", false),
+            ("gpt-5-mini", false),
+            ("gemini-3-pro", false),
+            ("", false),
+        ] {
+            assert_eq!(binds_reasoning(model), expected, "{model}");
+        }
+    }
+}
