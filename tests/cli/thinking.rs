@@ -56,6 +56,11 @@ fn messages(turns: &[Turn], model: Option<&str>, is_open: bool) -> Vec<Value> {
     messages
 }
 
+fn lines(records: &[Value]) -> String {
+    let lines: Vec<String> = records.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
+}
+
 fn read(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).expect("a session");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
@@ -132,7 +137,7 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().expect("a folder");
         let original = messages(&turns, model, is_open);
-        let text: String = original.iter().map(|message| format!("{message}\n")).collect();
+        let text = lines(&original);
         fs::write(dir.path().join("s.jsonl"), text).expect("written");
         let mut last = signatures(&original);
         for operation in operations {
@@ -193,7 +198,7 @@ fn a_compaction_of_pi_keeps_no_bound_block() {
             }
         }
         let dir = tempfile::tempdir().expect("a folder");
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let text = self::lines(&lines);
         fs::write(dir.path().join("s.jsonl"), text).expect("written");
         let done =
             bash(dir.path(), "ctx-compact --store st --min-idle 0 --force --keep-turns 2 s.jsonl");

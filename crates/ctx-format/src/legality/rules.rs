@@ -12,8 +12,8 @@ use foldhash::fast::RandomState;
 use crate::{Outline, Role};
 
 /// An API's requirements for a sequence of messages. The default requirements are the most lenient.
-#[allow(clippy::struct_excessive_bools)] // Independent requirements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Each is a requirement of its own.
 pub struct Rules {
     /// The name of the dialect, whose demands on the content of messages are in `rules.json`.
     pub dialect: &'static str,

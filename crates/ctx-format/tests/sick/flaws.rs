@@ -183,12 +183,13 @@ fn a_repeated_number_is_named() {
 fn a_result_of_another_call_goes_and_its_call_gets_one() {
     for (file, call) in [(files::claude_code(), 2), (files::codex(), 3), (files::pi(), 3)] {
         let other = |lines: &mut Vec<String>| {
-            let result = &mut lines[call as usize];
+            let result = &mut lines[call];
             *result = result
                 .replace(r#"_id":"t""#, r#"_id":"other""#)
                 .replace(r#"Id":"t""#, r#"Id":"other""#);
         };
-        let done = [(call, "answer"), (call + 1, "drop-orphan")];
+        let line = call as u64;
+        let done = [(line, "answer"), (line + 1, "drop-orphan")];
         let messages = file.lines.len() - usize::from(file.name != "claude-code");
         check(&file, other, &[], &done, (messages, messages));
         let mut lines = file.lines.clone();

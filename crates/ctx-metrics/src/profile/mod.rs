@@ -102,7 +102,10 @@ impl ProfilePass {
             model: None,
         };
         now.tally.begin();
-        session.each(|record| now.push(record, &mut self.timeline))?;
+        session.each(|record| {
+            now.push(record, &mut self.timeline);
+            Ok(())
+        })?;
         self.timeline.settle();
         Ok(now.finish(self.timeline))
     }
@@ -140,14 +143,14 @@ struct CurrentSession<'p> {
 }
 
 impl CurrentSession<'_> {
-    fn push(&mut self, record: &Record<'_>, timeline: &mut Timeline) -> Result<(), PassError> {
+    fn push(&mut self, record: &Record<'_>, timeline: &mut Timeline) {
         if let Ok(prune) = &mut self.prune
             && let Err(error) = prune.push(record)
         {
             self.prune = Err(error);
         }
-        let Some(walk) = &mut self.walk else { return Ok(()) };
-        let Some(step) = follow(walk, timeline, record) else { return Ok(()) };
+        let Some(walk) = &mut self.walk else { return };
+        let Some(step) = follow(walk, timeline, record) else { return };
         self.score.push(record, &step, walk.dialect);
         let model = record.object().and_then(|object| walk.dialect.model(object));
         if let Some(model) = model {
@@ -160,7 +163,6 @@ impl CurrentSession<'_> {
             self.largest.push(line, message, &step.counted, &self.names);
             self.calls.push(line, message, &self.names);
         }
-        Ok(())
     }
 
     fn finish(self, timeline: Timeline) -> Profile {

@@ -149,7 +149,7 @@ impl Copy {
     /// Repairs the problems of the first kind that the copy has. Returns true if this changed any
     /// line.
     fn repair_round(&mut self, strict: bool) -> bool {
-        let Some(mut found) = self.problems() else { return false };
+        let Some(mut found) = self.findings() else { return false };
         let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
         found.flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
         self.repair_flaws(&found.flaws)
@@ -158,7 +158,7 @@ impl Copy {
     }
 
     /// Finds the problems of the copy. Returns `None` if the copy cannot be read.
-    fn problems(&self) -> Option<Problems> {
+    fn findings(&self) -> Option<Findings> {
         let bytes = self.bytes();
         let options = Options { dialect: Some(self.dialect), ..Options::default() };
         let mut records = Records::open(&*bytes, &options).ok()?;
@@ -174,7 +174,7 @@ impl Copy {
         // An agent may send its messages in another order than that of the lines.
         messages.sort_by_key(|(_, outline)| outline.fragment.map(|fragment| fragment.message));
         let flaws = records.flaws().iter().map(|(_, flaw)| flaw.clone()).collect();
-        Some(Problems { flaws, problems: validator.finish(), messages })
+        Some(Findings { flaws, problems: validator.finish(), messages })
     }
 
     /// Repairs the given flaws and returns true if this changed any line.
@@ -247,7 +247,8 @@ impl Copy {
     fn mend(&mut self, problems: &[Problem]) -> bool {
         let before = self.actions.len();
         for problems in problems.chunk_by(|one, other| one.line == other.line) {
-            let Some(line) = self.lines.get_mut(problems[0].line as usize) else { continue };
+            let at = usize::try_from(problems[0].line).unwrap_or(usize::MAX);
+            let Some(line) = self.lines.get_mut(at) else { continue };
             let mut rules: Vec<&Problem> = problems.iter().collect();
             let Some(mended) = mended(self.dialect, &line.bytes, &rules) else { continue };
             line.bytes = mended;
@@ -332,7 +333,7 @@ impl Copy {
 }
 
 /// What is wrong with the copy. The line numbers of the problems are indexes of lines.
-struct Problems {
+struct Findings {
     flaws: Vec<Flaw>,
     problems: Vec<Problem>,
     /// The messages in context order, each with the index of its line.

@@ -229,10 +229,8 @@ impl Salvage {
             }
             // An incomplete object at the end of the file was never fully written.
             let is_cut = record.class == Class::Tail && behind.is_empty();
-            salvage.done.push(match is_cut {
-                true => RepairKind::Cut,
-                false => RepairKind::Remove { bytes: torn.len() },
-            });
+            let remove = RepairKind::Remove { bytes: torn.len() };
+            salvage.done.push(if is_cut { RepairKind::Cut } else { remove });
         }
         salvage.lines = before.into_iter().chain(behind).map(ToOwned::to_owned).collect();
         if salvage.lines.len() > 1 {
