@@ -60,7 +60,7 @@ def refusals(dialect, data, strict=False):
     for value in values:
         try:
             if adapter and not (dialect == "chat" and not strict and is_ollama(value)):
-                adapter.validate_python(value)
+                adapter.validate_python(filled(value) if dialect == "responses" and not strict else value)
         except ValidationError as error:
             found.update(f"type: {text}" for text in told(error.errors()))
         # The clients of Claude Code and pi send U+FFFD instead, and nothing is known of the Gemini API.
@@ -139,6 +139,17 @@ OF_PART = {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}
 NOT_SENT = ("ghost_snapshot", "other", "context_compaction")
 
 
+def filled(item):
+    """Returns an item with what the type demands and the API does not: Codex sends items without."""
+    kind = item.get("type")
+    if kind != "message" or item.get("role") == "assistant" and isinstance(item.get("content"), list):
+        item = {**OF_ITEM.get(kind, {}), **item}
+    for key in ("content", "output"):
+        if isinstance(item.get(key), list):
+            item = {**item, key: [{**OF_PART.get(part.get("type"), {}), **part} if isinstance(part, dict) else part for part in item[key]]}
+    return item
+
+
 def codex_items(records):
     """Yields the items that Codex sends: the last compaction with a history replaces the items before it."""
     history = []
@@ -151,14 +162,9 @@ def codex_items(records):
         elif record.get("type") == "compacted" and isinstance(payload.get("replacement_history"), list):
             history = [item for item in payload["replacement_history"] if isinstance(item, dict)]
     for item in history:
-        kind = item.get("type")
-        if kind in NOT_SENT:
+        if item.get("type") in NOT_SENT:
             continue
-        if kind != "message" or item.get("role") == "assistant":
-            item = {**OF_ITEM.get(kind, {}), **item}
-        for key in ("content", "output"):
-            if isinstance(item.get(key), list):
-                item = {**item, key: [{**OF_PART.get(part.get("type"), {}), **part} if isinstance(part, dict) else part for part in item[key]]}
+        item = filled(item)
         yield {key: value for key, value in item.items() if value is not None or key not in ("id", "content", "status", "encrypted_content")}
 
 
