@@ -110,7 +110,9 @@ impl Session {
                 record.line = *line;
             }
             number += usize::from(record.piece.begins());
-            is_empty &= record.class == Class::Blank;
+            // The first record may still be in the writing.
+            let is_torn = record.class == Class::Tail && record.bytes.starts_with(b"{");
+            is_empty &= is_torn || record.class == Class::Blank;
             if is_unknown && !is_empty {
                 return Err(ErrorKind::UnknownFormat.into());
             }

@@ -5,8 +5,8 @@ use crate::support::{convert, losses};
 #[test]
 fn blocks_of_the_same_api_keep_their_bytes() {
     let session = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}
-{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"thinking", "thinking":"hm","signature":"Eq"}]}}
-{"type":"assistant","uuid":"3","parentUuid":"2","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"encrypted_content":"x"}]},{"type":"text","text":"so","citations":[1E2]}]}}
+{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","model":"claude-opus-4-5","role":"assistant","content":[{"type":"thinking", "thinking":"hm","signature":"Eq"}]}}
+{"type":"assistant","uuid":"3","parentUuid":"2","sessionId":"s","message":{"id":"m","model":"claude-opus-4-5","role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"encrypted_content":"x"}]},{"type":"text","text":"so","citations":[1E2]}]}}
 "#;
     let (lines, report) = convert("anthropic", session);
     let expected = [
@@ -15,6 +15,10 @@ fn blocks_of_the_same_api_keep_their_bytes() {
     ];
     assert_eq!(lines, expected);
     assert_eq!(losses(&report), Vec::<String>::new());
+    // A current model binds its reasoning to the agent's prompt and tools.
+    let (lines, report) = convert("anthropic", &session.replace("opus-4-5", "opus-5-5"));
+    assert!(!lines.concat().contains("thinking"), "{lines:?}");
+    assert_eq!(losses(&report), ["Reasoning  1"]);
 }
 
 #[test]
