@@ -140,6 +140,10 @@ fn nobody_drops_the_summary_of_the_vendor() {
     assert!(kept.contains("\"compaction\""), "{kept}");
     let chat = good(dir.path(), "ctx-convert -q --to chat s.jsonl");
     assert!(chat.contains("\"ctx_summary\",\"content\":\"Done.\""), "{chat}");
+    // The API wants its summary first.
+    let first = texts[1..].iter().map(|text| format!("{text}\n"));
+    fs::write(dir.path().join("s.jsonl"), first.collect::<Vec<_>>().concat()).expect("written");
+    good(dir.path(), "ctx-check -q --dialect anthropic s.jsonl");
     // A failed compaction replaces nothing.
     let dir = tempfile::tempdir().expect("a folder");
     let failed = json!({"type": "compaction", "content": null});

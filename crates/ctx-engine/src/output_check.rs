@@ -43,13 +43,12 @@ impl OutputCheck {
     /// Adds the summary to the output, and returns the role that it must have there, which is
     /// `wanted` if that role is allowed.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
-        let mut role = dialect.summary_role(wanted);
-        if !self.begun && !self.rules.may_begin_with(role) {
-            role = Role::User;
+        let mut outline = Outline { role: dialect.summary_role(wanted), ..Outline::of_line() };
+        if !self.begun && !self.rules.may_begin_with(&outline) {
+            outline.role = Role::User;
         }
-        let outline = Outline { role, ..Outline::of_line() };
         self.output(0, &outline);
-        role
+        outline.role
     }
 
     /// Returns an error if the output has a problem that is not in the input. A problem in the

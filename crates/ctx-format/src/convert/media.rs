@@ -89,6 +89,10 @@ impl Data {
     }
 
     fn here(mime: String, data: String) -> Self {
+        // Some programs store a whole URL as the data.
+        if data.starts_with("data:") {
+            return Self::of_url(&data);
+        }
         Self { mime, place: DataLocation::Here(data), name: None }
     }
 

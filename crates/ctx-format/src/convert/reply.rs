@@ -369,7 +369,9 @@ impl Ids {
                 self.made += 1;
                 own = format!("call_ctx_{}", self.made);
             }
-            let (id, name) = (self.legal(&own), self.tool(&call.name));
+            let is_of_server = piece.block.is_some_and(|raw| kind_of_raw(raw) != "tool_use");
+            let id = if is_of_server { own.clone() } else { self.legal(&own) };
+            let name = self.tool(&call.name);
             if call.id.as_deref() != Some(&id) || call.name != name {
                 (call.id, call.name) = (Some(id.clone().into()), name.clone().into());
                 // The source's JSON has another id or name, so that JSON cannot be kept.

@@ -156,13 +156,9 @@ impl Writing<'_> {
         }
         let to = self.converter.to;
         let object = Object::parse(&next.json).ok()?;
-        let role = to.outline(&object)?.role;
-        self.has_begun = !role.is_system();
-        // A signed summary by the vendor must come first.
-        if to.vendor_summary(&object).is_some() {
-            return None;
-        }
-        let repair = to.repair().filter(|_| !to.rules().may_begin_with(role))?;
+        let outline = to.outline(&object)?;
+        self.has_begun = !outline.role.is_system();
+        let repair = to.repair().filter(|_| !to.rules().may_begin_with(&outline))?;
         Some(repair.said_by_user(MISSING_BEGINNING))
     }
 

@@ -43,6 +43,10 @@ impl Dialect for Anthropic {
         outline(object)
     }
 
+    fn exchange<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        skeleton(object)
+    }
+
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         message(object, object)
     }

@@ -7,9 +7,10 @@ use crate::legality::content::{self, Mend, NO_CONTENT, Naming, image_fix, is_bla
 use crate::{Object, Outline, Role, Rule, json, scan};
 
 /// What the API accepts as the id of a call (github.com/maximhq/bifrost/issues/5097).
-pub(crate) const ID: Naming = Naming { max: usize::MAX, is_word: true };
+pub(crate) const ID: Naming =
+    Naming { max: usize::MAX, is_word: true, reserved: Some("srvtoolu_") };
 /// What the API accepts as the name of a tool.
-pub(crate) const TOOL: Naming = Naming { max: 128, is_word: true };
+pub(crate) const TOOL: Naming = Naming { max: 128, is_word: true, reserved: None };
 /// The maximum number of blocks that may mark the end of a cached prefix.
 pub(crate) const CACHE_MARKS: usize = 4;
 
@@ -23,6 +24,9 @@ pub(crate) fn check_block(
 ) -> bool {
     if block.get("cache_control").is_some_and(|raw| raw != "null") {
         outline.content_mut().cache_marks += 1;
+    }
+    if kind == "compaction" {
+        outline.content_mut().has_summary = true;
     }
     let id = |key| block.text_of(key).unwrap_or_default();
     let says_nothing = match kind {

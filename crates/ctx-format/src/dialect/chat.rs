@@ -20,9 +20,9 @@ use std::ops::Range;
 pub struct Chat;
 
 /// What the API accepts as the id of a call (github.com/vercel/ai/issues/8132).
-const CALL_ID: Naming = Naming { max: 40, is_word: false };
+const CALL_ID: Naming = Naming { max: 40, is_word: false, reserved: None };
 /// What the API accepts as the name of a function.
-const FUNCTION: Naming = Naming { max: 64, is_word: true };
+const FUNCTION: Naming = Naming { max: 64, is_word: true, reserved: None };
 
 /// The members in which `DeepSeek` and API routers return a model's reasoning.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -59,6 +59,12 @@ impl Dialect for Chat {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let mut outline = self.exchange(object)?;
+        check(outline.role, object, &mut outline);
+        Some(outline)
+    }
+
+    fn exchange<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let role = role_of(object)?;
         let is_summary = summary_text(object).is_some();
         let mut outline = Outline {
@@ -69,7 +75,6 @@ impl Dialect for Chat {
             is_summary,
             ..Outline::of_line()
         };
-        check(role, object, &mut outline);
         match role {
             Role::Assistant => {
                 let calls = object.objects_of("tool_calls").into_iter().flatten();
@@ -176,23 +181,22 @@ impl Dialect for Chat {
 /// Adds the faults of a message's content to its outline.
 fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     let content = object.get("content");
-    let says = SAID.iter().skip(1).any(|key| is_there(object.get(key)));
+    let says = || SAID.iter().skip(1).any(|key| is_there(object.get(key)));
     let is_empty = match content {
-        None | Some("null") => !(role == Role::Assistant && says),
-        Some(raw) => raw.starts_with('[') && blocks_are_empty(raw),
+        None | Some("null") => !(role == Role::Assistant && says()),
+        Some(raw) => is_empty_list(raw),
     };
     if is_empty {
         outline.fault(Rule::EmptyMessage, "");
     }
-    let calls = object.elements_of("tool_calls");
-    if calls.as_ref().is_some_and(Vec::is_empty) {
+    if object.get("tool_calls").is_some_and(is_empty_list) {
         outline.fault(Rule::EmptyCalls, "");
     }
     outline.check_surrogates(object.text());
 }
 
-fn blocks_are_empty(list: &str) -> bool {
-    list[1..].trim_ascii_start().starts_with(']')
+fn is_empty_list(raw: &str) -> bool {
+    raw.strip_prefix('[').is_some_and(|rest| rest.trim_ascii_start().starts_with(']'))
 }
 
 fn is_there(value: Option<&str>) -> bool {

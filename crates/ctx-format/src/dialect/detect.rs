@@ -67,7 +67,7 @@ impl Detector {
 /// could be separated, because `own`, the session's dialect, does not recognize them.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
-        let outline = dialect.outline(message);
+        let outline = dialect.exchange(message);
         outline.is_some_and(|it| !(it.calls.is_empty() && it.results.is_empty()))
     };
     if own.is_certain() && has_exchange(own) {

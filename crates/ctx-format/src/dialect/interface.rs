@@ -118,6 +118,11 @@ pub trait Dialect: Sync {
     /// record is not a message.
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
 
+    /// Returns the outline of a message, possibly without facts about its content, which take time.
+    fn exchange<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        self.outline(object)
+    }
+
     /// Returns true if the record is a message, in which case it has an outline.
     fn is_message(&self, object: &Object<'_>) -> bool {
         self.outline(object).is_some()

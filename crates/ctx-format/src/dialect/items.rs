@@ -130,9 +130,9 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
 }
 
 /// What the API accepts as the id of a call.
-pub(crate) const CALL_ID: Naming = Naming { max: 64, is_word: false };
+pub(crate) const CALL_ID: Naming = Naming { max: 64, is_word: false, reserved: None };
 /// What the API accepts as the name of a tool.
-pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true };
+pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, reserved: None };
 
 /// Repairs `item`, a value within the record of `mend`.
 pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {

@@ -5,7 +5,9 @@
 //! text has to be decoded.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use ring::digest::{SHA256, digest};
 
 use super::problems::{Problem, Rule};
@@ -23,6 +25,8 @@ pub struct Content {
     pub(crate) faults: Vec<(Rule, String)>,
     /// The number of blocks that are marked as the end of a cached prefix.
     pub(crate) cache_marks: usize,
+    /// Whether the message has a summary by the server, which may begin the session.
+    pub(crate) has_summary: bool,
     /// The ids of the calls that the API itself answers in the same reply.
     pub(crate) server_calls: Vec<String>,
     /// The ids of the calls whose results the API itself added to the reply.
@@ -55,6 +59,8 @@ pub struct Naming {
     pub(crate) max: usize,
     /// Whether only ASCII letters, digits, `_` and `-` are accepted.
     pub(crate) is_word: bool,
+    /// The beginning of the names that the server gives itself, which are accepted nowhere else.
+    pub(crate) reserved: Option<&'static str>,
 }
 
 /// The names that an API accepts.
@@ -67,13 +73,14 @@ pub struct Names {
 }
 
 /// Any name is accepted.
-pub(crate) const ANY_NAME: Naming = Naming { max: usize::MAX, is_word: false };
+pub(crate) const ANY_NAME: Naming = Naming { max: usize::MAX, is_word: false, reserved: None };
 
 impl Naming {
     pub(crate) fn accepts(self, name: &str) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let has_shape = !self.is_word || !name.is_empty() && name.bytes().all(is_word);
-        has_shape && (name.len() <= self.max || name.chars().count() <= self.max)
+        let is_reserved = self.reserved.is_some_and(|begin| name.starts_with(begin));
+        has_shape && !is_reserved && (name.len() <= self.max || name.chars().count() <= self.max)
     }
 
     /// Returns a name that the API accepts, or `name` itself if it does. Different names stay
@@ -86,7 +93,8 @@ impl Naming {
         let [a, b, c, d, ..] = *hash.as_ref() else { unreachable!("a hash has 32 bytes") };
         let hash = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
         let is_word = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        let kept = name.chars().map(|c| if is_word(&c) || !self.is_word { c } else { '_' });
+        let own = self.reserved.and_then(|begin| name.strip_prefix(begin)).unwrap_or(name);
+        let kept = own.chars().map(|c| if is_word(&c) || !self.is_word { c } else { '_' });
         let kept: String = kept.take(self.max.min(64) - hash.len() - 1).collect();
         format!("{kept}_{hash}")
     }
@@ -110,6 +118,9 @@ pub(crate) fn is_blank(raw: &str) -> bool {
     true
 }
 
+/// Finds escapes of single UTF-16 code units.
+static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u"));
+
 /// Returns the places of the escapes in a JSON text that are one half of a surrogate pair without
 /// the other.
 fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> {
@@ -120,7 +131,7 @@ fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> {
         u16::from_str_radix(digits, 16).ok()
     };
     std::iter::from_fn(move || {
-        while let Some(found) = memchr::memmem::find(&bytes[from..], b"\\u") {
+        while let Some(found) = ESCAPE.find(&bytes[from..]) {
             let at = from + found;
             let slashes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
             if slashes % 2 == 1 {

@@ -182,7 +182,7 @@ impl Validator {
         }
         if !self.begun && !outline.role.is_system() {
             self.begun = true;
-            if !self.rules.may_begin_with(outline.role) {
+            if !self.rules.may_begin_with(outline) {
                 self.add(line, Rule::UserFirst, "");
             }
         }

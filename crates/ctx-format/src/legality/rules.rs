@@ -49,9 +49,11 @@ pub enum Results {
 }
 
 impl Rules {
-    /// Returns true if a session may begin with a message that has this role.
-    pub fn may_begin_with(self, role: Role) -> bool {
-        !self.user_first || role == Role::User || role.is_system()
+    /// Returns true if a session may begin with this message.
+    pub fn may_begin_with(self, outline: &Outline<'_>) -> bool {
+        let has_summary = outline.content.as_ref().is_some_and(|content| content.has_summary);
+        let role = outline.role;
+        !self.user_first || role == Role::User || role.is_system() || has_summary
     }
 }
 

@@ -26,17 +26,7 @@ impl Target for Writer {
         };
         notes.name(said);
         let is_bound = !notes.is_same_api && said.model.as_deref().is_none_or(binds_reasoning);
-        let pieces = said.pieces.iter().filter(|piece| {
-            let kind = piece.block.and_then(Object::within);
-            let is_signed = kind.is_some_and(|block| is_reasoning(&kind_of(&block)));
-            let is_left_out = is_signed && is_bound && !notes.is_whole;
-            if is_left_out {
-                notes.left_out(&piece.part);
-            }
-            !is_left_out
-        });
-        let pieces: Vec<Piece<'_>> = pieces.cloned().collect();
-        let content = content(&pieces, notes).into_iter();
+        let content = content(&accepted(said, !is_bound, notes), notes).into_iter();
         content.map(|content| message(role, &content)).collect()
     }
 
@@ -55,6 +45,26 @@ impl Target for Writer {
         blocks.extend(self::blocks(&results.beside, notes));
         vec![Line::new(message("user", &list(&blocks)), &results.origins)]
     }
+}
+
+/// Returns the pieces that the API accepts in a message: there are no images in a reply, and
+/// signed reasoning only if `takes_reasoning` is set.
+pub(crate) fn accepted<'a>(
+    said: &TurnMessage<'a>,
+    takes_reasoning: bool,
+    notes: &mut Notes<'_>,
+) -> Vec<Piece<'a>> {
+    let pieces = said.pieces.iter().filter(|piece| {
+        let block = piece.block.and_then(Object::within);
+        let is_signed = block.is_some_and(|block| is_reasoning(&kind_of(&block)));
+        let is_image = said.role == Role::Assistant && matches!(piece.part, Part::Media(_));
+        let is_left_out = !notes.is_whole && (is_signed && !takes_reasoning || is_image);
+        if is_left_out {
+            notes.left_out(&piece.part);
+        }
+        !is_left_out
+    });
+    pieces.cloned().collect()
 }
 
 pub(crate) fn message(role: &str, content: &str) -> String {

@@ -4,7 +4,7 @@ use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
 use crate::convert::media::DataLocation;
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
-use crate::dialect::content::kind_of_raw;
+use crate::dialect::content::{kind_of, kind_of_raw};
 use crate::dialect::items::{CALL_ID, message, text};
 use crate::dialect::responses::Responses;
 use crate::record::edit::cut_members;
@@ -59,7 +59,7 @@ impl Accepts {
     /// Writes an item unchanged if the target accepts it; otherwise writes only the parts that the
     /// target can represent.
     fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
-        if let Some(item) = self.kept(raw) {
+        if let Some(item) = self.kept(raw, notes) {
             return vec![item];
         }
         let object = Object::parse(raw).ok();
@@ -80,11 +80,17 @@ impl Accepts {
 
     /// Returns the item on one line, with an id that the API accepts; `None` if the target does not
     /// take the item as it is.
-    fn kept(self, raw: &str) -> Option<String> {
+    fn kept(self, raw: &str, notes: &mut Notes<'_>) -> Option<String> {
         let item = Object::parse(raw).ok().filter(|item| self.takes(item))?;
         let mut edits = Edits::new();
         if let Some((raw, id)) = item.get("call_id").zip(item.text_of("call_id")) {
             edits.put(&Slot::text(&item, raw), &CALL_ID.legal(&id));
+        }
+        if let Some((raw, own)) = item.get("arguments").zip(item.text_of("arguments")) {
+            let arguments = notes.arguments(&own);
+            if arguments != own {
+                edits.put(&Slot::text(&item, raw), &arguments);
+            }
         }
         // Codex stores absent members as `null`, which the API rejects in some of them.
         for place in cut_members(&item, &item, |member| self == Self::All && member.value == "null")
@@ -96,7 +102,7 @@ impl Accepts {
 
     /// Writes the item for a tool result.
     pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        if let Some(item) = answer.item.as_ref().and_then(|raw| self.kept(raw)) {
+        if let Some(item) = answer.item.as_ref().and_then(|raw| self.kept(raw, notes)) {
             return item;
         }
         notes.no_error_mark(answer);
@@ -118,7 +124,13 @@ impl Accepts {
         if self == Self::All {
             // A reply is a text, or a list of parts in an item that the API has returned.
             let is_returned = item.get("id").is_some() && item.get("status").is_some();
-            return is_returned || parts.is_none() || item.get("role") != Some("\"assistant\"");
+            let is_reply = item.get("role") == Some("\"assistant\"");
+            let lacks_detail = |raw: &str| {
+                let part = Object::within(raw).filter(|part| kind_of(part) == "input_image");
+                part.is_some_and(|part| part.get("detail").is_none())
+            };
+            let lacks = parts.iter().flatten().any(|raw| lacks_detail(raw));
+            return is_returned || parts.is_none() || !is_reply && !lacks;
         }
         match item.text_of("type").as_deref() {
             None => false,
@@ -165,7 +177,9 @@ impl Accepts {
         let data = notes.data(media, |data| data.is_image() || data.is_pdf() && takes_files)?;
         if data.is_image() {
             let part = LineText::of_type("input_image");
-            return Some(part.text("image_url", &data.url()).end());
+            let part = part.text("image_url", &data.url());
+            let is_codex = self == Self::Codex;
+            return Some(if is_codex { part.end() } else { part.text("detail", "auto").end() });
         }
         let part = LineText::of_type("input_file");
         let part = match &data.place {

@@ -17,8 +17,9 @@ pub struct Planner {
     over: usize,
     /// Where to insert missing results in the current exchange.
     exchange: Exchange,
-    /// The record number, line and role of each message that is not a system message.
-    messages: Vec<(usize, u64, Role)>,
+    /// The record number and line of each message that is not a system message, and whether a
+    /// session may begin with it.
+    messages: Vec<(usize, u64, bool)>,
     /// The ids of the calls in the message or, if ids must be unique, in the session so far.
     ids: HashSet<String>,
     repair: Repair,
@@ -36,7 +37,7 @@ impl Planner {
     /// source.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
         if !outline.role.is_system() {
-            self.messages.push((record, line, outline.role));
+            self.messages.push((record, line, self.rules.may_begin_with(outline)));
         }
         let first = self.repair.calls.len();
         let step = self.pairs.push(outline, |place| first + place);
@@ -173,12 +174,9 @@ impl Planner {
         let edits = &self.repair.edits;
         let stays = |record: &usize| edits.get(record).is_none_or(|edit| !edit.drop);
         let first = self.messages.iter().find(|(record, ..)| stays(record));
-        match first.copied() {
-            Some((record, line, role)) if !self.rules.may_begin_with(role) => {
-                self.edit(record).begin = true;
-                self.act(line, "", RepairKind::Begin);
-            }
-            _ => {}
+        if let Some((record, line, false)) = first.copied() {
+            self.edit(record).begin = true;
+            self.act(line, "", RepairKind::Begin);
         }
     }
 

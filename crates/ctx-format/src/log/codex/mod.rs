@@ -56,7 +56,11 @@ impl Dialect for Codex {
         match Entry::of(object)? {
             Entry::Item(item) => item::outline(&item),
             Entry::Agent(_) => Some(Outline { role: Role::User, ..Outline::of_line() }),
-            Entry::Compacted(compacted) => Some(compacted.outline()),
+            Entry::Compacted(compacted) => {
+                let mut outline = compacted.outline();
+                outline.check_surrogates(object.text());
+                Some(outline)
+            }
         }
     }
 
