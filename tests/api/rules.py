@@ -243,7 +243,9 @@ def responses(items):
         if kind == "reasoning" and (follows.get("type") in OUTPUTS or follows.get("role", "assistant") != "assistant"):
             yield "R1 reasoning without the item it led to"
         yield from responses_item(item)
-    after = {id for kind, id in waiting if any(item.get("role") for item in items[last_call(items, kind, id):])}
+    # The text of a reply may follow its calls, which then still wait.
+    is_other = lambda item: item.get("role", "assistant") != "assistant"
+    after = {id for kind, id in waiting if any(map(is_other, items[last_call(items, kind, id):]))}
     yield from [f"R6 no output for a {kind}" for kind, id in waiting if id in after]
 
 

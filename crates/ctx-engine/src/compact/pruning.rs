@@ -5,7 +5,6 @@ use crate::message_counter::MessageCounter;
 use crate::prune::{
     self, Options, Verdicts, changes_context, record_edits, report_small_gain, report_sums,
 };
-use ctx_format::binding::Remainder;
 use ctx_policy::trigger::Size;
 use ctx_policy::{Clear, When};
 
@@ -129,13 +128,9 @@ pub(super) fn carry_out(
             }
             let new = verdicts.and_then(|it| record_edits(it, number, record, dialect));
             let mut new = new.map(|(edits, _)| record.edited(&edits));
-            match bound.write(record, new.as_deref(), dialect, changes) {
-                Remainder::Whole => {}
-                Remainder::Bytes(bytes) => new = Some(bytes),
-                Remainder::Nothing => {
-                    outlet.skip(record.piece);
-                    return Ok(());
-                }
+            if !bound.write(record, new.as_deref(), dialect, changes).put_into(&mut new) {
+                outlet.skip(record.piece);
+                return Ok(());
             }
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);

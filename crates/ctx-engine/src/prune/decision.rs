@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use ctx_format::binding::Remainder;
-use ctx_format::{Dialect, Edits, Record, counted};
+use ctx_format::{Dialect, Edits, Outline, Record, counted};
 use ctx_policy::Rule;
 
 use super::facts::NewUsage;
@@ -189,7 +188,8 @@ impl<'p> Decision<'p> {
             }
             let new_bytes = record.edited(&edits);
             let new = record.origin().record(&new_bytes);
-            if new.outline(Some(dialect)) != outline {
+            let new_outline = new.outline(Some(dialect)).map(Outline::without_content);
+            if new_outline != outline.map(Outline::without_content) {
                 return Err(ErrorKind::OtherRecord.at(record.line));
             }
             log_check.push(index, &new);
@@ -263,13 +263,9 @@ impl<'p> Decision<'p> {
             if let Some(dialect) = dialect.filter(|_| self.changes) {
                 let (edits, _) = self.edits(index, &record, dialect);
                 new = (!edits.is_empty()).then(|| record.edited(&edits));
-                match bound.write(&record, new.as_deref(), dialect, changes) {
-                    Remainder::Whole => {}
-                    Remainder::Bytes(bytes) => new = Some(bytes),
-                    Remainder::Nothing => {
-                        outlet.skip(record.piece);
-                        continue;
-                    }
+                if !bound.write(&record, new.as_deref(), dialect, changes).put_into(&mut new) {
+                    outlet.skip(record.piece);
+                    continue;
                 }
             }
             outlet.write(&record, self.with_new_usage(&record, new))?;

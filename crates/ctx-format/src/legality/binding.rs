@@ -39,6 +39,16 @@ pub enum Remainder {
 }
 
 impl Remainder {
+    /// Puts what is left into `new`, the new bytes of the record. Returns false if nothing is left.
+    pub fn put_into(self, new: &mut Option<Vec<u8>>) -> bool {
+        match self {
+            Self::Whole => {}
+            Self::Bytes(bytes) => *new = Some(bytes),
+            Self::Nothing => return false,
+        }
+        true
+    }
+
     /// Returns the bytes to write instead of `bytes`.
     pub fn bytes<'b>(&'b self, bytes: &'b [u8]) -> &'b [u8] {
         match self {

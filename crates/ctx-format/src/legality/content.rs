@@ -39,6 +39,12 @@ impl Outline<'_> {
         self.content.get_or_insert_default()
     }
 
+    /// Returns the outline without the facts about the content, which a change to a result alters.
+    #[must_use]
+    pub fn without_content(self) -> Self {
+        Self { content: None, ..self }
+    }
+
     /// Adds a fault of the content. `id` is the id of the call, if any.
     pub(crate) fn fault(&mut self, rule: Rule, id: &str) {
         self.content_mut().faults.push((rule, id.to_owned()));
