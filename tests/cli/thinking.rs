@@ -1,5 +1,5 @@
-//! Signed reasoning that a model binds to all messages before it: after no operation does a bound
-//! block stand behind a change.
+//! Signed reasoning that a model binds to all messages before it: no operation leaves a bound block
+//! after a change.
 
 use std::fs;
 use std::path::Path;
@@ -129,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_bound_block_stands_behind_a_change(
+    fn no_operation_leaves_a_bound_block_after_a_change(
         turns in prop::collection::vec((0_usize..3, any::<bool>(), 1_usize..60), 1..7),
         model in prop_oneof![Just(None), Just(Some("claude-opus-5-5")), Just(Some("claude-fable-5-1"))],
         is_open in any::<bool>(),
@@ -168,35 +168,41 @@ proptest! {
     }
 }
 
+/// Returns a session of pi with signed reasoning by this model.
+fn of_pi(model: &str) -> Vec<Value> {
+    let mut parent = Value::Null;
+    let mut lines = vec![json!({"type": "session", "version": 3, "id": "s",
+        "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/work"})];
+    for turn in 0..6 {
+        let said = "It is long. ".repeat(60);
+        for (role, content) in [
+            ("user", json!(format!("Please look at part {turn}. {said}"))),
+            (
+                "assistant",
+                json!([{"type": "thinking", "thinking": "hm", "thinkingSignature": "Eq"},
+                    {"type": "text", "text": format!("Part {turn} is done.")}]),
+            ),
+        ] {
+            let id = format!("{turn}{role}");
+            let mut message = json!({"role": role, "content": content});
+            if role == "assistant" {
+                message["model"] = model.into();
+                message["stopReason"] = "stop".into();
+            }
+            lines.push(json!({"type": "message", "id": id, "parentId": parent,
+                "timestamp": "2026-01-01T00:00:00.000Z", "message": message}));
+            parent = id.into();
+        }
+    }
+    lines
+}
+
 /// pi sends the session as it is and gives up if the API rejects it.
 #[test]
 fn a_compaction_of_pi_keeps_no_bound_block() {
     for (model, keeps) in [("claude-opus-5-5", false), ("claude-opus-4-5", true), ("gpt-6.2", true)]
     {
-        let mut parent = Value::Null;
-        let mut lines = vec![json!({"type": "session", "version": 3, "id": "s",
-            "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/work"})];
-        for turn in 0..6 {
-            let said = "It is long. ".repeat(60);
-            for (role, content) in [
-                ("user", json!(format!("Please look at part {turn}. {said}"))),
-                (
-                    "assistant",
-                    json!([{"type": "thinking", "thinking": "hm", "thinkingSignature": "Eq"},
-                        {"type": "text", "text": format!("Part {turn} is done.")}]),
-                ),
-            ] {
-                let id = format!("{turn}{role}");
-                let mut message = json!({"role": role, "content": content});
-                if role == "assistant" {
-                    message["model"] = model.into();
-                    message["stopReason"] = "stop".into();
-                }
-                lines.push(json!({"type": "message", "id": id, "parentId": parent,
-                    "timestamp": "2026-01-01T00:00:00.000Z", "message": message}));
-                parent = id.into();
-            }
-        }
+        let lines = of_pi(model);
         let dir = tempfile::tempdir().expect("a folder");
         let text = self::lines(&lines);
         fs::write(dir.path().join("s.jsonl"), text).expect("written");
@@ -214,5 +220,26 @@ fn a_compaction_of_pi_keeps_no_bound_block() {
         let said = sent.filter(|it| it.to_string().contains("is done.")).count();
         assert!(said >= 2, "{model}: {after:?}");
         assert_eq!(done.stderr.contains("removed 2 signed blocks"), !keeps, "{}", done.stderr);
+    }
+}
+
+/// A repair removes a result without a call, and keeps reasoning only if the API ignores it.
+#[test]
+fn a_repair_of_pi_keeps_no_bound_block() {
+    for (model, keeps) in [("claude-opus-5-5", false), ("claude-opus-4-5", true), ("gpt-6.2", true)]
+    {
+        let mut lines = of_pi(model);
+        let orphan = json!({"type": "message", "id": "orphan", "parentId": lines[2]["id"],
+            "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "toolResult",
+            "toolCallId": "c", "toolName": "ls", "content": [], "isError": false}});
+        lines[3]["parentId"] = "orphan".into();
+        lines.insert(3, orphan);
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("s.jsonl"), self::lines(&lines)).expect("written");
+        let done = bash(dir.path(), "ctx-check --repair s.jsonl > new && ctx-check -q new");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let new = read(&dir.path().join("new"));
+        let count = new.iter().filter(|it| it.to_string().contains("thinkingSignature")).count();
+        assert_eq!(count, if keeps { 6 } else { 1 }, "{model}: {}", done.stderr);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use ctx_format::binding::{Remainder, binds_reasoning, without_reasoning};
+use ctx_format::binding::{Remainder, fate, without_reasoning};
 use ctx_format::{Dialect, InvalidReasoning, Outline, Record, Role, counted};
 use ctx_policy::SignedReasoning;
 
@@ -66,13 +66,14 @@ impl BoundReasoning {
         if let Some(model) = dialect.model(object) {
             self.model = Some(model.into_owned());
         }
-        if self.removed_in_loop > 0 && dialect.outline(object).is_some_and(|it| ends_loop(&it)) {
+        if self.removed_in_loop > 0 && dialect.exchange(object).is_some_and(|it| ends_loop(&it)) {
             self.removed_in_loop = 0;
         }
         let before = dialect.sealed(object).reasoning;
-        if before == 0 || !self.model.as_deref().is_none_or(binds_reasoning) {
+        if before == 0 {
             return None;
         }
+        let fate = fate(dialect, self.model.as_deref())?;
         let edited = new.map(|bytes| record.origin().record(bytes));
         let record = edited.as_ref().unwrap_or(record);
         let object = record.whole_object()?;
@@ -87,15 +88,12 @@ impl BoundReasoning {
         }
         self.blocks += blocks;
         self.models.insert(self.model.clone());
-        let is_ignored = self.model.as_deref().is_some_and(|model| model.contains("gpt-"));
-        let fate = dialect.invalid_reasoning();
-        let fate = if is_ignored { InvalidReasoning::Ignored } else { fate };
         self.fate = self.fate.or(Some(fate));
         if fate != InvalidReasoning::Rejected || self.action == SignedReasoning::Keep {
             return None;
         }
         self.removed += blocks;
-        if dialect.outline(object).is_some_and(|it| !ends_loop(&it)) {
+        if dialect.exchange(object).is_some_and(|it| !ends_loop(&it)) {
             self.removed_in_loop += blocks;
         }
         Some(without_reasoning(record, dialect))

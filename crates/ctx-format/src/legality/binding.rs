@@ -1,6 +1,6 @@
 //! The models that bind signed reasoning to all messages before it.
 
-use crate::{Dialect, Edits, Record};
+use crate::{Dialect, Edits, InvalidReasoning, Record};
 
 /// For each model family, the first version that binds reasoning to the messages before it. After a
 /// change, Claude rejects the block
@@ -26,6 +26,16 @@ pub fn binds_reasoning(model: &str) -> bool {
         let mut next = || numbers.next().unwrap_or(0);
         [next(), next()] >= *since
     })
+}
+
+/// Returns what becomes of signed reasoning by `model`, or by an unknown model, after a change to an
+/// earlier message in a session of `dialect`; `None` if the reasoning stays valid.
+pub fn fate(dialect: &dyn Dialect, model: Option<&str>) -> Option<InvalidReasoning> {
+    if !model.is_none_or(binds_reasoning) {
+        return None;
+    }
+    let is_ignored = model.is_some_and(|model| model.contains("gpt-"));
+    Some(if is_ignored { InvalidReasoning::Ignored } else { dialect.invalid_reasoning() })
 }
 
 /// What is left of a record without its invalid reasoning.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Action, Planner, Repair, RepairDialect, RepairKind, Salvage};
-use crate::binding::{Remainder, binds_reasoning, without_reasoning};
+use crate::binding::{Remainder, fate, without_reasoning};
 use crate::content::mended;
 use crate::log::compaction::Ids;
 use crate::log::links::{Bond, Links};
@@ -95,16 +95,14 @@ impl Copy {
     fn remove_reasoning(&mut self) {
         let first = self.actions.iter().map(|action| action.line).min();
         let Some(first) = first else { return };
-        if self.dialect.invalid_reasoning() != InvalidReasoning::Rejected {
-            return;
-        }
         let mut model = None;
         for Line { source, bytes } in &mut self.lines {
             let record = Origin::ALONE.record(bytes);
             let Some(object) = record.whole_object() else { continue };
             model = self.dialect.model(object).map(Cow::into_owned).or(model);
             let is_signed = *source > first && self.dialect.sealed(object).reasoning > 0;
-            if !is_signed || !model.as_deref().is_none_or(binds_reasoning) {
+            let fate = fate(self.dialect, model.as_deref());
+            if !is_signed || fate != Some(InvalidReasoning::Rejected) {
                 continue;
             }
             *bytes = match without_reasoning(&record, self.dialect) {
