@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ctx_format::convert::{Converter, Loss, Reading, Report};
-use ctx_format::{Dialect, Spool, Unread};
+use ctx_format::{Dialect, Spool};
 use serde::Serialize;
 
 use crate::session::holds_vendor_summary;
@@ -57,12 +57,7 @@ impl Conversion {
         if let Some(line) = summary
             && losses.any(|loss| loss.name.contains("compaction"))
         {
-            let kind = ErrorKind::Unread {
-                unread: Unread::vendor_summary(),
-                foreign: None,
-                done: "converted",
-            };
-            return Err(kind.at(line));
+            return Err(ErrorKind::vendor_summary("converted").at(line));
         }
         Ok(Self { from, to, report, records })
     }

@@ -218,6 +218,11 @@ impl ErrorKind {
         PassError::from(self).at(line)
     }
 
+    /// The session contains a summary by the vendor's server, which prevents `done`.
+    pub(crate) fn vendor_summary(done: &'static str) -> Self {
+        Self::Unread { unread: Unread::vendor_summary(), foreign: None, done }
+    }
+
     /// Returns true if the error is that a model returned no usable answer.
     pub(crate) fn is_of_the_model(&self) -> bool {
         matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))

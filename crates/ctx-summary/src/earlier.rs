@@ -80,9 +80,7 @@ impl Recognizer {
         if let Some(text) = dialect.summary_text(object) {
             return Some(self.bare(&text));
         }
-        if object.text().contains("compaction")
-            && let Some(text) = dialect.vendor_summary(object)
-        {
+        if let Some(text) = dialect.vendor_summary(object) {
             return Some(text);
         }
         let may_be = matches!(message.role, Role::User | Role::System);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ctx_format::{Dialect, Edits, Outline, Record, counted};
+use ctx_format::{Dialect, Edits, InvalidReasoning, Outline, Record, counted};
 use ctx_policy::Rule;
 
 use super::facts::NewUsage;
@@ -277,6 +277,9 @@ impl<'p> Decision<'p> {
     /// Returns an error if a tool loop is open at the end of the session and the changes before it
     /// would invalidate its signed reasoning.
     fn refuse_open_loop(&mut self, dialect: &dyn Dialect) -> Result<()> {
+        if dialect.invalid_reasoning() != InvalidReasoning::Rejected {
+            return Ok(());
+        }
         let records = &mut self.waiting.records;
         let mut bound = self.bound.clone();
         let mut loop_records = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ctx_format::{Class, Dialect, Record, Role, Unread, Zone, ZoneReader};
+use ctx_format::{Class, Dialect, Record, Role, Zone, ZoneReader};
 use ctx_policy::{Rule, RuleEffect};
 use serde::Serialize;
 
@@ -84,9 +84,7 @@ impl<'p> PrunePass<'p> {
             unread.look_at(record, dialect.map(|it| it as &dyn Dialect));
             unread.refuse("cut to a window")?;
             if dialect.is_some_and(|it| it.vendor_summary(object).is_some()) {
-                let unread = Unread::vendor_summary();
-                let kind = ErrorKind::Unread { unread, foreign: None, done: "cut to a window" };
-                return Err(kind.at(record.line));
+                return Err(ErrorKind::vendor_summary("cut to a window").at(record.line));
             }
         }
         let outline = record.outline(dialect);

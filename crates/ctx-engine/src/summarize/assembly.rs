@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::message_counter::MessageCounter;
 use ctx_format::binding::Remainder;
-use ctx_format::{
-    Dialect, Message, Object, Outline, Problem, Record, Role, Spool, Unread, counted,
-};
+use ctx_format::{Dialect, Message, Object, Outline, Problem, Record, Role, Spool, counted};
 
 use super::old::OldZone;
 use super::writer::Writer;
@@ -146,23 +144,19 @@ impl<'p> Assembly<'p> {
     ) -> Result<()> {
         if self.place.is_some()
             && let (Some(dialect), Some(object)) = (self.dialect, record.whole_object())
-            && object.text().contains("compaction")
             && dialect.vendor_summary(object).is_some()
         {
-            let unread = Unread::vendor_summary();
-            let kind = ErrorKind::Unread { unread, foreign: None, done: "summarized" };
-            return Err(kind.at(record.line));
+            return Err(ErrorKind::vendor_summary("summarized").at(record.line));
         }
         let new = Some(bytes).filter(|bytes| *bytes != record.bytes);
         let remainder = match self.dialect {
             Some(dialect) => self.bound.write(record, new, dialect, false),
             None => Remainder::Whole,
         };
-        let bytes = match &remainder {
-            Remainder::Whole => bytes,
-            Remainder::Bytes(bytes) => bytes,
-            Remainder::Nothing => return Ok(()),
-        };
+        if matches!(remainder, Remainder::Nothing) {
+            return Ok(());
+        }
+        let bytes = remainder.bytes(bytes);
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(record.line, outline);
         }

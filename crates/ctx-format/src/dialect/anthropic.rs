@@ -62,7 +62,8 @@ impl Dialect for Anthropic {
     }
 
     fn vendor_summary(&self, object: &Object<'_>) -> Option<String> {
-        let mut blocks = blocks(object).into_iter();
+        // Few messages contain the word, and to look for it is cheaper than to read the blocks.
+        let mut blocks = object.text().contains(COMPACTION).then(|| blocks(object))?.into_iter();
         let block = blocks.find(|block| kind_of(block) == COMPACTION)?;
         let text = block.text_of("content")?;
         (!text.is_empty()).then(|| text.into_owned())
@@ -71,8 +72,7 @@ impl Dialect for Anthropic {
     /// A readable summary of the server is a message of its own.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let mut held = HeldMessage::alone(self, object, object.text().trim().into());
-        let may_be = object.text().contains(COMPACTION);
-        let Some(text) = may_be.then(|| self.vendor_summary(object)).flatten() else { return held };
+        let Some(text) = self.vendor_summary(object) else { return held };
         if let Some(rest) = held.first_mut() {
             let is_block =
                 |part: &Part<'_>| matches!(part, Part::Opaque(raw) if raw.contains(COMPACTION));
