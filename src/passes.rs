@@ -116,7 +116,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             "ctx-convert makes a new session from what its agent would send"
         }
         ErrorKind::OpenLoop => {
-            "let the agent finish, or allow it: --signed-reasoning remove for models with adaptive thinking, keep for requests with drop_block"
+            "let the agent finish its reply, or choose: --signed-reasoning remove, for models with adaptive thinking, or keep, for requests with drop_block"
         }
         ErrorKind::NoSuchLine(_) => {
             "both files must have the same number of lines; ctx-compact --batch keeps all lines"

@@ -167,7 +167,7 @@ proptest! {
         let results = offloader.results;
         prop_assert_eq!(out == before, results.is_empty());
         prop_assert!(results.iter().all(|result| result.tokens >= min_tokens));
-        // What an API rejects in a result goes with the result.
+        // A result that is moved out takes along the content that an API rejects.
         let (old, new) = (problems(name, &before), problems(name, &out));
         prop_assert!(new.iter().all(|problem| old.contains(problem)));
         let left = old.iter().filter(|problem| !new.contains(problem));

@@ -174,7 +174,7 @@ fn a_readable_summary_of_the_vendor_is_an_earlier_summary() {
         }
         good(dir.path(), "ctx-check -q s.jsonl");
     }
-    // The API ignores everything before the block, so no other summary may stand there.
+    // The API ignores everything before the block, so a new summary must not precede it.
     fs::write(&path, &session).expect("written");
     for command in [
         COMPACT.replace("--keep-messages 4", "--keep-turns 4"),

@@ -241,7 +241,7 @@ fn what_cannot_be_repaired_is_refused() {
     assert!(matches!(blank, ErrorKind::UnknownFormat));
 }
 
-/// What is wrong with a copy is said with the line of the input.
+/// An error about a copy names the line of the input.
 #[test]
 fn a_copy_with_a_problem_is_no_repair() {
     let critic = r#"{"role":"critic","content":"x"}"#;

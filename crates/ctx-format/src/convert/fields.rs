@@ -1,4 +1,4 @@
-//! Finds the values of a source message that are in none of the records written for it.
+//! Finds the values of a source message that do not occur in any record written for it.
 //!
 //! The search compares the values themselves, so that no list of known members can be incomplete.
 

@@ -120,7 +120,7 @@ pub enum LossKind {
     LoneResult,
     /// A message without content, which APIs reject.
     Empty,
-    /// A value that is none of the above and has no place in the target dialect.
+    /// Any other value that has no place in the target dialect.
     Field,
     /// The time of a message, for which the API has no member.
     Time,

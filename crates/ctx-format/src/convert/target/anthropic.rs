@@ -115,7 +115,7 @@ fn is_legal(role: Role, raw: &str) -> bool {
         && outline.content.is_none_or(|content| content.faults.is_empty())
 }
 
-/// Returns true for a text that the API rejects. In a lowered session, any text may say something.
+/// Returns true for a text that the API rejects. A lowered session keeps even blank texts.
 fn is_blank(text: &str, is_whole: bool) -> bool {
     text.is_empty() || !is_whole && text.trim().is_empty()
 }
