@@ -66,6 +66,9 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
             "only its API can continue from it; ctx-prune keeps it and shortens results"
         }
+        ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::BadLine => {
+            "ctx-check --repair writes a copy with a readable line"
+        }
         ErrorKind::Unread { foreign: None, .. } => {
             "this may belong to a message that would be removed; ctx-check --all lists such parts"
         }

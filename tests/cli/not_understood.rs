@@ -157,3 +157,28 @@ fn a_batch_with_line_breaks_in_its_conversations_is_refused() {
             .run();
     }
 }
+
+/// Claude Code and pi read bytes that are not UTF-8 as U+FFFD, so a summary without the message on
+/// such a line would lose it.
+#[test]
+fn a_damaged_line_that_the_agent_reads_is_not_compacted() {
+    let line = |number: usize, text: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"u{number}\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        )
+    };
+    let (bad, last) = (line(2, "port BYTE"), line(3, &"word ".repeat(500)));
+    let (before, after) = bad.split_once("BYTE").expect("the line");
+    for (byte, what) in [(b"\xff".as_slice(), "is not UTF-8"), (b"\0", "has NUL bytes")] {
+        let mut session = line(1, "a").into_bytes();
+        for part in [before.as_bytes(), byte, after.as_bytes(), last.as_bytes()] {
+            session.extend(part);
+        }
+        tool("ctx-compact")
+            .file("s.jsonl", &session)
+            .args(["--min-idle", "0s", "--budget", "100", "s.jsonl"])
+            .stderr_has(&format!("s.jsonl:2: the line {what}, but the agent reads it, so nothing can be compacted; ctx-check --repair writes a copy with a readable line\n"))
+            .code(2)
+            .run();
+    }
+}

@@ -273,9 +273,11 @@ pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 impl FirstUnread {
     /// Examines the next record, unless an earlier record was not understood.
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
-        let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) else {
-            return;
-        };
+        let (None, Some(dialect)) = (&self.0, dialect) else { return };
+        if let Some(unread) = Unread::damaged(record, dialect) {
+            self.0 = Some((record.line, unread, None));
+        }
+        let Some(object) = record.whole_object() else { return };
         let is_summary = || holds_vendor_summary(record, dialect);
         let unread = record.unread(dialect);
         if let Some(unread) = unread.or_else(|| is_summary().then(Unread::vendor_summary)) {

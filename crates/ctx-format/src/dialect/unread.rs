@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::{Object, json, scan};
+use crate::{Class, Dialect, Object, Record, json, scan};
 
 /// What kind of content could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
@@ -23,6 +23,8 @@ pub enum UnreadRule {
     Part,
     /// The vendor's server wrote a summary that only it can read.
     VendorSummary,
+    /// The line is damaged, but its agent reads it.
+    BadLine,
 }
 
 impl UnreadRule {
@@ -88,6 +90,18 @@ impl Unread {
             rule: UnreadRule::VendorSummary,
             why: "the vendor's own compaction replaces all earlier messages here".to_owned(),
         }
+    }
+
+    /// Returns what is wrong with a damaged line that its agent reads nevertheless. The line may
+    /// hold a message that we do not see.
+    pub fn damaged(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Self> {
+        let what = match (record.class, dialect.name()) {
+            (Class::NotUtf8, "claude-code" | "gemini" | "pi") => "is not UTF-8",
+            (Class::Nul, "claude-code") if record.bytes.starts_with(b"{") => "has NUL bytes",
+            _ => return None,
+        };
+        let why = format!("the line {what}, but the agent reads it");
+        Some(Self { rule: UnreadRule::BadLine, why })
     }
 
     /// Reports any other unreadable content in a message. `what` describes the content.
