@@ -21,7 +21,9 @@ pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) kept: Kept,
-    pub(super) place: Option<SummaryPlacement>,
+    place: Option<SummaryPlacement>,
+    /// The line ending of a summary whose position depends on the next message that stays.
+    unplaced: Option<Vec<u8>>,
     checks: Option<OutputCheck>,
     /// The problems in the input, if the caller has already found them.
     pub(super) problems: Option<Vec<Problem>>,
@@ -78,6 +80,7 @@ impl<'p> Assembly<'p> {
             dialect,
             kept: Kept::new(&plan.temp),
             place: None,
+            unplaced: None,
             checks: dialect.map(OutputCheck::new),
             problems: None,
             bound: BoundReasoning::new(plan.signed_reasoning),
@@ -107,19 +110,33 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
+    /// Returns true if a record has been removed, so that there will be a summary.
+    pub(super) fn has_summary(&self) -> bool {
+        self.place.is_some() || self.unplaced.is_some()
+    }
+
     /// Puts the summary at the current position in the session, unless it already has a position.
     /// The summary's record will end with `line_end`.
     pub(super) fn place_summary(&mut self, line_end: &[u8]) {
-        let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
-        else {
+        if self.dialect.is_some() && !self.has_summary() {
+            self.bound.changed = true;
+            self.unplaced = Some(line_end.to_vec());
+        }
+    }
+
+    /// Decides the position of the summary before the next message stays, if that message has this
+    /// outline. In the Anthropic API, the summary comes after the system messages, because a system
+    /// message must not stand between it and another user message.
+    fn settle_place(&mut self, outline: Option<&Outline<'_>>) {
+        let (Some(dialect), Some(checks)) = (self.dialect, &mut self.checks) else { return };
+        let is_system = outline.is_some_and(|outline| outline.role.is_system());
+        if is_system && dialect.rules().system_apart {
             return;
-        };
-        self.bound.changed = true;
-        self.place = Some(SummaryPlacement {
-            dialect,
-            role: checks.summary(dialect, self.plan.role),
-            line_end: line_end.to_vec(),
-        });
+        }
+        if let Some(line_end) = self.unplaced.take() {
+            let role = checks.summary(dialect, self.plan.role);
+            self.place = Some(SummaryPlacement { dialect, role, line_end });
+        }
     }
 
     /// Removes a record from the session, and adds its message to the material for the summary. The
@@ -142,7 +159,7 @@ impl<'p> Assembly<'p> {
         outline: Option<&Outline<'_>>,
         bytes: &[u8],
     ) -> Result<()> {
-        if self.place.is_some()
+        if self.has_summary()
             && let (Some(dialect), Some(object)) = (self.dialect, record.whole_object())
             && dialect.vendor_summary(object).is_some()
         {
@@ -157,6 +174,7 @@ impl<'p> Assembly<'p> {
             return Ok(());
         }
         let bytes = remainder.bytes(bytes);
+        self.settle_place(outline);
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(record.line, outline);
         }
@@ -165,6 +183,7 @@ impl<'p> Assembly<'p> {
 
     /// At the end of the input, reports bad lines and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
+        self.settle_place(None);
         self.bad.report(notes);
         if let Some(checks) = self.checks {
             checks.finish(self.problems, self.plan.strict, notes)?;

@@ -124,11 +124,13 @@ pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> R
 
 #[cfg(test)]
 mod tests {
-    use ctx_format::dialect::Chat;
+    use ctx_format::dialect::{Anthropic, Chat};
     use ctx_format::{Dialect, Zone};
 
     use super::super::Plan;
-    use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
+    use super::super::fixtures::{
+        ASK, DONE, SYSTEM, THANKS, by_rule, each, lines, plan, tagged, texts,
+    };
     use super::{ChangedRecord, NewSession, ZonePass};
     use crate::{ErrorKind, Notes, Result};
 
@@ -163,6 +165,26 @@ mod tests {
         let lines = lines(&mut new);
         assert!(lines[0].contains("User messages: 1"), "{}", lines[0]);
         assert_eq!(lines[1..], [THANKS]);
+    }
+
+    /// Otherwise, a system message would stand between two user messages.
+    #[test]
+    fn for_anthropic_the_summary_follows_the_system_messages() {
+        let (old, note) = (tagged(r#""zone":"old""#, ASK), SYSTEM.replace("ship", "pack"));
+        let keep = |line| tagged(r#""zone":"keep""#, line);
+        let session = [keep(SYSTEM), old.clone(), keep(&note), old, keep(THANKS), keep(&note)];
+        let session = session.each_ref().map(String::as_str);
+        let lines_of = |dialect: &'static dyn Dialect| {
+            let mut new = pass(&plan(), Some(dialect), &session, &mut Notes::new()).expect("legal");
+            let lines = lines(&mut new);
+            lines
+                .iter()
+                .map(|line| if line.contains("User messages") { "" } else { line })
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lines_of(&Anthropic), [SYSTEM, &note, "", THANKS, &note]);
+        assert_eq!(lines_of(&Chat), [SYSTEM, "", &note, THANKS, &note]);
     }
 
     #[test]

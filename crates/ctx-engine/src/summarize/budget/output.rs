@@ -40,11 +40,11 @@ impl<'p> Output<'p> {
     /// Removes a message, given only its size. Returns false, and does nothing, if no record has
     /// been removed yet, because the first removed record itself is needed to position the summary.
     pub(super) fn leave(&mut self, size: MessageSize) -> bool {
-        let has_place = self.assembly.place.is_some();
-        if has_place {
+        let has_summary = self.assembly.has_summary();
+        if has_summary {
             self.assembly.old.push_size(size);
         }
-        has_place
+        has_summary
     }
 
     /// Processes a record according to `verdict`. `index` and `tokens` are the record's index in
