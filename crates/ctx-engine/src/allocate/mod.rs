@@ -31,6 +31,8 @@ pub(crate) struct Entry {
     pub(crate) kind: RecordKind,
     /// Whether the record must stay because of a selector or the amount to keep.
     pub(crate) pinned: bool,
+    /// Whether the record consists of results without a call, which no API accepts.
+    pub(crate) is_orphan: bool,
     /// Whether the record begins a message; false for a later fragment of the message.
     pub(crate) begins_message: bool,
 }
@@ -149,6 +151,7 @@ struct Packed {
     pinned: bool,
     /// Whether the record must stay because of a selector.
     selected: bool,
+    is_orphan: bool,
     begins_message: bool,
 }
 
@@ -165,6 +168,7 @@ impl Entries {
             kind: entry.kind,
             pinned: entry.pinned,
             selected: entry.pinned,
+            is_orphan: entry.is_orphan,
             begins_message: entry.begins_message,
         });
     }
@@ -239,6 +243,7 @@ impl Packed {
                     tokens: self.tokens.into(),
                     pinned: self.selected,
                     exchange: self.exchange(),
+                    is_orphan: self.is_orphan,
                 })
             }
         }

@@ -161,6 +161,7 @@ impl Entry {
                 tokens: self.tokens.into(),
                 pinned: self.pinned,
                 exchange: (self.exchange > 0).then_some(self.exchange.into()),
+                is_orphan: self.results > 0 && self.exchange == 0 && !self.begins_turn,
             }),
         }
     }

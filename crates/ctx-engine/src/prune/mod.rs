@@ -285,6 +285,7 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
             // An earlier summary stays because the messages that it replaced are gone.
             pinned: record.is_fixed || record.is_summary,
             exchange: (*exchange > 0).then_some((*exchange).into()),
+            is_orphan: false,
         }),
     }
 }

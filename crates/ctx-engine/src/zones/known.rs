@@ -125,6 +125,8 @@ impl KnownZones {
         let is_with_user = known.exchange.is_some() && known.exchange == self.exchange_of_user;
         if known.is_system {
             Reason::System
+        } else if known.is_orphan {
+            Reason::Old
         } else if known.pinned || is_in(&self.pinned) {
             Reason::Pinned
         } else if number >= self.first {

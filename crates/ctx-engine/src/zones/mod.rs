@@ -22,6 +22,7 @@ use window::Window;
 
 pub use known::{ExchangeFinder, Joined, KnownZones};
 pub use window::MessageFacts;
+pub(crate) use window::is_orphan;
 
 /// The reason why a record is in its zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,12 +98,11 @@ impl Splitter {
             return self.wait(Some(Reason::System), None);
         }
         let known = MessageFacts {
-            is_system: false,
             begins_message: outline.begins_message(),
             begins_turn: outline.begins_turn,
             tokens,
             pinned,
-            exchange: None,
+            ..MessageFacts::default()
         };
         let number = self.next;
         self.window.push(number, &known);
@@ -110,7 +110,9 @@ impl Splitter {
             self.latest_user = Some(number);
         }
         let exchange = self.exchanges.push(number, outline, pinned);
-        self.wait(pinned.then_some(Reason::Pinned), exchange);
+        let is_orphan = is_orphan(outline, exchange);
+        let reason = if is_orphan { Some(Reason::Old) } else { pinned.then_some(Reason::Pinned) };
+        self.wait(reason, exchange);
     }
 
     /// Processes a line without a message, which is treated like the record before it.
@@ -139,6 +141,7 @@ impl Splitter {
         let (zone, reason) = match record.reason {
             Some(Reason::System) => (Zone::System, Reason::System),
             Some(Reason::Follows) => (self.previous, Reason::Follows),
+            Some(Reason::Old) => (Zone::Old, Reason::Old),
             Some(reason) => (Zone::Keep, reason),
             None => self.decide_message(exchange)?,
         };

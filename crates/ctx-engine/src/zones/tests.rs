@@ -1,5 +1,6 @@
 use super::{
     ExchangeFinder, Keep, KnownFacts, KnownZones, MessageFacts, Reason, Splitter, Verdict,
+    is_orphan,
 };
 use ctx_format::{Outline, Role, Validator, Zone, dialect::Dialect};
 use proptest::prelude::*;
@@ -92,6 +93,13 @@ fn exchanges_stay_whole() {
 #[test]
 fn an_unanswered_call_is_old_when_no_result_came() {
     assert_eq!(zones(&["u", "a.1", "u", "a", "u"], messages(1)), "ooook");
+}
+
+/// No API accepts such a result, so it must not be in the kept part.
+#[test]
+fn a_result_without_a_call_is_old() {
+    assert_eq!(zones(&["u", "a", "u", "t.1!", "a", "u"], messages(4)), "ookokk");
+    assert_eq!(zones(&["u", "t.1", "-", "u"], messages(4)), "kook");
 }
 
 #[test]
@@ -266,6 +274,7 @@ proptest! {
                 tokens: 10,
                 pinned: text.ends_with('!'),
                 exchange: exchanges[at].map(|id| 3 * id),
+                is_orphan: is_orphan(&outline, exchanges[at]),
             }),
             None => KnownFacts::Line,
         };

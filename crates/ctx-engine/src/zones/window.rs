@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use ctx_format::Outline;
 use ctx_policy::Keep;
 
 /// The facts about a message whose exchange is already known.
@@ -20,6 +21,14 @@ pub struct MessageFacts {
     pub pinned: bool,
     /// The exchange that contains the message, identified by the number of its first record.
     pub exchange: Option<u64>,
+    /// Whether the message consists of results whose calls are missing, which no API accepts.
+    pub is_orphan: bool,
+}
+
+/// Returns true if a message with this outline consists of results without a call. `exchange` is the
+/// message's exchange.
+pub(crate) fn is_orphan(outline: &Outline<'_>, exchange: Option<u64>) -> bool {
+    exchange.is_none() && !outline.results.is_empty() && !outline.begins_turn
 }
 
 /// Finds where the kept tail begins, as messages arrive.

@@ -6,7 +6,7 @@ mod refill;
 
 use crate::allocate::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict, decide};
 use crate::message_counter::{PRIMING, saturating_u32};
-use crate::zones::ExchangeFinder;
+use crate::zones::{ExchangeFinder, is_orphan};
 use ctx_format::{
     Class, Dialect, Message, Outline, Part, Problem, Record, Validator, Watch, Zone, ZoneReader,
 };
@@ -142,8 +142,10 @@ impl<'p> BudgetPass<'p> {
             Outline { is_summary, begins_turn: outline.begins_turn && !is_summary, ..outline };
         let pin = pins::first(&self.request.pins, record, outline.role, || Some(message.clone()));
         let number = self.entries.len() as u64 + 1;
+        let exchange = self.exchanges.as_mut().and_then(|it| it.push(number, &outline));
         let entry = Entry {
-            exchange: self.exchanges.as_mut().and_then(|it| it.push(number, &outline)),
+            exchange,
+            is_orphan: is_orphan(&outline, exchange),
             pinned: pin.is_some(),
             begins_message: outline.begins_message(),
             ..self.message(record, &outline, &message)
