@@ -33,7 +33,7 @@ impl Dialect for Anthropic {
         }
         let whole_response =
             object.get("type") == Some("\"message\"") && object.get("stop_reason").is_some();
-        if whole_response || blocks(object).iter().any(|block| is_own(&kind_of(block))) {
+        if whole_response || blocks(object).iter().any(is_own) {
             return Sniff::Yes;
         }
         if object.get("tool_calls").is_some() { Sniff::No } else { Sniff::Maybe }
@@ -291,12 +291,13 @@ pub(crate) fn is_reasoning(kind: &str) -> bool {
     matches!(kind, "thinking" | "redacted_thinking")
 }
 
-/// Returns true for block types that occur in no other message dialect.
-fn is_own(kind: &str) -> bool {
-    is_call(kind)
-        || is_reasoning(kind)
-        || matches!(kind, "tool_result" | "search_result" | "compaction")
-        || kind.ends_with("_tool_result")
+/// Returns true for a block that occurs in no other message dialect.
+fn is_own(block: &Object<'_>) -> bool {
+    match &*kind_of(block) {
+        "image" | "document" => block.get("source").is_some_and(|it| it.starts_with('{')),
+        "tool_result" | "search_result" | "container_upload" | "compaction" => true,
+        kind => is_call(kind) || is_reasoning(kind) || kind.ends_with("_tool_result"),
+    }
 }
 
 /// Returns the byte ranges to cut from a reply to remove its reasoning. The blocks are parsed again

@@ -176,6 +176,9 @@ mod tests {
         assert_eq!(detect(&[PLAIN, CALL]), Some(("chat", true)));
         assert_eq!(detect(&[PLAIN, BLOCK, CALL]), Some(("anthropic", true)));
         assert_eq!(detect(&[TOOL]), Some(("chat", true)));
+        let image =
+            r#"{"role":"user","content":[{"type":"image","source":{"type":"url","url":"u"}}]}"#;
+        assert_eq!(detect(&[PLAIN, image]), Some(("anthropic", true)));
         assert_eq!(
             detect(&[r#"{"type":"user","uuid":"u","message":{"role":"user"}}"#, r#"{"role":7}"#]),
             None
