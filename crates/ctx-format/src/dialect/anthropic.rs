@@ -296,6 +296,7 @@ fn is_own(block: &Object<'_>) -> bool {
     match &*kind_of(block) {
         "image" | "document" => block.get("source").is_some_and(|it| it.starts_with('{')),
         "tool_result" | "search_result" | "container_upload" | "compaction" => true,
+        "thinking" => block.get("thinking").is_none_or(|it| it.starts_with('"')),
         kind => is_call(kind) || is_reasoning(kind) || kind.ends_with("_tool_result"),
     }
 }

@@ -134,6 +134,9 @@ impl Dialect for Chat {
         if !SAID.iter().any(|key| object.get(key).is_some()) {
             return Some(Unread::within_message("a message without content or calls"));
         }
+        if object.get("toolInvocations").is_some() {
+            return Some(Unread::within_message("a member \"toolInvocations\""));
+        }
         unread_call(object).or_else(|| Unread::in_content(object.get("content"), is_read))
     }
 

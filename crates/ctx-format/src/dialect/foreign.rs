@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -65,10 +66,25 @@ const MIXED: Foreign = Foreign {
     is_certain: false,
 };
 
+/// Lines that end as they did on the first Macs.
+const CARRIAGE_RETURNS: Foreign = Foreign {
+    name: "text with a carriage return at the end of each line",
+    remedy: "tr '\\r' '\\n' converts it",
+    is_certain: true,
+};
+
+const NOT_UTF8: Foreign = Foreign {
+    name: "text in another encoding than UTF-8",
+    remedy: "iconv -f LATIN1 -t UTF-8 converts it if it is Latin-1",
+    is_certain: false,
+};
+
 impl Foreign {
     /// Recognizes a file without readable lines by its first bytes.
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
-        Self::listed(|format| format.begins(head.trim_ascii_start()))
+        let line = head.split(|b| *b == b'\n').next().unwrap_or_default();
+        let returns = memmem::find(line, b"}\r{").map(|_| CARRIAGE_RETURNS);
+        returns.or_else(|| Self::listed(|format| format.begins(head.trim_ascii_start())))
     }
 
     fn listed(is_it: impl Fn(&Listed) -> bool) -> Option<Self> {
@@ -113,7 +129,13 @@ impl Foreign {
     /// the file, or the whole file if it is short. If the caller said how to read the file, only
     /// its first object can show that the caller is wrong.
     pub(crate) fn of_file(head: &[u8], options: &Options) -> Option<Self> {
-        let text = std::str::from_utf8(head).ok()?.trim_ascii();
+        let text = match std::str::from_utf8(head) {
+            Ok(text) => text.trim_ascii(),
+            Err(error) => {
+                let is_text = error.error_len().is_some() && head.starts_with(b"{");
+                return (is_text && options.dialect.is_none()).then_some(NOT_UTF8);
+            }
+        };
         let list = json::elements(text).unwrap_or_else(|| vec![text]);
         let first = list.first().and_then(|first| Object::parse(first).ok());
         let of_lines = text.lines().filter_map(|line| Object::parse(line).ok());
@@ -128,9 +150,20 @@ impl Foreign {
                 let first = objects.next().filter(|it| !is_own(it, own));
                 first.and_then(|object| Self::of(&object, own))
             }
-            None => objects.find_map(|object| Self::by_sign(&object)),
+            None => objects.find_map(|object| Self::by_sign(&object)).or(damaged(text)),
         }
     }
+}
+
+/// Recognizes a JSON document that takes up several lines, but is incomplete or not valid.
+fn damaged(text: &str) -> Option<Foreign> {
+    let first = text.lines().next().unwrap_or_default().trim_end();
+    let is_document = matches!(first, "{" | "[") || first.starts_with("[{");
+    (is_document && serde_json::from_str::<&RawValue>(text).is_err()).then_some(Foreign {
+        name: "a damaged JSON document",
+        remedy: "jq . shows where the error is",
+        is_certain: false,
+    })
 }
 
 /// Returns true if `text` is a single JSON array or object that spans several lines.
@@ -159,13 +192,14 @@ mod tests {
     }
 
     /// A record of each format in `foreign.json` that has a sign, in the same order.
-    const RECORDS: [&str; 53] = [
+    const RECORDS: [&str; 57] = [
         r#"{"messages":[{"role":"user","content":"a"}]}"#,
         r#"{"custom_id":"r","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}"#,
         r#"{"custom_id":"r","url":"/v1/responses","body":{"model":"m","input":[]}}"#,
         r#"{"custom_id":"r","url":"/v1/embeddings","body":{"model":"m","input":"a"}}"#,
         r#"{"custom_id":"r","response":{"body":{"choices":[]}},"error":null}"#,
         r#"{"custom_id":"r","params":{"model":"m","messages":[]}}"#,
+        r#"{"recordId":"r","modelInput":{"messages":[]}}"#,
         r#"{"custom_id":"r","result":{"type":"errored"}}"#,
         r#"{"object":"chat.completion","choices":[]}"#,
         r#"{"object":"response","output":[]}"#,
@@ -193,6 +227,7 @@ mod tests {
         r#"{"role":"assistant","content":[{"type":"toolRequest","id":"t"}]}"#,
         r#"{"info":{"id":"ses_1"},"messages":[]}"#,
         r#"{"sessionId":"s","history":[{"message":{"role":"user"}}]}"#,
+        r#"{"history":[{"role":"user","parts":[{"text":"a"}]}]}"#,
         r#"{"role":"user","message":{"content":[]}}"#,
         r#"{"requests":[{"message":{},"response":[]}]}"#,
         r#"{"type":"human","content":"a"}"#,
@@ -203,6 +238,8 @@ mod tests {
         r#"{"from":"human","value":"a"}"#,
         r#"{"conversations":[{"from":"human","value":"a"}]}"#,
         r#"{"id":"1","role":"user","parts":[{"type":"text","text":"a"}]}"#,
+        r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"c"}]}"#,
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":[]}]}"#,
         r#"{"role":"model","parts":[{"text":"a"}]}"#,
         r#"{"candidates":[{"content":{}}]}"#,
         r#"{"model":"m","input":[]}"#,
@@ -233,6 +270,11 @@ mod tests {
             (r#"{"lc":1,"type":"constructor","kwargs":{}}"#, "a list of LangChain messages"),
             (r#"{"messages":[{"type":"human","content":"a"}]}"#, "a list of LangChain messages"),
             (r#"{"info":{"id":"m"},"parts":[]}"#, "an opencode session"),
+            (
+                r#"{"role":"assistant","content":"","toolInvocations":[]}"#,
+                "a list of UI messages of the Vercel AI SDK",
+            ),
+            (r#"{"role":"assistant","tool_plan":"a"}"#, "a list of messages of the Cohere API"),
             (r#"{"contents":[{"parts":[]}]}"#, "a request or response of the Gemini API"),
         ] {
             assert_eq!(name(more, None), Some(is), "{more}");
@@ -282,6 +324,12 @@ mod tests {
         assert_eq!(begun("{\"role\":\"user\"}"), None);
         for other in ["", "[]", "hello", "[7]", "{\"a\":"] {
             assert_eq!(name(other), None, "{other}");
+        }
+        let latin = Foreign::of_file(b"{\"a\":\"\xe9\"}", &Options::default());
+        assert_eq!(latin.map(|it| it.name), Some("text in another encoding than UTF-8"));
+        assert!(begun("{}\r{}\r").is_some_and(|name| name.contains("carriage return")));
+        for cut in ["[{\"role\":\"user\"},]", "{\n \"messages\": [\n"] {
+            assert_eq!(name(cut), Some("a damaged JSON document"));
         }
     }
 }
