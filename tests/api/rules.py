@@ -104,13 +104,20 @@ def anthropic_pairs(joined):
 
 
 def server_pairs(joined):
-    """docs.claude.com: "Handling stop reasons": a server tool's result is in the turn of its call, unless the turn was paused."""
-    for at, (role, turn) in enumerate(joined):
-        called = [block.get("id") for block in turn if block.get("type") in ("server_tool_use", "mcp_tool_use")]
-        answered = [block.get("tool_use_id") for block in turn if str(block.get("type")).endswith("_tool_result")]
-        yield from ["A36 server tool result without its call" for id in answered if id not in called]
-        if at + 1 < len(joined):
-            yield from ["A36 server tool call without its result" for id in called if id not in answered]
+    """docs.claude.com: "Handling stop reasons", "Programmatic tool calling": a server tool's result is in the turn of its call, or behind
+    results of client tools."""
+    called = set()
+    for role, turn in joined:
+        if role == "user" and any(block.get("type") != "tool_result" for block in turn):
+            yield from ["A36 server tool call without its result" for id in called]
+            called = set()
+        for block in turn:
+            if block.get("type") in ("server_tool_use", "mcp_tool_use"):
+                called.add(block.get("id"))
+            elif str(block.get("type")).endswith("_tool_result"):
+                if block.get("tool_use_id") not in called:
+                    yield "A36 server tool result without its call"
+                called.discard(block.get("tool_use_id"))
 
 
 def anthropic_blocks(message):
@@ -132,6 +139,11 @@ def anthropic_blocks(message):
             yield "A42 empty compaction"
         if kind == "text" and block.get("cache_control") and is_blank(block.get("text")):
             yield "A28 cache_control on an empty text"
+        if kind == "thinking" and not block.get("signature"):
+            yield "A6 thinking without its signature"
+        # The API's errors are `content cannot be empty if is_error is true` and `all content must be type 'text' if is_error is true`.
+        if kind == "tool_result" and block.get("is_error") is True and (not block.get("content") or any(inner.get("type") != "text" for inner in blocks(block))):
+            yield "A30 result of an error that is not text alone"
     for block in every_block([message]):
         if block.get("type") == "image" and isinstance(block.get("source"), dict) and block["source"].get("type") == "base64":
             yield from image(block["source"])
@@ -140,8 +152,8 @@ def anthropic_blocks(message):
 def image(source):
     """docs.claude.com: "Vision": the type must be the real one, and the data bare base64."""
     data, mime = str(source.get("data")), source.get("media_type")
-    if data.startswith("data:"):
-        yield "A21 image data with data: before it"
+    if not data or data.startswith("data:"):
+        yield "A21 image without data, or with data: before them"
         return
     try:
         start = base64.b64decode(data[:64] + "=" * (-len(data[:64]) % 4), validate=True)

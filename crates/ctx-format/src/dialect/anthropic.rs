@@ -151,8 +151,10 @@ fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
         ..Outline::of_line()
     };
     let mut says = !content.starts_with('[') && !is_blank(content);
+    let mut ends_with_result = false;
     for block in blocks(object) {
         let kind = kind_of(&block);
+        ends_with_result = kind.ends_with("_tool_result");
         says |= check_block(role, &kind, &block, &mut outline);
         match (role, kind.as_ref()) {
             (Role::Assistant, "tool_use") => {
@@ -166,6 +168,9 @@ fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
         }
     }
     outline.begins_turn = role == Role::User && outline.has_content && !outline.is_summary;
+    if ends_with_result {
+        outline.content_mut().ends_with_result = true;
+    }
     if !says {
         outline.fault(Rule::EmptyMessage, "");
     }
@@ -219,13 +224,18 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
 }
 
 /// The types of blocks that are accepted although their content is not read.
-const SEALED: [&str; 7] = [
+const SEALED: [&str; 12] = [
     "redacted_thinking",
     "image",
     "document",
     "search_result",
     "container_upload",
     "tool_reference",
+    "browser_state",
+    "tool_addition",
+    "tool_removal",
+    "mcp_tool_listing",
+    "fallback",
     "compaction",
 ];
 

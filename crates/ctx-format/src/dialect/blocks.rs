@@ -2,17 +2,28 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::content::kind_of;
-use crate::legality::content::{self, Mend, NO_CONTENT, Naming, image_fix, is_blank};
+use crate::dialect::anthropic::is_reasoning;
+use crate::dialect::content::{kind_of, role_of};
+use crate::legality::content::{
+    self, ANY_NAME, BASE64, ImageFix, Mend, NO_CONTENT, Naming, image_fix, is_blank,
+};
 use crate::{Object, Outline, Role, Rule, json, scan};
 
 /// What the API accepts as the id of a call (github.com/maximhq/bifrost/issues/5097).
-pub(crate) const ID: Naming =
-    Naming { max: usize::MAX, is_word: true, reserved: Some("srvtoolu_") };
+pub(crate) const ID: Naming = Naming { is_word: true, reserved: Some("srvtoolu_"), ..ANY_NAME };
 /// What the API accepts as the name of a tool.
-pub(crate) const TOOL: Naming = Naming { max: 128, is_word: true, reserved: None };
+pub(crate) const TOOL: Naming = Naming { max: 128, is_word: true, ..ANY_NAME };
 /// The maximum number of blocks that may mark the end of a cached prefix.
 pub(crate) const CACHE_MARKS: usize = 4;
+
+/// Members that some programs leave in a block although the API does not accept them there: marks
+/// on reasoning, and what belongs to the events of a stream or to an SDK's own classes.
+const EXTRA: [&str; 4] = ["cache_control", "index", "partial_json", "parsed_output"];
+
+/// Returns the members that the API does not accept in a block of this type.
+fn extra_members(kind: &str) -> &'static [&'static str] {
+    if is_reasoning(kind) { &EXTRA } else { &EXTRA[1..] }
+}
 
 /// Adds the faults of a block of a message to the message's outline. Returns false for a text
 /// without characters.
@@ -22,47 +33,39 @@ pub(crate) fn check_block(
     block: &Object<'_>,
     outline: &mut Outline<'_>,
 ) -> bool {
-    if block.get("cache_control").is_some_and(|raw| raw != "null") {
-        outline.content_mut().cache_marks += 1;
-    }
     if kind == "compaction" {
         outline.content_mut().has_summary = true;
     }
     let id = |key| block.text_of(key).unwrap_or_default();
-    let says_nothing = match kind {
-        "text" => block.get("text").is_some_and(is_blank),
-        // The content of a failed compaction is `null`.
-        "compaction" => block.get("content") == Some("\"\""),
-        _ => false,
-    };
-    if says_nothing {
-        outline.fault(Rule::EmptyText, "");
-    }
     let is_misplaced = match kind {
         "tool_use" | "server_tool_use" | "mcp_tool_use" => role != Role::Assistant,
         "tool_result" => role != Role::User,
-        _ => false,
+        kind if MEDIA.contains(&kind) => role == Role::Assistant,
+        kind => is_reasoning(kind) && role != Role::Assistant,
     };
     if is_misplaced {
         outline.fault(Rule::MisplacedBlock, "");
     }
     match kind {
-        "tool_use" => check_call(block, outline),
+        "tool_use" => {
+            check_call(block, outline);
+            if let Some(id) = caller(block) {
+                outline.content_mut().server_calls.push(id.into_owned());
+            }
+        }
         "tool_result" => {
             if !ID.accepts(&id("tool_use_id")) {
                 outline.fault(Rule::BadCallId, &id("tool_use_id"));
             }
-            for inner in block.objects_of("content").into_iter().flatten().flatten() {
-                match &*kind_of(&inner) {
-                    "text" if inner.get("text").is_some_and(is_blank) => {
-                        outline.fault(Rule::EmptyText, "");
-                    }
-                    "image" => check_image(&inner, outline),
-                    _ => {}
-                }
+            let content = block.objects_of("content").into_iter().flatten().flatten();
+            for inner in content {
+                check_content(&kind_of(&inner), &inner, outline);
+            }
+            if is_bad_error(block) {
+                outline.fault(Rule::BadErrorResult, &id("tool_use_id"));
             }
         }
-        "image" => check_image(block, outline),
+        "thinking" if is_unsigned(block) => outline.fault(Rule::UnsignedReasoning, ""),
         "server_tool_use" | "mcp_tool_use" => {
             outline.content_mut().server_calls.push(id("id").into_owned());
         }
@@ -71,7 +74,62 @@ pub(crate) fn check_block(
         }
         _ => {}
     }
+    check_content(kind, block, outline)
+}
+
+/// Adds the faults that blocks of messages and blocks of results have in common. Returns false for
+/// a text without characters.
+fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> bool {
+    let has_member = |key: &&str| block.get(key).is_some_and(|raw| raw != "null");
+    if has_member(&EXTRA[0]) && !is_reasoning(kind) {
+        outline.content_mut().cache_marks += 1;
+    }
+    if extra_members(kind).iter().any(has_member) {
+        outline.fault(Rule::ExtraMember, "");
+    }
+    if Image::of(kind, block).is_some_and(|image| image.fix().is_some()) {
+        outline.fault(Rule::BadImage, "");
+    }
+    let says_nothing = is_empty(kind, block);
+    if says_nothing {
+        outline.fault(Rule::EmptyText, "");
+    }
     !says_nothing
+}
+
+/// The types of blocks that only a user message or a result can have.
+const MEDIA: [&str; 2] = ["image", "document"];
+
+/// Returns true for a block that the API rejects because it has no text.
+fn is_empty(kind: &str, block: &Object<'_>) -> bool {
+    match kind {
+        "text" => block.get("text").is_some_and(is_blank),
+        // The content of a failed compaction is `null`.
+        "compaction" => block.get("content") == Some("\"\""),
+        _ => false,
+    }
+}
+
+/// Returns the id of the server tool call whose code makes this call. The result of that call
+/// follows the results of the calls that its code makes
+/// (platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling).
+fn caller<'a>(call: &Object<'a>) -> Option<Cow<'a, str>> {
+    call.object_of("caller")?.text_of("tool_id")
+}
+
+fn is_unsigned(thinking: &Object<'_>) -> bool {
+    matches!(thinking.get("signature"), None | Some("null" | "\"\""))
+}
+
+/// Returns true for the result of a failed call that has no content, or other content than texts.
+fn is_bad_error(result: &Object<'_>) -> bool {
+    let is_text = |raw: &&str| Object::within(raw).is_some_and(|block| kind_of(&block) == "text");
+    result.is_true("is_error")
+        && match result.get("content").map(|raw| (raw, scan::elements(raw))) {
+            None => true,
+            Some((_, Some(list))) => list.is_empty() || !list.iter().all(is_text),
+            Some((raw, None)) => raw == "null" || is_blank(raw),
+        }
 }
 
 fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
@@ -88,20 +146,35 @@ fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
     }
 }
 
-/// Returns the type and the data of an image that is stored in the session.
-fn image_of<'a>(block: &Object<'a>) -> Option<(&'a str, Cow<'a, str>, Cow<'a, str>)> {
-    let source = block.object_of("source").filter(|it| kind_of(it) == "base64")?;
-    Some((source.get("media_type")?, source.text_of("media_type")?, source.text_of("data")?))
+/// An image that is stored in the session.
+struct Image<'a> {
+    /// Its type as raw JSON.
+    mime: &'a str,
+    /// Its data as raw JSON.
+    data: &'a str,
 }
 
-fn check_image(block: &Object<'_>, outline: &mut Outline<'_>) {
-    if image_of(block).is_some_and(|(_, mime, data)| image_fix(&mime, &data).is_some()) {
-        outline.fault(Rule::BadImage, "");
+impl<'a> Image<'a> {
+    /// Returns the image in a block of this type.
+    fn of(kind: &str, block: &Object<'a>) -> Option<Self> {
+        let source = block.object_of("source").filter(|_| kind == "image")?;
+        let is_stored = kind_of(&source) == "base64";
+        let image = Self { mime: source.get("media_type")?, data: source.get("data")? };
+        is_stored.then_some(image)
+    }
+
+    fn fix(&self) -> Option<ImageFix> {
+        image_fix(&json::text(self.mime)?, &json::text(self.data)?)
     }
 }
 
 /// Repairs the content of `message`, a value within the record of `mend`.
 pub(crate) fn mend(message: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    let role = role_of(message).unwrap_or(Role::Other);
+    if mend.has(Rule::MisplacedSystem) && role.is_system() {
+        mend.put(message.get("role").unwrap_or_default(), "\"user\"".to_owned());
+        mend.cut_members(message, &OF_SYSTEM);
+    }
     let Some(content) = message.get("content") else { return };
     let Some(list) = scan::elements(content) else {
         if is_blank(content) {
@@ -109,66 +182,84 @@ pub(crate) fn mend(message: &Object<'_>, mend: &mut Mend<'_, '_>) {
         }
         return;
     };
+    mend_list(role, content, &list, mend);
+}
+
+/// The members that only a system message can have.
+const OF_SYSTEM: [&str; 2] = ["clear_at", "output_config"];
+
+/// Repairs the blocks in `list`, which are the content of a message or, for the role `tool`, of a
+/// result. `content` is the same list as raw JSON.
+fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) {
     let blocks: Vec<_> = list.iter().map(|raw| content::block(raw)).collect();
     let goes = blocks.iter().map(|block| {
         let Some((kind, block)) = block else { return false };
         let id = |key| block.text_of(key).unwrap_or_default();
         match kind.as_str() {
-            "text" => block.get("text").is_some_and(is_blank),
-            "compaction" => block.get("content") == Some("\"\""),
             "server_tool_use" | "mcp_tool_use" => mend.has_id(Rule::ServerCall, &id("id")),
-            "tool_result" => false,
+            "thinking" if is_unsigned(block) => mend.has(Rule::UnsignedReasoning),
+            kind if is_reasoning(kind) => role != Role::Assistant,
             kind if kind.ends_with("_tool_result") => {
                 mend.has_id(Rule::ServerResult, &id("tool_use_id"))
             }
-            _ => false,
+            kind => is_empty(kind, block),
         }
     });
     let goes: Vec<bool> = goes.collect();
-    if mend.cut_blocks(content, &list, &goes) {
+    if mend.cut_blocks(content, list, &goes) {
         return;
     }
     for (kind, block) in
         blocks.iter().zip(goes).filter_map(|(block, goes)| block.as_ref().filter(|_| !goes))
     {
-        mend_block(kind, block, mend);
+        mend_block(role, kind, block, mend);
     }
 }
 
-fn mend_block(kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
-    if mend.has(Rule::CacheMarks) {
-        mend.cut_members(block, &["cache_control"]);
+fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    let fix = Image::of(kind, block).and_then(|image| Some((image.fix()?, image)));
+    let is_misplaced = role == Role::Assistant && MEDIA.contains(&kind);
+    if is_misplaced || matches!(fix, Some((ImageFix::Drop, _))) {
+        return mend.replace_with_text(block);
     }
-    match kind {
-        "tool_use" => {
+    let all_marks = mend.has(Rule::CacheMarks);
+    mend.cut_members(block, if all_marks { &EXTRA } else { extra_members(kind) });
+    match (kind, fix) {
+        ("tool_use", _) => {
             mend.name(block.get("id"), ID);
             mend.name(block.get("name"), TOOL);
             if let Some(input) = block.get("input").filter(|raw| !raw.starts_with('{')) {
                 mend.put(input, format!("{{\"input\":{input}}}"));
             }
-        }
-        "tool_result" => {
-            mend.name(block.get("tool_use_id"), ID);
-            let Some(content) = block.get("content") else { return };
-            let list = scan::elements(content).unwrap_or_default();
-            let inner: Vec<_> = list.iter().map(|raw| content::block(raw)).collect();
-            let is_empty = |block: &Option<(String, Object<'_>)>| {
-                let text = block.as_ref().filter(|(kind, _)| kind == "text");
-                text.is_some_and(|(_, block)| block.get("text").is_some_and(is_blank))
-            };
-            let goes: Vec<bool> = inner.iter().map(is_empty).collect();
-            if !list.is_empty() && mend.cut_blocks(content, &list, &goes) {
-                return;
-            }
-            for (kind, block) in inner.iter().flatten().filter(|(kind, _)| kind == "image") {
-                mend_block(kind, block, mend);
+            if caller(block).is_some_and(|id| mend.has_id(Rule::ServerCall, &id)) {
+                mend.cut_members(block, &["caller"]);
             }
         }
-        "image" => {
-            if let Some((raw, mime, data)) = image_of(block) {
-                mend.image(block.text(), (raw, &mime), &data, "text");
+        ("tool_result", _) => mend_result(block, mend),
+        (_, Some((ImageFix::Type(real), image))) => mend.put(image.mime, json::quoted(real)),
+        (_, Some((ImageFix::Data, image))) => {
+            let data = image.data.split_once(BASE64).map_or(image.data, |(_, data)| data);
+            mend.put(image.data, format!("\"{data}"));
+        }
+        _ => {}
+    }
+}
+
+fn mend_result(result: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    mend.name(result.get("tool_use_id"), ID);
+    let is_bad_error = is_bad_error(result);
+    match result.get("content").map(|raw| (raw, scan::elements(raw).unwrap_or_default())) {
+        None if is_bad_error => mend.add(result, "content", &json::quoted(NO_CONTENT)),
+        Some((raw, list)) if is_bad_error && list.is_empty() => {
+            mend.put(raw, json::quoted(NO_CONTENT));
+        }
+        Some((_, list)) if is_bad_error => {
+            let others = list.iter().filter_map(|raw| content::block(raw));
+            for (_, block) in others.filter(|(kind, _)| kind != "text") {
+                mend.replace_with_text(&block);
             }
         }
+        Some((raw, list)) if !list.is_empty() => mend_list(Role::Tool, raw, &list, mend),
         _ => {}
     }
 }

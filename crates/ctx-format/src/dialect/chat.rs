@@ -6,7 +6,7 @@ use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::{SUMMARY_NAME, summary_text};
 use crate::dialect::unread::has_text;
-use crate::legality::content::{Mend, NO_CONTENT, Names, Naming};
+use crate::legality::content::{ANY_NAME, Mend, NO_CONTENT, Names, Naming};
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
@@ -20,9 +20,9 @@ use std::ops::Range;
 pub struct Chat;
 
 /// What the API accepts as the id of a call (github.com/vercel/ai/issues/8132).
-const CALL_ID: Naming = Naming { max: 40, is_word: false, reserved: None };
+const CALL_ID: Naming = Naming { max: 40, ..ANY_NAME };
 /// What the API accepts as the name of a function.
-const FUNCTION: Naming = Naming { max: 64, is_word: true, reserved: None };
+const FUNCTION: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
 
 /// The members in which `DeepSeek` and API routers return a model's reasoning.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -156,7 +156,7 @@ impl Dialect for Chat {
         if mend.has(Rule::EmptyMessage) {
             match object.get("content") {
                 Some(raw) => mend.put(raw, json::quoted(NO_CONTENT)),
-                None => mend.add("content", &json::quoted(NO_CONTENT)),
+                None => mend.add(object, "content", &json::quoted(NO_CONTENT)),
             }
         }
         if mend.has(Rule::EmptyCalls) {

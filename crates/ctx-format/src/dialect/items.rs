@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
 use crate::dialect::interface::{MISSING_RESULT, RecordChange, Sealed};
 use crate::dialect::unread::has_text;
-use crate::legality::content::{Mend, Naming};
+use crate::legality::content::{ANY_NAME, Mend, Naming};
 use crate::log::compaction::LineText;
 use crate::{
     Call, Edits, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json,
@@ -38,6 +38,8 @@ pub(crate) enum ItemType {
     /// Work that the server did itself, including its results, or content that only the server can
     /// read.
     Server,
+    /// A change to the tools or the settings, for all later replies.
+    Setting,
 }
 
 impl ItemType {
@@ -64,6 +66,7 @@ impl ItemType {
             Self::AgentMessage => Role::User,
             Self::Reasoning | Self::Call | Self::Server => Role::Assistant,
             Self::Result => Role::Tool,
+            Self::Setting => Role::Developer,
         }
     }
 }
@@ -91,6 +94,7 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
         // Agents also write records of the type `compaction` with readable content.
         Some(ItemType::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
         Some(ItemType::Server) => has("id"),
+        Some(ItemType::Setting) => true,
     }
 }
 
@@ -122,21 +126,71 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
         ItemType::Result => outline.results.extend(pair_id(item)),
         _ => {}
     }
-    if let Some(id) = item.text_of("call_id").filter(|id| !CALL_ID.accepts(id)) {
-        outline.fault(Rule::BadCallId, &id);
+    // The server's own searches for tools have no id.
+    let has_id = matches!(kind, ItemType::Call | ItemType::Result)
+        && !kind_of(item).starts_with("tool_search");
+    let id = item.text_of("call_id").or_else(|| pair_id(item));
+    if (has_id || id.is_some()) && !CALL_ID.accepts(id.as_deref().unwrap_or_default()) {
+        outline.fault(Rule::BadCallId, id.as_deref().unwrap_or_default());
     }
     outline.check_surrogates(item.text());
     Some(outline)
 }
 
 /// What the API accepts as the id of a call.
-pub(crate) const CALL_ID: Naming = Naming { max: 64, is_word: false, reserved: None };
+pub(crate) const CALL_ID: Naming = Naming { min: 1, max: 64, ..ANY_NAME };
 /// What the API accepts as the name of a tool.
-pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, reserved: None };
+pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
+/// What the API accepts as the id of an item.
+const ITEM_ID: Naming = TOOL;
+
+/// Adds to the outline of `item` what only the API itself demands: agents send items without ids.
+pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
+    let kind = ItemType::of(item);
+    outline.content_mut().is_reasoning = kind == Some(ItemType::Reasoning);
+    let Some(id) = own_id(item) else { return };
+    if !has_prefix(item, &id) || !ITEM_ID.accepts(&id) {
+        outline.fault(Rule::BadItemId, &id);
+    }
+    outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
+}
+
+/// Returns the id of an item itself, if it does not link the item to another.
+fn own_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
+    let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
+    item.text_of("id").filter(|_| !is_link && kind_of(item) != "item_reference")
+}
+
+/// Returns true if the id of an item begins as the API's own ids of this type do.
+fn has_prefix(item: &Object<'_>, id: &str) -> bool {
+    id.starts_with(match &*kind_of(item) {
+        "" | "message" => "msg",
+        "function_call" => "fc",
+        "reasoning" => "rs",
+        _ => "",
+    })
+}
 
 /// Repairs `item`, a value within the record of `mend`.
 pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     mend.name(item.get("call_id"), CALL_ID);
+    if mend.has(Rule::LoneReasoning) {
+        return mend.drop_record();
+    }
+    let Some(id) = own_id(item) else { return };
+    let kind = ItemType::of(item);
+    // Without its id, the API finds reasoning only by its encrypted content.
+    let is_bare = item.get("encrypted_content").is_none_or(|raw| raw == "null")
+        && kind == Some(ItemType::Reasoning);
+    let is_repeated = mend.has(Rule::RepeatedItemId);
+    let is_foreign = mend.has(Rule::BadItemId) && !has_prefix(item, &id);
+    if is_bare && (is_repeated || is_foreign) || is_repeated && kind == Some(ItemType::Server) {
+        mend.drop_record();
+    } else if is_repeated || is_foreign {
+        mend.cut_members(item, &["id"]);
+    } else if mend.has(Rule::BadItemId) {
+        mend.name(item.get("id"), ITEM_ID);
+    }
 }
 
 /// Returns the id that links a call to its result; `None` if the server itself produced the result.
@@ -177,7 +231,7 @@ pub(crate) fn missing_result(call: &Object<'_>, id: &str) -> Option<String> {
 const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 
 /// The members that can hold the arguments of a call. A call has only one of these members.
-const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
+const ARGUMENTS: [&str; 6] = ["arguments", "input", "action", "actions", "operation", "code"];
 
 /// Reads the parts of `item`, a value within `record`. An item of an unknown type becomes a single
 /// opaque part.
@@ -192,7 +246,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
         Some(ItemType::Server) if kind_of(item) == "image_generation_call" => {
             vec![Part::media("image_generation_call", item.text().trim())]
         }
-        Some(ItemType::Server) | None => whole(),
+        Some(ItemType::Server | ItemType::Setting) | None => whole(),
     }
 }
 
@@ -235,7 +289,7 @@ fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
 
 fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     let kind = kind_of(item);
-    let raw = item.get("output").or_else(|| item.get("tools"));
+    let raw = ["output", "tools", "result"].into_iter().find_map(|key| item.get(key));
     ToolResult {
         id: pair_id(item),
         parts: content(raw),
@@ -265,7 +319,7 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
         Some(ItemType::Reasoning) => in_list("summary").or_else(|| in_list("content")),
         Some(ItemType::Result) if is_of_text(&kind_of(item)) => in_list("output"),
         // Call arguments and server tool results have many formats, which are not checked.
-        Some(ItemType::Result | ItemType::Call | ItemType::Server) => None,
+        Some(_) => None,
     }
 }
 

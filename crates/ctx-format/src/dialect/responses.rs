@@ -22,7 +22,8 @@ impl Dialect for Responses {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        let outline = items::outline(object)?;
+        let mut outline = items::outline(object)?;
+        items::check(object, &mut outline);
         let is_summary = summary_text(object).is_some();
         Some(Outline { is_summary, begins_turn: outline.begins_turn && !is_summary, ..outline })
     }

@@ -23,11 +23,18 @@ pub const NO_CONTENT: &str = "(no content)";
 pub struct Content {
     /// The rules that the message violates, each with the id of the call or an empty string.
     pub(crate) faults: Vec<(Rule, String)>,
+    /// The id of an item, unless the item is a result.
+    pub(crate) item_id: Option<String>,
+    /// Whether the message consists of reasoning, which belongs to the reply that follows it.
+    pub(crate) is_reasoning: bool,
     /// The number of blocks that are marked as the end of a cached prefix.
     pub(crate) cache_marks: usize,
     /// Whether the message has a summary by the server, which may begin the session.
     pub(crate) has_summary: bool,
-    /// The ids of the calls that the API itself answers in the same reply.
+    /// Whether the message ends with the result of a server tool.
+    pub(crate) ends_with_result: bool,
+    /// The ids of the calls that the API itself answers in the same reply or, if its code makes
+    /// calls, in the first reply after their results; once more for each call that its code makes.
     pub(crate) server_calls: Vec<String>,
     /// The ids of the calls whose results the API itself added to the reply.
     pub(crate) server_results: Vec<String>,
@@ -61,6 +68,8 @@ impl Outline<'_> {
 /// What an API accepts as the id of a call or the name of a tool.
 #[derive(Clone, Copy)]
 pub struct Naming {
+    /// The minimum number of bytes.
+    pub(crate) min: usize,
     /// The maximum number of characters.
     pub(crate) max: usize,
     /// Whether only ASCII letters, digits, `_` and `-` are accepted.
@@ -79,14 +88,18 @@ pub struct Names {
 }
 
 /// Any name is accepted.
-pub(crate) const ANY_NAME: Naming = Naming { max: usize::MAX, is_word: false, reserved: None };
+pub(crate) const ANY_NAME: Naming =
+    Naming { min: 0, max: usize::MAX, is_word: false, reserved: None };
 
 impl Naming {
     pub(crate) fn accepts(self, name: &str) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let has_shape = !self.is_word || !name.is_empty() && name.bytes().all(is_word);
         let is_reserved = self.reserved.is_some_and(|begin| name.starts_with(begin));
-        has_shape && !is_reserved && (name.len() <= self.max || name.chars().count() <= self.max)
+        has_shape
+            && !is_reserved
+            && name.len() >= self.min
+            && (name.len() <= self.max || name.chars().count() <= self.max)
     }
 
     /// Returns a name that the API accepts, or `name` itself if it does. Different names stay
@@ -170,13 +183,21 @@ const IMAGES: [(&str, &str); 4] = [
 pub(crate) enum ImageFix {
     /// Its data are of this type, which is not the stated one.
     Type(&'static str),
-    /// Its type is not accepted.
+    /// Its data are those after [`BASE64`] in a `data:` URL.
+    Data,
+    /// Its type is not accepted, or it has no data.
     Drop,
 }
+
+/// What precedes the data in a `data:` URL.
+pub(crate) const BASE64: &str = ";base64,";
 
 /// Returns how to make an image with this type and these base64 data acceptable; `None` if it is.
 /// Data of an unknown kind are left to the stated type.
 pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
+    if data.is_empty() || data.starts_with("data:") {
+        return Some(if data.contains(BASE64) { ImageFix::Data } else { ImageFix::Drop });
+    }
     let stated = if mime == "image/jpg" { "image/jpeg" } else { mime };
     match IMAGES.iter().find(|(_, begin)| data.starts_with(begin)) {
         Some((real, _)) if *real != mime => Some(ImageFix::Type(real)),
@@ -193,6 +214,7 @@ pub struct Mend<'r, 'a> {
     record: &'r Object<'a>,
     problems: &'r [&'r Problem],
     edits: Edits,
+    is_dropped: bool,
 }
 
 impl Mend<'_, '_> {
@@ -213,14 +235,19 @@ impl Mend<'_, '_> {
         }
     }
 
+    /// Removes the whole record.
+    pub(crate) fn drop_record(&mut self) {
+        self.is_dropped = true;
+    }
+
     /// Replaces the raw value `raw`, a slice of the record.
     pub(crate) fn put(&mut self, raw: &str, json: String) {
         self.edits.replace(self.record.place_of(raw), json);
     }
 
-    /// Adds a member to the record.
-    pub(crate) fn add(&mut self, key: &str, json: &str) {
-        self.edits.set(0, self.record, key, json);
+    /// Adds a member to `within`, an object in the record.
+    pub(crate) fn add(&mut self, within: &Object<'_>, key: &str, json: &str) {
+        self.edits.set(self.record.place_of(within.text()).start, within, key, json);
     }
 
     /// Removes the blocks for which `goes` is true from the list of a message's content. If none is
@@ -244,30 +271,31 @@ impl Mend<'_, '_> {
         }
     }
 
-    /// Replaces an image that the API does not accept with a text. `block` writes the text as a
-    /// block.
-    pub(crate) fn image(&mut self, raw: &str, mime: (&str, &str), data: &str, text_type: &str) {
-        match image_fix(mime.1, data) {
-            Some(ImageFix::Type(real)) => self.put(mime.0, json::quoted(real)),
-            Some(ImageFix::Drop) => {
-                let text = json::quoted(&format!("(an image of the type {} was here)", mime.1));
-                self.put(raw, format!("{{\"type\":\"{text_type}\",\"text\":{text}}}"));
-            }
-            None => {}
-        }
+    /// Replaces a block that the API does not accept with a text that says what was there.
+    pub(crate) fn replace_with_text(&mut self, block: &Object<'_>) {
+        let what = match &*kind_of(block) {
+            "image" => "an image".to_owned(),
+            "document" => "a document".to_owned(),
+            kind => format!("a block of the type {kind}"),
+        };
+        let mime = block.object_of("source").and_then(|source| source.text_of("media_type"));
+        let of_type = mime.map_or_else(String::new, |mime| format!(" of the type {mime}"));
+        let text = json::quoted(&format!("({what}{of_type} was here)"));
+        self.put(block.text(), format!("{{\"type\":\"text\",\"text\":{text}}}"));
     }
 }
 
-/// Returns the bytes of a record with the content repaired that violates a rule; `None` if there is
-/// nothing to repair. `problems` are the problems of the record.
+/// Returns the bytes of a record with the content repaired that violates a rule, which are empty if
+/// the record goes; `None` if there is nothing to repair. `problems` are those of the record.
 pub fn mended(dialect: &dyn Dialect, bytes: &[u8], problems: &[&Problem]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let has_halves = problems.iter().any(|problem| problem.rule == Rule::LoneSurrogate);
     let text = if has_halves { without_surrogates(text) } else { text.to_owned() };
     let record = Origin::ALONE.record(text.as_bytes());
-    let mut mend = Mend { record: record.object()?, problems, edits: Edits::new() };
+    let mut mend =
+        Mend { record: record.object()?, problems, edits: Edits::new(), is_dropped: false };
     dialect.mend(mend.record, &mut mend);
-    let mended = record.edited(&mend.edits);
+    let mended = if mend.is_dropped { Vec::new() } else { record.edited(&mend.edits) };
     (mended != bytes).then_some(mended)
 }
 

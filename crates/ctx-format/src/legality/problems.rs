@@ -5,7 +5,7 @@
 //! with those in its input, because it must not add new problems.
 
 use super::rules::{OpenCall, Pairs, Rules};
-use crate::{Content, Outline};
+use crate::{Content, Outline, Role};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::sync::LazyLock;
@@ -60,6 +60,20 @@ pub enum Rule {
     ServerCall,
     /// A result that the API added itself has no call in the reply.
     ServerResult,
+    /// The result of a failed call has no content, or other content than texts.
+    BadErrorResult,
+    /// Reasoning has no signature.
+    UnsignedReasoning,
+    /// A block has a member that the API rejects.
+    ExtraMember,
+    /// A system message within the conversation is not between a user message and a reply.
+    MisplacedSystem,
+    /// The id of an item does not look like the API's ids for items of this type.
+    BadItemId,
+    /// Two items have the same id.
+    RepeatedItemId,
+    /// No reply follows a reasoning item.
+    LoneReasoning,
 }
 
 impl Rule {
@@ -95,34 +109,44 @@ pub struct Problem {
 impl Problem {
     /// Describes the problem in a few words.
     pub fn why(&self) -> String {
+        let id = if self.id.is_empty() { "\"\"" } else { &*self.id };
         match self.rule {
-            Rule::UnansweredCall => format!("tool call {} has no result right after it", self.id),
+            Rule::UnansweredCall => format!("tool call {id} has no result right after it"),
             Rule::OrphanResult => {
-                format!("tool result {} has no matching call right before it", self.id)
+                format!("tool result {id} has no matching call right before it")
             }
-            Rule::RepeatedCallId => format!("two calls have the id {}", self.id),
+            Rule::RepeatedCallId => format!("two calls have the id {id}"),
             Rule::UserFirst => "the first message is not from the user".to_owned(),
             Rule::EmptyMessage => "the message has no content".to_owned(),
             Rule::EmptyText => "a text block is empty or blank".to_owned(),
             Rule::EmptyCalls => "the list of calls is empty".to_owned(),
             Rule::LoneSurrogate => "a \\u escape stands for half a character".to_owned(),
-            Rule::BadCallId => format!("the API does not accept the call id {}", self.id),
+            Rule::BadCallId => format!("the API does not accept the call id {id}"),
             Rule::BadToolName => {
-                format!("the API does not accept the tool name in call {}", self.id)
+                format!("the API does not accept the tool name in call {id}")
             }
-            Rule::BadInput => format!("the input of call {} is not a JSON object", self.id),
+            Rule::BadInput => format!("the input of call {id} is not a JSON object"),
             Rule::BadImage => {
                 "the API does not accept this type of image, or the data are of another type"
                     .to_owned()
             }
-            Rule::MisplacedBlock => {
-                "a call or a result is in a message of the wrong role".to_owned()
-            }
+            Rule::MisplacedBlock => "a block is in a message of the wrong role".to_owned(),
             Rule::CacheMarks => "the session has more than 4 blocks with cache_control".to_owned(),
-            Rule::ServerCall => format!("server tool call {} has no result in its reply", self.id),
+            Rule::ServerCall => format!("server tool call {id} has no result in its reply"),
             Rule::ServerResult => {
-                format!("server tool result {} has no call in its reply", self.id)
+                format!("server tool result {id} has no call in its reply")
             }
+            Rule::BadErrorResult => {
+                format!("the result of the failed call {id} is not text alone")
+            }
+            Rule::UnsignedReasoning => "a thinking block has no signature".to_owned(),
+            Rule::ExtraMember => "a block has a member that the API does not accept".to_owned(),
+            Rule::MisplacedSystem => {
+                "a system message is not between a user message and a reply".to_owned()
+            }
+            Rule::BadItemId => format!("the API does not accept the item id {id}"),
+            Rule::RepeatedItemId => format!("two items have the id {id}"),
+            Rule::LoneReasoning => "no reply follows the reasoning".to_owned(),
         }
     }
 }
@@ -146,8 +170,16 @@ pub struct Validator {
     begun: bool,
     /// The lines of the blocks that mark the end of a cached prefix.
     cache_marks: Vec<u64>,
-    /// The open calls to server tools in the current reply, with their lines.
+    /// The open calls to server tools, and the calls that their code makes, with their lines.
     server_calls: Vec<(u64, String)>,
+    /// Whether a system message may follow the last message.
+    system_may_follow: bool,
+    /// The lines of the system messages after the last message.
+    systems: Vec<u64>,
+    /// The line of the reasoning that the next item must continue.
+    reasoning: Option<u64>,
+    /// The ids of all items so far.
+    item_ids: HashSet<String, RandomState>,
     /// The ids of all calls so far, if no id may occur twice in a session.
     ids: HashSet<String, RandomState>,
     problems: Vec<Problem>,
@@ -186,6 +218,7 @@ impl Validator {
                 self.add(line, Rule::UserFirst, "");
             }
         }
+        self.check_system(line, outline);
         let step = self.pairs.push(outline, |_| line);
         self.problems.extend(step.unanswered.iter().map(unanswered));
         for (id, call) in outline.results.iter().zip(step.answers) {
@@ -194,8 +227,13 @@ impl Validator {
             }
         }
         self.check_ids(line, outline);
-        if step.begins_turn {
+        // The API answers its own calls after the results of the calls that their code makes.
+        if outline.role == Role::User && outline.has_content {
             self.end_server_calls();
+        }
+        let reasoning = self.reasoning.take().filter(|_| outline.role != Role::Assistant);
+        if let Some(line) = reasoning {
+            self.add_demanded(line, Rule::LoneReasoning, "");
         }
         if let Some(content) = &outline.content {
             self.check_content(line, content);
@@ -215,18 +253,43 @@ impl Validator {
         }
     }
 
+    /// Checks that each system message, except those at the beginning, follows a user message or
+    /// the result of a server tool, and that a reply follows it.
+    fn check_system(&mut self, line: u64, outline: &Outline<'_>) {
+        if outline.role.is_system() {
+            if self.system_may_follow {
+                self.systems.push(line);
+            } else if self.begun {
+                self.add_demanded(line, Rule::MisplacedSystem, "");
+            }
+            return;
+        }
+        for system in std::mem::take(&mut self.systems) {
+            if outline.role != Role::Assistant {
+                self.add_demanded(system, Rule::MisplacedSystem, "");
+            }
+        }
+        self.system_may_follow = outline.role == Role::User
+            || outline.content.as_ref().is_some_and(|content| content.ends_with_result);
+    }
+
     fn check_content(&mut self, line: u64, content: &Content) {
         for (fault, id) in &content.faults {
-            if rule(fault.as_str()).is_some_and(|it| it.is_problem_in(self.rules.dialect)) {
-                self.add(line, *fault, id);
-            }
+            self.add_demanded(line, *fault, id);
+        }
+        self.reasoning = content.is_reasoning.then_some(line);
+        if let Some(id) = &content.item_id
+            && !self.item_ids.insert(id.clone())
+        {
+            self.add_demanded(line, Rule::RepeatedItemId, id);
         }
         self.cache_marks.extend(std::iter::repeat_n(line, content.cache_marks));
         self.server_calls.extend(content.server_calls.iter().map(|id| (line, id.clone())));
         for id in &content.server_results {
-            match self.server_calls.iter().position(|(_, call)| call == id) {
-                Some(at) => drop(self.server_calls.swap_remove(at)),
-                None => self.add(line, Rule::ServerResult, id),
+            let open = self.server_calls.len();
+            self.server_calls.retain(|(_, call)| call != id);
+            if self.server_calls.len() == open {
+                self.add(line, Rule::ServerResult, id);
             }
         }
     }
@@ -268,6 +331,13 @@ impl Validator {
         self.problems.extend(left);
         self.problems.sort();
         (self.problems, end.open.iter().map(unanswered).collect())
+    }
+
+    /// Adds a violation of a rule that not every dialect has.
+    fn add_demanded(&mut self, line: u64, broken: Rule, id: &str) {
+        if rule(broken.as_str()).is_some_and(|it| it.is_problem_in(self.rules.dialect)) {
+            self.add(line, broken, id);
+        }
     }
 
     fn add(&mut self, line: u64, rule: Rule, id: &str) {

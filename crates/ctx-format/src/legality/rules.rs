@@ -97,8 +97,6 @@ pub(crate) struct OpenCall<T> {
 pub(crate) struct Step<T> {
     /// Whether the message ends the preceding exchange.
     pub(crate) ends_exchange: bool,
-    /// Whether the message does not continue the one before.
-    pub(crate) begins_turn: bool,
     /// The calls without a result in the exchange that has ended.
     pub(crate) unanswered: Vec<OpenCall<T>>,
     /// For each result in the message, the call that it answers.
@@ -136,7 +134,6 @@ impl<T: Copy + Default> Pairs<T> {
         let is_reply = outline.role == Role::Assistant;
         let is_same_role = self.rules.merges_roles && self.last_role == Some(outline.role);
         let continues = is_same_role || !outline.begins_message();
-        step.begins_turn = !continues;
         step.ends_exchange = match self.rules.results {
             Results::BehindReply => outline.results.is_empty() && !(is_reply && continues),
             Results::NextUserMessage => is_reply && !continues,

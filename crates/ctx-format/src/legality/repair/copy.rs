@@ -76,6 +76,9 @@ pub fn repair(
         copy.end_the_last_line();
     }
     copy.actions.sort_by_key(|action| action.line);
+    // Some repairs of a message take several rounds.
+    let is_change = |action: &Action| matches!(action.what, RepairKind::Change { .. });
+    copy.actions.dedup_by(|later, earlier| is_change(later) && later == earlier);
     RepairedCopy {
         dialect: copy.dialect,
         sources: copy.lines.iter().map(|line| line.source).collect(),
@@ -257,6 +260,7 @@ impl Copy {
                 self.act(source, &problem.id, RepairKind::Change { rule: problem.rule.as_str() });
             }
         }
+        self.lines.retain(|line| !line.bytes.is_empty());
         self.actions.len() > before
     }
 

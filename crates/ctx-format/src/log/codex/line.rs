@@ -75,7 +75,7 @@ impl ItemKind {
                 _ => Self::Other,
             },
             Some(ItemType::Reasoning | ItemType::Call | ItemType::Server) => Self::Reply,
-            Some(ItemType::Result) | None => Self::Other,
+            Some(ItemType::Result | ItemType::Setting) | None => Self::Other,
         }
     }
 }
