@@ -248,7 +248,7 @@ fn problems_of_the_input_are_told() {
         .args(["--clear"])
         .stdin(orphan)
         .stdout(orphan)
-        .stderr("ctx-prune: warning: <stdin>:1: 1 problem in the input; the first: tool result x has no matching call right before it; ctx-check --repair writes a legal copy\n")
+        .stderr("ctx-prune: warning: <stdin>:1: 1 problem in the input; the first: tool result x has no matching call right before it; ctx-check --repair writes a legal copy or says why it cannot\n")
         .run();
     prune()
         .args(["--clear", "--strict"])

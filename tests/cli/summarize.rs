@@ -226,7 +226,7 @@ fn problems_of_the_input_are_told_and_strict_refuses_them() {
     case()
         .stdin(stdin.clone())
         .stdout_has(RESULT)
-        .stderr_has("ctx-summarize: warning: <stdin>:2: 1 problem in the input; the first: tool result c1 has no matching call right before it; ctx-check --repair writes a legal copy\n")
+        .stderr_has("ctx-summarize: warning: <stdin>:2: 1 problem in the input; the first: tool result c1 has no matching call right before it; ctx-check --repair writes a legal copy or says why it cannot\n")
         .run();
     case()
         .args(["--strict"])

@@ -81,7 +81,7 @@ impl OutputCheck {
         }
         let problems = counted(input.len(), "problem");
         let why = first.why();
-        let hint = "ctx-check --repair writes a legal copy";
+        let hint = "ctx-check --repair writes a legal copy or says why it cannot";
         notes
             .warn_at(first.line, format_args!("{problems} in the input; the first: {why}; {hint}"));
         Ok(())

@@ -88,11 +88,11 @@ impl Exchanges {
         exchange.last = number;
         exchange.pinned |= pinned;
         exchange.undecided += 1;
-        exchange.open += outline.calls.len() as u64;
+        exchange.open += outline.awaited().count() as u64;
         if outline.begins_turn {
             exchange.last_user = Some(number);
         }
-        for call in &outline.calls {
+        for call in outline.awaited() {
             self.await_result(call, id);
         }
         if let Some(fragment) = outline.fragment {
@@ -115,13 +115,13 @@ impl Exchanges {
         let message = outline.fragment.map(|fragment| fragment.message);
         let begun = message.and_then(|message| self.messages.get(&message));
         let mut id = begun.map(|id| self.resolve(*id));
-        for result in &outline.results {
+        for result in outline.answered() {
             if let Some(answered) = self.answer(result) {
                 id = Some(id.map_or(answered, |id| self.join(id, answered)));
             }
         }
         let goes_on = outline.fragment.is_some_and(|fragment| !fragment.ends);
-        let own = (!outline.calls.is_empty() || goes_on).then_some(number);
+        let own = (outline.awaited().next().is_some() || goes_on).then_some(number);
         id.or(before).or(own)
     }
 

@@ -50,7 +50,7 @@ pub(crate) fn check_block(
         "tool_use" => {
             check_call(block, outline);
             if let Some(id) = caller(block) {
-                outline.content_mut().server_calls.push(id.into_owned());
+                outline.content_mut().callers.push(id.into_owned());
             }
         }
         "tool_result" => {

@@ -33,9 +33,11 @@ pub struct Content {
     pub(crate) has_summary: bool,
     /// Whether the message ends with the result of a server tool.
     pub(crate) ends_with_result: bool,
-    /// The ids of the calls that the API itself answers in the same reply or, if its code makes
-    /// calls, in the first reply after their results; once more for each call that its code makes.
+    /// The ids of the calls that the API itself answers in the same reply or, if their code makes
+    /// calls, in a reply after the results of these.
     pub(crate) server_calls: Vec<String>,
+    /// The ids of the calls that the API answers itself and whose code makes calls of the message.
+    pub(crate) callers: Vec<String>,
     /// The ids of the calls whose results the API itself added to the reply.
     pub(crate) server_results: Vec<String>,
 }
@@ -44,6 +46,29 @@ impl Outline<'_> {
     /// Returns the facts about the content, for changes.
     pub(crate) fn content_mut(&mut self) -> &mut Content {
         self.content.get_or_insert_default()
+    }
+
+    /// The ids of the calls that later messages answer.
+    pub fn awaited(&self) -> impl Iterator<Item = &str> {
+        let own = self.calls.iter().map(|id| &**id);
+        own.chain(self.of_server(|content| (&content.server_calls, &content.server_results)))
+    }
+
+    /// The ids of the calls in earlier messages that the message answers.
+    pub fn answered(&self) -> impl Iterator<Item = &str> {
+        let own = self.results.iter().map(|id| &**id);
+        own.chain(self.of_server(|content| (&content.server_results, &content.server_calls)))
+    }
+
+    /// The ids in the first of two lists that are not in the second.
+    fn of_server(
+        &self,
+        lists: impl Fn(&Content) -> (&Vec<String>, &Vec<String>),
+    ) -> impl Iterator<Item = &str> {
+        let lists = self.content.as_deref().map(lists);
+        lists.into_iter().flat_map(|(ids, others)| {
+            ids.iter().filter(|id| !others.contains(id)).map(String::as_str)
+        })
     }
 
     /// Returns the outline without the facts about the content, which a change to a result alters.

@@ -170,8 +170,10 @@ pub struct Validator {
     begun: bool,
     /// The lines of the blocks that mark the end of a cached prefix.
     cache_marks: Vec<u64>,
-    /// The open calls to server tools, and the calls that their code makes, with their lines.
+    /// The open calls to server tools, with their lines.
     server_calls: Vec<(u64, String)>,
+    /// The calls that the code of open calls makes, as their lines and the ids of the open calls.
+    callers: Vec<(u64, String)>,
     /// Whether a system message may follow the last message.
     system_may_follow: bool,
     /// The lines of the system messages after the last message.
@@ -285,18 +287,20 @@ impl Validator {
         }
         self.cache_marks.extend(std::iter::repeat_n(line, content.cache_marks));
         self.server_calls.extend(content.server_calls.iter().map(|id| (line, id.clone())));
+        self.callers.extend(content.callers.iter().map(|id| (line, id.clone())));
         for id in &content.server_results {
-            let open = self.server_calls.len();
-            self.server_calls.retain(|(_, call)| call != id);
-            if self.server_calls.len() == open {
-                self.add(line, Rule::ServerResult, id);
+            match self.server_calls.iter().position(|(_, call)| call == id) {
+                Some(at) => drop(self.server_calls.swap_remove(at)),
+                None => self.add(line, Rule::ServerResult, id),
             }
+            self.callers.retain(|(_, call)| call != id);
         }
     }
 
     /// Ends a reply, whose open calls to server tools can no longer get a result.
     fn end_server_calls(&mut self) {
-        for (line, id) in std::mem::take(&mut self.server_calls) {
+        let calls = std::mem::take(&mut self.server_calls);
+        for (line, id) in calls.into_iter().chain(std::mem::take(&mut self.callers)) {
             self.add(line, Rule::ServerCall, &id);
         }
     }

@@ -1,6 +1,7 @@
 //! Tests flawed files of agents: which flaws are found, what is repaired, and that nothing is lost
 //! because of damaged bytes.
 
+mod content;
 mod damage;
 mod files;
 mod flaws;

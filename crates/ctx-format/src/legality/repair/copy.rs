@@ -96,8 +96,8 @@ struct Copy {
 impl Copy {
     /// Removes the signed reasoning that the repairs have made invalid.
     fn remove_reasoning(&mut self) {
-        let first = self.actions.iter().map(|action| action.line).min();
-        let Some(first) = first else { return };
+        let changes = self.actions.iter().filter(|action| action.what.changes_context());
+        let Some(first) = changes.map(|action| action.line).min() else { return };
         let mut model = None;
         for Line { source, bytes } in &mut self.lines {
             let record = Origin::ALONE.record(bytes);

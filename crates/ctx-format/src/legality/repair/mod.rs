@@ -7,7 +7,7 @@
 //! without a result gets a result that says that the original is missing.
 
 use crate::record::line_end;
-use crate::{Object, Origin, counted};
+use crate::{Object, Origin, Rule, counted};
 use std::collections::BTreeMap;
 
 mod copy;
@@ -93,6 +93,23 @@ impl RepairKind {
     /// The name of this kind of repair, as it appears in reports.
     pub fn as_str(&self) -> &'static str {
         self.into()
+    }
+
+    /// Returns true if the model receives other content than before the repair. How an agent's file
+    /// is written, and what the API has never accepted, makes no difference.
+    fn changes_context(&self) -> bool {
+        match self {
+            Self::Change { rule } => Rule::named(rule)
+                .is_some_and(|rule| !matches!(rule, Rule::CacheMarks | Rule::ExtraMember)),
+            Self::Split { .. }
+            | Self::RemoveNuls
+            | Self::Cut
+            | Self::RemoveReasoning
+            | Self::EndLine
+            | Self::Header
+            | Self::Reparent { .. } => false,
+            _ => true,
+        }
     }
 
     /// Describes the repair. `id` is the id of the call or result that is repaired.

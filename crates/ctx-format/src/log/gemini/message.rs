@@ -112,6 +112,19 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         raw.into_iter().filter_map(Object::within).collect()
     }
 
+    /// The arguments of calls that are not an object, as raw JSON, each with the key of its call.
+    pub(super) fn bad_arguments(&self) -> Vec<(String, &'a str)> {
+        let in_content = self.content().into_iter();
+        let mut calls: Vec<_> =
+            in_content.filter_map(|raw| Object::within(raw)?.object_of("functionCall")).collect();
+        if !self.is_whole() {
+            calls.extend(self.listed_calls());
+        }
+        let is_bad = |raw: &&str| !raw.starts_with('{') && *raw != "null";
+        let bad = calls.iter().filter_map(|it| Some((it, it.get("args").filter(is_bad)?)));
+        bad.map(|(call, raw)| (part::name_of(call), raw)).collect()
+    }
+
     /// Returns true if the message is a request from the user.
     pub(super) fn is_request(&self) -> bool {
         let is_of_user =

@@ -34,10 +34,11 @@ use crate::dialect::gemini as part;
 use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
+use crate::legality::content::Mend;
 use crate::log::view::ViewBuilder;
 use crate::{
-    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy, Unread,
-    Usage, json,
+    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy,
+    Unread, Usage, json,
 };
 
 pub(crate) use convert::Writer;
@@ -60,13 +61,23 @@ impl Dialect for Gemini {
         let messages = Messages::of(object);
         let sent = messages.sent();
         let is_summary = messages.is_summary();
-        Some(Outline {
+        let mut outline = Outline {
             role: messages.role(&sent)?,
             begins_turn: !is_summary && sent.iter().any(SentMessage::is_request),
             has_content: sent.iter().any(SentMessage::is_more_than_results),
             is_summary,
             ..Outline::of_line()
-        })
+        };
+        for (id, _) in sent.iter().flat_map(SentMessage::bad_arguments) {
+            outline.fault(Rule::BadInput, &id);
+        }
+        Some(outline)
+    }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        for (_, raw) in Messages::of(object).sent().iter().flat_map(SentMessage::bad_arguments) {
+            mend.put(raw, format!("{{\"input\":{raw}}}"));
+        }
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {

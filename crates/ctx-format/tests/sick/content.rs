@@ -1,0 +1,279 @@
+//! Content of messages that an API rejects, and its repair.
+
+use ctx_format::{Dialect, Object, Validator, dialect};
+
+use super::repaired;
+
+const USER: &str = r#"{"role":"user","content":"u"}"#;
+const SYSTEM: &str = r#"{"role":"system","content":"s"}"#;
+const REPLY: &str = r#"{"role":"assistant","content":"so"}"#;
+const USE: &str =
+    r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#;
+
+/// Returns the lines and the names of the rules that a session breaks.
+fn broken(dialect: &str, text: &str) -> Vec<(u64, &'static str)> {
+    let dialect = dialect::by_name(dialect).expect("a dialect");
+    let mut validator = Validator::new(dialect.rules());
+    for (line, text) in (1..).zip(text.lines()) {
+        let object = Object::parse(text).expect("an object");
+        assert_eq!(dialect.unread(&object), None, "{text}");
+        validator.push(line, &dialect.outline(&object).expect("a message"));
+    }
+    let (problems, _) = validator.finish_with_open();
+    problems.into_iter().map(|it| (it.line, it.rule.as_str())).collect()
+}
+
+/// Checks that the last line of a session breaks `rule`, and that a repair makes `expected` of it.
+fn check(dialect: &str, before: &[&str], (rule, line): (&str, &str), expected: &str) {
+    let text = [before, &[line, ""]].concat().join("\n");
+    let number = before.len() as u64 + 1;
+    let mut found = broken(dialect, &text);
+    found.dedup();
+    assert_eq!(found, [(number, rule)], "{text}");
+    let (copy, _) = repaired(dialect::by_name(dialect).expect("a dialect"), text.as_bytes());
+    let end = if expected.is_empty() { &[][..] } else { &[expected] };
+    assert_eq!(copy.lines().collect::<Vec<_>>(), [before, end].concat(), "{rule}");
+    assert_eq!(broken(dialect, &copy), [], "{copy}");
+}
+
+#[test]
+fn blocks_that_the_messages_api_rejects_are_repaired() {
+    let image = |mime: &str, data: &str| {
+        format!(
+            r#"{{"type":"image","source":{{"type":"base64","media_type":"{mime}","data":"{data}"}}}}"#
+        )
+    };
+    let png = image("image/png", "iVBORw0KGgo=");
+    let no_image = r#"{"type":"text","text":"(an image of the type image/png was here)"}"#;
+    let user = |block: &str| format!(r#"{{"role":"user","content":[{block}]}}"#);
+    let failed = |content: &str| {
+        user(&format!(r#"{{"type":"tool_result","tool_use_id":"t","is_error":true{content}}}"#))
+    };
+    let call = |more: &str| USE.replace("\"input\":{}", &format!("\"input\":{{}}{more}"));
+    let text = r#"{"type":"text","text":"x"}"#;
+    let reply = |block: &str| USE.replace('[', &format!("[{block},"));
+    let marks = |mark: &str| {
+        let block = format!(r#"{{"type":"text","text":"x"{mark}}}"#);
+        let blocks = [&*block; 5].join(",");
+        user(&format!(r#"{{"type":"tool_result","tool_use_id":"t","content":[{blocks}]}}"#))
+    };
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    let signed = r#"{"type":"thinking","thinking":"hm","signature":"Eq"}"#;
+    let error = |content: &str, repaired: &str| {
+        (vec![USER, USE], "bad-error-result", failed(content), failed(repaired))
+    };
+    let none = r#"{"role":"user","content":[{"content":"(no content)","type":"tool_result","tool_use_id":"t","is_error":true}]}"#;
+    let cases = [
+        error(r#","content":"""#, r#","content":"(no content)""#),
+        error(r#","content":[]"#, r#","content":"(no content)""#),
+        (vec![USER, USE], "bad-error-result", failed(""), none.to_owned()),
+        error(
+            &format!(r#","content":[{text},{png}]"#),
+            &format!(r#","content":[{text},{no_image}]"#),
+        ),
+        (vec![], "bad-image", user(&image("image/png", "")), user(no_image)),
+        (
+            vec![],
+            "bad-image",
+            user(&image("image/jpeg", "data:image/png;base64,iVBORw0KGgo=")),
+            user(&png),
+        ),
+        (vec![USER], "misplaced-block", reply(&png), reply(no_image)),
+        (
+            vec![USER],
+            "unsigned-reasoning",
+            reply(r#"{"type":"thinking","thinking":"hm"}"#),
+            USE.to_owned(),
+        ),
+        (
+            vec![USER],
+            "extra-member",
+            reply(&signed.replace("\"Eq\"", &format!("\"Eq\"{mark}"))),
+            reply(signed),
+        ),
+        (vec![USER], "extra-member", call(r#","index":1,"partial_json":"{}""#), call("")),
+        (vec![USER, USE], "cache-marks", marks(mark), marks("")),
+    ];
+    for (before, rule, line, expected) in &cases {
+        check("anthropic", before, (rule, line), expected);
+    }
+}
+
+#[test]
+fn a_system_message_in_the_conversation_precedes_a_reply() {
+    let text = |lines: &[&str]| lines.join("\n");
+    for legal in [&[SYSTEM, SYSTEM, USER][..], &[USER, SYSTEM, SYSTEM, REPLY], &[USER, SYSTEM]] {
+        assert_eq!(broken("anthropic", &text(legal)), [], "{legal:?}");
+    }
+    check(
+        "anthropic",
+        &[USER, REPLY],
+        ("misplaced-system", SYSTEM),
+        &SYSTEM.replace("system", "user"),
+    );
+    let misplaced = [(2, "misplaced-system")];
+    assert_eq!(broken("anthropic", &text(&[USER, SYSTEM, USER])), misplaced);
+    assert_eq!(broken("chat", &text(&[USER, REPLY, SYSTEM, USER])), []);
+}
+
+/// The code of the first call makes the others, and its own result follows theirs.
+#[test]
+fn calls_that_the_server_makes_belong_to_one_of_its_own() {
+    let reply = |blocks: &str| format!(r#"{{"role":"assistant","content":[{blocks}]}}"#);
+    let server =
+        r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}}"#;
+    let call = |id: &str| {
+        format!(
+            r#"{{"type":"tool_use","id":"{id}","name":"n","input":{{}},"caller":{{"type":"code_execution_20260120","tool_id":"srvtoolu_1"}}}}"#
+        )
+    };
+    let result = |id: &str| {
+        format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}"}}]}}"#)
+    };
+    let done =
+        reply(r#"{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{}}"#);
+    let first = reply(&[server, &call("a")].join(","));
+    let second = reply(&call("b"));
+    let begin = [USER, &first, &result("a"), &second, &result("b")].join("\n");
+    assert_eq!(broken("anthropic", &[&*begin, &done, USER].join("\n")), []);
+    let unanswered = [&*begin, REPLY, USER].join("\n");
+    let problem = "server-call";
+    assert_eq!(broken("anthropic", &unanswered), [(2, problem), (2, problem), (4, problem)]);
+    let (copy, _) = repaired(&dialect::Anthropic, (unanswered + "\n").as_bytes());
+    assert!(!copy.contains("srvtoolu_1") && copy.contains(r#""id":"b""#), "{copy}");
+    assert_eq!(broken("anthropic", &copy), []);
+    let halved = [USER, &second, &result("b"), &done].join("\n");
+    assert_eq!(broken("anthropic", &halved), [(4, "server-result")]);
+}
+
+#[test]
+fn items_that_the_responses_api_rejects_are_repaired() {
+    let said =
+        |role: &str, id: &str| format!(r#"{{"type":"message","role":"{role}","content":"x"{id}}}"#);
+    let user = said("user", "");
+    let thought = |more: &str| format!(r#"{{"type":"reasoning","summary":[]{more}}}"#);
+    let own = said("assistant", r#","id":"msg_1""#);
+    let cases = [
+        (vec![&*own], "repeated-item-id", own.clone(), said("assistant", "")),
+        (vec![&user], "bad-item-id", said("assistant", r#","id":"item_1""#), said("assistant", "")),
+        (vec![&user], "bad-item-id", thought(r#","id":"x_1""#), String::new()),
+        (
+            vec![&user],
+            "bad-item-id",
+            thought(r#","id":"x_1","encrypted_content":"e""#),
+            thought(r#","encrypted_content":"e""#),
+        ),
+        (
+            vec![&user],
+            "bad-call-id",
+            r#"{"type":"function_call","call_id":"","name":"n","arguments":"{}"}"#.to_owned(),
+            r#"{"type":"function_call","call_id":"_e3b0c442","name":"n","arguments":"{}"}"#
+                .to_owned(),
+        ),
+    ];
+    for (before, rule, line, expected) in &cases {
+        check("responses", before, (rule, line), expected);
+    }
+    let lone = [&*user, &thought(r#","id":"rs_1""#), &user].join("\n");
+    assert_eq!(broken("responses", &lone), [(2, "lone-reasoning")]);
+    let (copy, _) = repaired(&dialect::Responses, (lone + "\n").as_bytes());
+    assert_eq!(copy.lines().collect::<Vec<_>>(), [&user, &user]);
+    let nameless = r#"{"type":"function_call","name":"n","arguments":"{}"}"#;
+    assert_eq!(broken("responses", nameless), [(1, "bad-call-id")]);
+}
+
+/// The arguments of a call are an object, or there are none.
+#[test]
+fn arguments_that_are_no_object_become_one() {
+    let reply = |args: &str| {
+        format!(
+            r#"{{"id":"m","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"","toolCalls":[{{"id":"c","name":"n","args":{args},"result":[{{"functionResponse":{{"id":"c","name":"n","response":{{"output":"x"}}}}}}]}}]}}"#
+        )
+    };
+    let header = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}"#;
+    let copy = |args: &str| {
+        let text = [header, &reply(args), ""].join("\n");
+        let (copy, _) = repaired(&dialect::Gemini, text.as_bytes());
+        copy.lines().last().expect("the reply").to_owned()
+    };
+    assert_eq!(copy("[]"), reply(r#"{"input":[]}"#));
+    assert_eq!(copy("{ }"), reply("{ }"));
+}
+
+/// A change that the model does not see leaves signed reasoning valid.
+#[test]
+fn reasoning_goes_only_if_the_model_sees_a_change() {
+    let signed = r#"{"role":"assistant","model":"claude-opus-5-5","content":[{"type":"thinking","thinking":"hm","signature":"Eq"},{"type":"text","text":"so"}]}"#;
+    let with = |block: &str| {
+        let text = [r#"{"role":"user","content":["#, block, "]}\n", signed, "\n"].concat();
+        repaired(&dialect::Anthropic, text.as_bytes()).0
+    };
+    let stays = with(r#"{"type":"text","text":"x","index":0}"#);
+    assert!(stays.contains("thinking") && !stays.contains("index"), "{stays}");
+    let goes = with(r#"{"type":"text","text":"x"},{"type":"text","text":""}"#);
+    assert!(!goes.contains("thinking"), "{goes}");
+}
+
+/// The types are those of the request types in the vendors' SDKs.
+#[test]
+fn every_type_of_block_and_item_is_read() {
+    for kind in [
+        "image",
+        "document",
+        "search_result",
+        "redacted_thinking",
+        "tool_use",
+        "server_tool_use",
+        "mcp_tool_use",
+        "mcp_tool_result",
+        "advisor_tool_result",
+        "container_upload",
+        "compaction",
+        "tool_addition",
+        "tool_removal",
+        "mcp_tool_listing",
+        "fallback",
+        "tool_reference",
+        "browser_state",
+    ] {
+        let text = format!(r#"{{"role":"assistant","content":[{{"type":"{kind}"}}]}}"#);
+        let object = Object::parse(&text).expect("an object");
+        assert_eq!(dialect::Anthropic.unread(&object), None, "{kind}");
+    }
+    for kind in [
+        "file_search_call",
+        "computer_call",
+        "computer_call_output",
+        "web_search_call",
+        "function_call",
+        "function_call_output",
+        "tool_search_call",
+        "tool_search_output",
+        "additional_tools",
+        "configuration_update",
+        "reasoning",
+        "compaction",
+        "image_generation_call",
+        "code_interpreter_call",
+        "local_shell_call",
+        "local_shell_call_output",
+        "shell_call",
+        "shell_call_output",
+        "apply_patch_call",
+        "apply_patch_call_output",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "mcp_call",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "compaction_trigger",
+        "item_reference",
+        "program",
+        "program_output",
+    ] {
+        let text = format!(r#"{{"type":"{kind}"}}"#);
+        let object = Object::parse(&text).expect("an object");
+        assert_eq!(dialect::Responses.unread(&object), None, "{kind}");
+    }
+}
