@@ -125,8 +125,8 @@ impl<'p> Assembly<'p> {
     }
 
     /// Decides the position of the summary before the next message stays, if that message has this
-    /// outline. In the Anthropic API, the summary comes after the system messages, because a system
-    /// message must not stand between it and another user message.
+    /// outline. Where system messages are apart from the sequence, the summary comes after them,
+    /// because Anthropic rejects a system message between two user messages.
     fn settle_place(&mut self, outline: Option<&Outline<'_>>) {
         let (Some(dialect), Some(checks)) = (self.dialect, &mut self.checks) else { return };
         let is_system = outline.is_some_and(|outline| outline.role.is_system());
