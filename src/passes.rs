@@ -72,6 +72,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::Unread { foreign: None, .. } => {
             "this may belong to a message that would be removed; ctx-check --all lists such parts"
         }
+        ErrorKind::KeptSummary => "keep fewer messages, so that it is summarized, too",
         ErrorKind::NoMessageOf(_) => "leave --dialect out: the tool detects the format",
         ErrorKind::LogDocument { dialect, .. } => {
             let lines = "writes a file of lines, which its agent can resume";

@@ -61,6 +61,9 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
+    /// A readable summary by the vendor's server is in the part of the session that is kept.
+    #[error("the vendor's own compaction replaces all earlier messages here, so it cannot be kept")]
+    KeptSummary,
     /// The session has no message in the dialect that the user named.
     #[error("no message of {0}")]
     NoMessageOf(&'static str),

@@ -163,7 +163,7 @@ impl<'p> Assembly<'p> {
             && let (Some(dialect), Some(object)) = (self.dialect, record.whole_object())
             && dialect.vendor_summary(object).is_some()
         {
-            return Err(ErrorKind::vendor_summary("summarized").at(record.line));
+            return Err(ErrorKind::KeptSummary.at(record.line));
         }
         let new = Some(bytes).filter(|bytes| *bytes != record.bytes);
         let remainder = match self.dialect {

@@ -339,6 +339,11 @@ pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 
     signatures.map(|raw| raw.len() as u64 - 2).sum()
 }
 
+/// Reads the parts in `content`, a text or a list of blocks within `object`.
+pub(crate) fn parts_of<'a>(object: &Object<'a>, content: &'a str) -> Vec<Part<'a>> {
+    parts(Some(content), &|block| part(object, block))
+}
+
 /// Reads `block`, a value within `object`, as a part of a message.
 fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match kind_of(block).as_ref() {

@@ -59,7 +59,7 @@ impl Dialect for ClaudeCode {
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let Some(message) = message_of(object) else {
-            return added_part(object).map(|_| Outline { role: Role::User, ..Outline::of_line() });
+            return added_parts(object).map(|_| Outline { role: Role::User, ..Outline::of_line() });
         };
         let outline = anthropic::outline(&message)?;
         let is_summary = object.is_true("isCompactSummary");
@@ -69,7 +69,7 @@ impl Dialect for ClaudeCode {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let Some(message) = message_of(object) else {
-            return added_part(object).map(|part| Message::new(Role::User, vec![part]));
+            return added_parts(object).map(|parts| Message::new(Role::User, parts));
         };
         let mut message = anthropic::message(object, &message)?;
         // A denial is stored per record, so it can be assigned to a result only if the record has
@@ -322,17 +322,20 @@ fn denial(object: &Object<'_>) -> Denial {
     if is_denied { Denial::Reported } else { Denial::None }
 }
 
-/// The text in a line that the client adds to the conversation for the model, if any.
-fn added_part<'a>(object: &Object<'a>) -> Option<Part<'a>> {
+/// What a line says that the client adds to the conversation for the model, if anything.
+fn added_parts<'a>(object: &Object<'a>) -> Option<Vec<Part<'a>>> {
     let attachment = object.object_of("attachment");
     match (&*kind_of(object), attachment) {
         ("attachment" | "system", Some(attachment)) => {
-            let mut keys = ["prompt", "content", "snippet"].into_iter();
-            let text = keys.find_map(|key| attachment.text_of(key));
-            Some(text.map_or(Part::Opaque(attachment.text().into()), Part::Text))
+            // A prompt with an image is a list of blocks.
+            let blocks = attachment.get("prompt").filter(|raw| raw.starts_with('['));
+            let text = |key| attachment.get(key).filter(|raw| raw.starts_with('"'));
+            let text = ["prompt", "content", "snippet"].into_iter().find_map(text);
+            let parts = blocks.or(text).map(|raw| anthropic::parts_of(object, raw));
+            Some(parts.unwrap_or_else(|| vec![Part::Opaque(attachment.text().into())]))
         }
         ("system", None) if object.text_of("subtype")? == "local_command" => {
-            object.text_of("content").map(Part::Text)
+            object.text_of("content").map(|text| vec![Part::Text(text)])
         }
         _ => None,
     }

@@ -29,6 +29,24 @@ fn a_denial_is_what_the_record_says_and_not_the_text_of_a_result() {
     }
 }
 
+/// The user wrote the message while the model was still answering the one before.
+#[test]
+fn a_queued_message_has_its_texts_and_images() {
+    let prompt = |prompt: &str| {
+        let line = format!(
+            r#"{{"type":"attachment","attachment":{{"type":"queued_command","prompt":{prompt}}}}}"#
+        );
+        let object = Object::parse(&line).expect("an object");
+        let message = ClaudeCode.message(&object).expect("a message");
+        let texts = message.texts().join(" ");
+        (texts, message.parts.len())
+    };
+    assert_eq!(prompt(r#""go""#), ("go".to_owned(), 1));
+    let image = r#"{"type":"image","source":{"type":"url","url":"u"}}"#;
+    let blocks = format!(r#"[{{"type":"text","text":"look"}},{image}]"#);
+    assert_eq!(prompt(&blocks), ("look".to_owned(), 2));
+}
+
 /// The lines of a session, whose times are one second apart.
 #[derive(Default)]
 struct Lines(Vec<String>);
