@@ -56,6 +56,9 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps bad lines, --invalid drop leaves them out",
+        ErrorKind::LostLine(_) => {
+            "ctx-check --repair recovers the message, --invalid drop leaves it out"
+        }
         ErrorKind::UnknownFormat => {
             "name the format with --dialect; docs/format.md lists the formats"
         }

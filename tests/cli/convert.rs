@@ -219,3 +219,41 @@ fn what_cannot_be_converted_is_refused() {
             .run();
     }
 }
+
+/// A line that cannot be read is named; if a repair could recover a message from it, nothing is
+/// written.
+#[test]
+fn a_bad_line_is_named_or_refused() {
+    let user = "{\"role\":\"user\",\"content\":\"a\"}\n";
+    let case = |lines: &str| Case::new(CTX_CONVERT).stdin([user, lines].concat());
+    let loss = "ctx-convert: warning: <stdin>:2: 1 line is left out: not one JSON object";
+    for (line, class) in
+        [("no JSON\n", "broken"), ("[1]\n", "not-an-object"), ("{\"role\":", "tail")]
+    {
+        case(line).stdout(user).stderr(&format!("{loss} ({class})\n")).run();
+    }
+    let refused = "so a message would be lost; ctx-check --repair recovers the message, --invalid drop leaves it out\n";
+    let two = "{\"role\":\"user\",\"content\":\"b\"}{\"role\":\"user\",\"content\":\"c\"}\n";
+    case(two)
+        .code(2)
+        .stderr(&format!("ctx-convert: <stdin>:2: more than one object on the line, {refused}"))
+        .run();
+    let told = r#"{"name":null,"from":"chat","to":"chat","output":null,"messages":1,"records":1,"losses":[{"kind":"line","name":"concatenated","count":1,"first_line":2,"paths":["messages[1]"],"lost":true}]}"#;
+    case(two)
+        .args(["--invalid", "drop", "-n", "--json"])
+        .stdout(format!("{told}\n"))
+        .stderr(&format!("{loss} (concatenated)\n"))
+        .run();
+    Case::new(CTX_CONVERT)
+        .stdin([user.as_bytes(), b"{\"role\":\"user\",\"content\":\"\xe9\"}\n"].concat())
+        .code(2)
+        .stderr(&format!("ctx-convert: <stdin>:2: not UTF-8, {refused}"))
+        .run();
+    let repaired = Case::new(env!("CARGO_BIN_EXE_ctx-check"))
+        .args(["--repair", "-q"])
+        .stdin([user, two].concat())
+        .stdout_any()
+        .run();
+    let all = Case::new(CTX_CONVERT).stdin(repaired.stdout).stdout_any().run();
+    assert_eq!(String::from_utf8_lossy(&all.stdout).lines().count(), 3);
+}

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ctx_format::convert::{Converter, Loss, Reading, Report};
-use ctx_format::{Dialect, Spool};
+use ctx_format::repair::Salvage;
+use ctx_format::{Class, Dialect, Object, Record, Spool};
 use serde::Serialize;
 
 use crate::session::holds_vendor_summary;
@@ -39,14 +40,23 @@ struct LossJson<'a> {
 }
 
 impl Conversion {
-    /// Converts `session`, which must not be a batch. Temporary files are created in the folder
-    /// `temp`.
-    pub fn of(session: &mut Session, converter: Converter<'_>, temp: &Path) -> Result<Self> {
+    /// Converts `session`, which must not be a batch. Bad lines count as lost. If one of them may
+    /// hold a message, this is an error unless `drops_bad` is true. Temporary files are created in
+    /// the folder `temp`.
+    pub fn of(
+        session: &mut Session,
+        converter: Converter<'_>,
+        drops_bad: bool,
+        temp: &Path,
+    ) -> Result<Self> {
         let to = converter.to;
         let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
         let mut summary = None;
         session.each(|record| {
+            if !drops_bad && may_hold_message(record, from) {
+                return Err(ErrorKind::LostLine(record.why_bad()).at(record.line));
+            }
             let is_summary = || holds_vendor_summary(record, from);
             summary = summary.or_else(|| is_summary().then_some(record.line));
             Ok(reading.push(record)?)
@@ -99,6 +109,15 @@ impl Conversion {
     }
 }
 
+/// Returns true if a line is damaged, but a repair could still find a message in it that is not
+/// converted.
+fn may_hold_message(record: &Record<'_>, from: &dyn Dialect) -> bool {
+    let read = usize::from(record.whole_object().is_some());
+    let Some(salvage) = Salvage::of(record) else { return record.class == Class::TooLong };
+    let is_message = |line: &String| Object::parse(line).is_ok_and(|it| from.is_message(&it));
+    salvage.lines.iter().skip(read).any(is_message)
+}
+
 #[cfg(test)]
 mod tests {
     use std::env::temp_dir;
@@ -114,7 +133,7 @@ mod tests {
         let session = Session::open(reader, &Options::default(), Invalid::Keep);
         let to = dialect::by_name(to).expect("a dialect");
         let temp = temp_dir();
-        Conversion::of(&mut session.expect("memory"), Converter::new(to), &temp)
+        Conversion::of(&mut session.expect("memory"), Converter::new(to), false, &temp)
     }
 
     const CHAT: &str = "{\"role\":\"system\",\"content\":\"be good\"}\n\

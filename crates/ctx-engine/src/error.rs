@@ -39,6 +39,9 @@ pub enum ErrorKind {
     /// A line is bad, and the caller does not accept bad lines.
     #[error("{0}")]
     BadLine(String),
+    /// A line is bad and would be lost, although a message could be recovered from it.
+    #[error("{0}, so a message would be lost")]
+    LostLine(String),
     /// A line in a batch is not a conversation.
     #[error("not a conversation ({0})")]
     NoConversation(String),

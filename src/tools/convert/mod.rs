@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name};
+use ctx_engine::Invalid;
 use ctx_engine::convert::Conversion;
 use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
@@ -35,8 +36,8 @@ pub const TOOL: Tool = Tool {
 /// file's last change, so the same file gives the same bytes.
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
-/// the conversion fails. Reasoning is kept between anthropic and claude-code, and between responses
-/// and codex, because only the API that produced the reasoning accepts it.
+/// the conversion fails. Reasoning is kept between anthropic and claude-code, between responses and
+/// codex, and from gemini to gemini, because only the API that produced the reasoning accepts it.
 ///
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
@@ -78,7 +79,7 @@ struct Args {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
     let lazy = args.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
@@ -88,6 +89,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let (source, target) = args.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
+    // A conversion counts bad lines as lost instead of reading past them.
+    let drops_bad = args.read.invalid == Invalid::Drop;
+    if drops_bad {
+        args.read.invalid = Invalid::Keep;
+    }
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.note_document(io);
     let last_change = || last_change(&paths[0]).map(|time| time.0);
@@ -98,8 +104,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         times: args.times,
         ..Converter::new(dialect::by_name(&args.to).unwrap_or(dialect::ALL[0]))
     };
-    let conversion = session.read(|it| Conversion::of(it, converter, &std::env::temp_dir()))?;
-    session.report(io);
+    let temp = std::env::temp_dir();
+    let conversion = session.read(|it| Conversion::of(it, converter, drops_bad, &temp))?;
     session.telling(io, |notes| conversion.report(notes));
     if args.strict {
         session.read(|_| conversion.refuse_losses())?;

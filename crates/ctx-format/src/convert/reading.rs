@@ -17,7 +17,7 @@ use crate::convert::{pairing, reply};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
-use crate::{Dialect, HeldMessage, Object, Portion, Record, Spool};
+use crate::{Class, Dialect, HeldMessage, Object, Portion, Record, Spool};
 
 /// Reads a source session. The messages of the context wait in a spool, because their order in the
 /// file may differ from their order in the context.
@@ -64,6 +64,9 @@ impl<'c> Reading<'c> {
         }
         let number = self.records;
         self.records += 1;
+        if (record.class.is_bad() || record.class == Class::Tail) && !self.converter.whole_records {
+            self.lose(LossKind::Line, record.class.as_str(), record.line, number);
+        }
         let Some(object) = record.whole_object() else { return Ok(()) };
         if self.cwd.is_none() {
             let about = self.from.log().map(|log| log.about(object));
@@ -75,9 +78,7 @@ impl<'c> Reading<'c> {
         }
         let held = held(self.from, self.converter.to, object);
         if held.is_empty() {
-            let kind = kind_of(object);
-            let path = SourceId { record: number, message: None }.path(self.from.is_log());
-            self.report.count(LossKind::Record, &kind, record.line).paths.push(path);
+            self.lose(LossKind::Record, &kind_of(object), record.line, number);
             return Ok(());
         }
         let portion = record.portion.as_ref().map(Portion::inside);
@@ -99,6 +100,12 @@ impl<'c> Reading<'c> {
             self.wait(entry, &held.raw)?;
         }
         Ok(())
+    }
+
+    /// Reports that a whole record is not converted.
+    fn lose(&mut self, kind: LossKind, name: &str, line: u64, number: u64) {
+        let path = SourceId { record: number, message: None }.path(self.from.is_log());
+        self.report.count(kind, name, line).add_path(path);
     }
 
     /// Stores the name of the model that is in use. A record on an abandoned branch does not change

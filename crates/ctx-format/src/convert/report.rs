@@ -96,6 +96,8 @@ pub enum LossKind {
     Part,
     /// A record in the context that is not a message.
     Record,
+    /// A line that cannot be read.
+    Line,
     /// The flag that marks a result as an error.
     ErrorMark,
     /// The name of a participant.
@@ -162,6 +164,12 @@ impl LossKind {
 }
 
 impl Loss {
+    pub(crate) fn add_path(&mut self, path: String) {
+        if self.paths.len() < MAX_PATHS {
+            self.paths.push(path);
+        }
+    }
+
     /// Describes the loss in a sentence.
     pub fn say(&self) -> String {
         let Words { one, many, what, .. } = &WORDS[&self.kind];
@@ -197,9 +205,7 @@ impl Report {
             Some((kind, name)) => self.loss(kind, name, line),
             None => self.count(LossKind::Field, "", line),
         };
-        if loss.paths.len() < MAX_PATHS {
-            loss.paths.push(path);
-        }
+        loss.add_path(path);
     }
 
     fn loss(&mut self, kind: LossKind, name: &str, line: u64) -> &mut Loss {
