@@ -45,17 +45,18 @@ impl Written {
         Self { raw: list(lines), texts: OnceCell::new() }
     }
 
-    /// Returns the values of `object` that are not in the records, each with its path. Only the
-    /// values within `sent`, which are slices of the object's text, are examined. `path` is the path
-    /// of the object.
+    /// Returns the values of `object` that are not in the records or in `gone`, each with its path.
+    /// Only the values within `sent`, which are slices of the object's text, are examined. `path` is
+    /// the path of the object.
     pub(crate) fn missing<'a>(
         &self,
         object: &Object<'a>,
         sent: &[&str],
+        gone: &[Gone],
         path: String,
     ) -> Vec<(String, &'a str)> {
         let sent = sent.iter().map(|raw| place(raw)).collect();
-        let mut search = Search { written: self, sent, lost: Vec::new() };
+        let mut search = Search { written: self, sent, gone, lost: Vec::new() };
         search.value(object.text().trim(), "", path);
         search.lost
     }
@@ -98,6 +99,7 @@ struct Search<'w, 'a> {
     written: &'w Written,
     /// The addresses of the values to examine. If there are none, all values are examined.
     sent: Vec<Range<usize>>,
+    gone: &'w [Gone],
     lost: Vec<(String, &'a str)>,
 }
 
@@ -114,6 +116,7 @@ impl<'a> Search<'_, 'a> {
         let before = self.lost.len();
         let mut is_whole = true;
         let fate = match raw.as_bytes()[0] {
+            b'{' if self.gone.iter().any(|(_, _, gone)| gone == raw) => Fate::Lost,
             b'{' => {
                 let Some(object) = Object::within(raw) else { return Fate::Nothing };
                 let is_block = key.is_empty() || object.get("type").is_some();
@@ -162,7 +165,7 @@ impl<'a> Search<'_, 'a> {
         }
         // Arguments can be JSON in one format and a string with JSON in the other.
         let object = Object::parse(&text).ok().filter(|object| object.rest().trim().is_empty());
-        let mut inside = Search { written: self.written, sent: Vec::new(), lost: Vec::new() };
+        let mut inside = Search { sent: Vec::new(), lost: Vec::new(), ..*self };
         match object.map(|object| inside.object(&object, "")) {
             Some(Fate::Written | Fate::Nothing) if inside.lost.is_empty() => Fate::Written,
             _ => Fate::Lost,

@@ -43,7 +43,10 @@ impl Data {
                 }
             }
             "image_url" => Self::of_url(&within("image_url")?.text_of("url")?),
-            "input_image" => Self::of_url(&object.text_of("image_url")?),
+            "input_image" | "computer_screenshot" => {
+                let url = object.text_of("image_url");
+                Self::of_url(&url.or_else(|| within("image_url")?.text_of("url"))?)
+            }
             "input_audio" => {
                 let audio = within("input_audio").unwrap_or_else(|| object.clone());
                 let format = audio.text_of("format")?;

@@ -174,6 +174,7 @@ impl<'c> Reading<'c> {
             cwd: cwd.or_else(|| self.cwd.clone()).unwrap_or_else(|| "/".into()),
             time: times.take(1).next().unwrap_or(self.converter.now),
             ids,
+            cache_marks: 0,
         }
     }
 }

@@ -6,17 +6,17 @@ use crate::convert::turn::{
     Answer, Family, Key, Piece, Results, Summary, Turn, TurnMessage, pieces,
 };
 use crate::dialect::content::kind_of_raw;
+use crate::dialect::items;
 use crate::legality::content::Names;
-use crate::{Dialect, HeldMessage, Part, Role, ToolResult, json};
+use crate::{Dialect, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Creates turns for the new session from a message in the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether Anthropic API blocks, including results inside a reply, keep their JSON and
-    /// position.
-    pub(crate) keeps_blocks: bool,
+    /// Whether the target is in the same family, so that parts keep their JSON.
+    pub(crate) stays: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
 }
@@ -46,11 +46,11 @@ impl<'a> Maker<'_, '_> {
             return self.other(role, first, origins);
         }
         let placed = fragments().flat_map(|(origin, held)| {
-            let pieces = pieces(held, self.family).into_iter();
+            let pieces = pieces(held, self.family, self.stays).into_iter();
             pieces.map(move |piece| (origin, piece))
         });
         let (fragment_of, mut all): (Vec<usize>, Vec<Piece<'a>>) = placed.unzip();
-        let mut calls = self.ids.name_calls(&mut all);
+        let mut calls = self.ids.name_calls(&mut all, self.family);
         let placed = fragment_of.into_iter().zip(all).collect();
         let items = fragments().filter_map(|(_, held)| self.items(held));
         let whole = TurnMessage {
@@ -64,41 +64,46 @@ impl<'a> Maker<'_, '_> {
         let mut turns = self.reply(&whole, placed, &mut calls);
         let mut results = self.results(said.len(), answering, &mut calls);
         let may_stay = self.notes.is_whole || self.notes.is_last && results.beside.is_empty();
-        let drops_calls = self.keeps_blocks && !self.notes.is_whole;
         for call in calls.waiting {
-            if drops_calls && self.drop_server_call(&mut turns, &call.id).is_some() {
-                continue;
-            }
-            if may_stay {
+            if may_stay && !call.is_of_server {
                 self.notes.count(LossKind::OpenCall, "");
-                continue;
+            } else if let Some(answer) = self.missing(&mut turns, call) {
+                self.notes.count(LossKind::MissingResult, "");
+                results.answers.push(answer);
             }
-            self.notes.count(LossKind::MissingResult, "");
-            let is_it = |raw: &Cow<'_, str>| raw.contains(&json::quoted(call.key.id()));
-            let mut items = whole.items.iter().filter(|raw| is_it(raw));
-            let is_custom = items.any(|raw| kind_of_raw(raw) == "custom_tool_call");
-            results.answers.push(Answer::missing(call.id, call.name, is_custom));
         }
         join(&mut turns, results);
         turns
     }
 
-    /// Removes the call `id` from a reply if it is a call to a server tool, whose result can only be
-    /// in the reply.
-    fn drop_server_call(&mut self, turns: &mut [Turn<'a>], id: &str) -> Option<()> {
-        let Turn::Message(said) = turns.first_mut()? else { return None };
-        let is_it = |piece: &mut Piece<'_>| {
-            let is_call = matches!(&piece.part, Part::Call(call) if call.id.as_deref() == Some(id));
-            is_call && piece.block.is_some_and(|raw| kind_of_raw(raw) != "tool_use")
+    /// Creates the result of a call that has none. If no text can be the result of such a call,
+    /// removes the call instead.
+    fn missing(&mut self, turns: &mut [Turn<'a>], call: WaitingCall) -> Option<Answer<'a>> {
+        let mut answer = Answer::missing(call.id, call.name);
+        let Some(Turn::Message(said)) = turns.first_mut() else { return Some(answer) };
+        let calls = said.pieces.iter().enumerate();
+        let mut calls = calls.filter(|(_, it)| it.call_id() == Some(&answer.id));
+        let Some((at, raw)) = calls.find_map(|(at, it)| Some((at, it.block?))) else {
+            return Some(answer);
         };
-        self.notes.opaque(said.pieces.extract_if(.., is_it).next()?.block?);
-        Some(())
+        if self.family == Family::Items {
+            let item = Object::parse(raw).ok();
+            let item = item.and_then(|call| items::missing_result(&call, &answer.id));
+            answer.block = item.map(Cow::Owned);
+        }
+        if !call.is_of_server && (self.family != Family::Items || answer.block.is_some()) {
+            return Some(answer);
+        }
+        said.pieces.remove(at);
+        said.items.retain(|item| item != raw);
+        self.notes.opaque(raw);
+        None
     }
 
     /// Creates the turns for a message that is not a reply. If the message contains results, all of
     /// its content becomes a single results turn.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
-        let all = pieces(held, self.family);
+        let all = pieces(held, self.family, self.stays);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
             return vec![Turn::Message(TurnMessage {
                 role,
@@ -113,12 +118,16 @@ impl<'a> Maker<'_, '_> {
         for piece in all {
             self.add(piece, 0, &mut Calls::default(), true, &mut results);
         }
-        self.name_item(held, &mut results);
         vec![Turn::Results(results)]
     }
 
+    /// Returns true if results inside a reply keep their JSON and position.
+    fn keeps_blocks(&self) -> bool {
+        self.stays && self.family == Family::Blocks
+    }
+
     /// Creates the turns for a reply. Results inside the reply become separate turns, placed after
-    /// the content that precedes them.
+    /// the content that precedes them. A turn with results answers all calls so far.
     fn reply(
         &mut self,
         whole: &TurnMessage<'a>,
@@ -128,31 +137,36 @@ impl<'a> Maker<'_, '_> {
         let said = |pieces: Vec<Piece<'a>>| Turn::Message(TurnMessage { pieces, ..whole.clone() });
         let (mut turns, mut pieces) = (Vec::new(), Vec::new());
         let mut results = Results::default();
-        let last_results = last_results(&placed);
-        for (place, (origin, piece)) in placed.into_iter().enumerate() {
-            if let Part::Result(result) = &piece.part {
-                if self.keeps_blocks {
+        let mut open: Vec<String> = Vec::new();
+        for (origin, piece) in placed {
+            let has_results = !results.origins.is_empty();
+            match &piece.part {
+                Part::Result(result) if self.keeps_blocks() => {
                     if calls.take(result).is_some() || self.notes.is_whole {
                         pieces.push(piece);
                     } else {
                         self.notes.opaque(piece.block.unwrap_or_default());
                     }
-                } else {
-                    results.origins.push(origin);
-                    self.add(piece, origin, calls, true, &mut results);
+                    continue;
                 }
-                continue;
+                Part::Result(_) => results.origins.push(origin),
+                // The Gemini CLI stores results, with their media, at the end of a reply.
+                Part::Text(_) | Part::Media(_) | Part::Opaque(_)
+                    if has_results && self.family == Family::Gemini => {}
+                part => {
+                    open.retain(|id| calls.is_waiting(id));
+                    if !results.answers.is_empty() && open.is_empty() && !self.notes.is_whole {
+                        turns.push(said(std::mem::take(&mut pieces)));
+                        turns.push(Turn::Results(std::mem::take(&mut results)));
+                    }
+                    if let Part::Call(call) = part {
+                        open.extend(call.id.as_deref().map(str::to_owned));
+                    }
+                    pieces.push(piece);
+                    continue;
+                }
             }
-            if !results.origins.is_empty() && place < last_results[place] {
-                // Content between results for the same calls also comes from a tool.
-                self.add(piece, origin, calls, true, &mut results);
-                continue;
-            }
-            if !results.answers.is_empty() && !self.notes.is_whole {
-                turns.push(said(std::mem::take(&mut pieces)));
-                turns.push(Turn::Results(std::mem::take(&mut results)));
-            }
-            pieces.push(piece);
+            self.add(piece, origin, calls, true, &mut results);
         }
         if turns.is_empty() || !pieces.is_empty() {
             turns.push(said(pieces));
@@ -173,10 +187,9 @@ impl<'a> Maker<'_, '_> {
         for (place, (held, is_home)) in answering.iter().enumerate() {
             results.origins.push(from + place);
             for held in *held {
-                for piece in pieces(held, self.family) {
+                for piece in pieces(held, self.family, self.stays) {
                     self.add(piece, from + place, calls, *is_home, &mut results);
                 }
-                self.name_item(held, &mut results);
             }
         }
         results
@@ -219,12 +232,13 @@ impl<'a> Maker<'_, '_> {
         let own_name = result.name.as_deref().filter(|name| !name.is_empty());
         let name = own_name.map_or(name, |name| self.ids.tool(name));
         results.answers.push(Answer {
-            // The source's block lacks an id that was generated here, so the block cannot be kept.
-            block: block.filter(|_| result.id.as_deref() == Some(&id)),
+            // The source's JSON lacks an id that was generated here; only an item gets it later.
+            block: block
+                .filter(|_| self.family == Family::Items || result.id.as_deref() == Some(&id))
+                .map(Cow::Borrowed),
             id,
             name,
             result,
-            item: None,
             origin,
         });
     }
@@ -233,13 +247,6 @@ impl<'a> Maker<'_, '_> {
     /// Responses items.
     fn items(&self, held: &HeldMessage<'a>) -> Option<Cow<'a, str>> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
-    }
-
-    /// Stores the item that the last result in `results` was read from.
-    fn name_item(&self, held: &HeldMessage<'a>, results: &mut Results<'a>) {
-        if let Some(last) = results.answers.last_mut() {
-            last.item = self.items(held);
-        }
     }
 
     /// Handles a duplicate result: reports it or, if nothing may be lost, keeps its content.
@@ -252,32 +259,6 @@ impl<'a> Maker<'_, '_> {
             self.notes.count(LossKind::SecondResult, "");
         }
     }
-}
-
-/// For each piece, returns the index of the last result that answers a call in this or an earlier
-/// piece.
-fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
-    let mut calls: HashMap<Key, usize> = HashMap::new();
-    let mut ends = vec![0; placed.len()];
-    for (place, (_, piece)) in placed.iter().enumerate() {
-        match &piece.part {
-            Part::Call(call) => {
-                calls.insert(Key::of_call(call), place);
-            }
-            Part::Result(result) => {
-                if let Some(call) = calls.get(&Key::of_result(result)) {
-                    ends[*call] = place;
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut last = 0;
-    for end in &mut ends {
-        last = last.max(*end);
-        *end = last;
-    }
-    ends
 }
 
 /// Adds `results` to the last turn if that turn holds results; otherwise appends them to `turns` as
@@ -331,6 +312,8 @@ struct WaitingCall {
     key: Key,
     id: String,
     name: String,
+    /// Whether only the server can write the result, which is in the same reply.
+    is_of_server: bool,
 }
 
 impl Ids {
@@ -356,7 +339,7 @@ impl Ids {
     }
 
     /// Gives a legal id and tool name to each call in `pieces`, and returns the calls.
-    pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
+    pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>], family: Family) -> Calls {
         let mut calls = Calls::default();
         if self.may_repeat {
             self.used.clear();
@@ -369,15 +352,16 @@ impl Ids {
                 self.made += 1;
                 own = format!("call_ctx_{}", self.made);
             }
-            let is_of_server = piece.block.is_some_and(|raw| kind_of_raw(raw) != "tool_use");
+            let is_server_call = |raw| kind_of_raw(raw).ends_with("_tool_use");
+            let is_of_server = self.names.is_some() && piece.block.is_some_and(is_server_call);
             let id = if is_of_server { own.clone() } else { self.legal(&own) };
             let name = self.tool(&call.name);
             if call.id.as_deref() != Some(&id) || call.name != name {
                 (call.id, call.name) = (Some(id.clone().into()), name.clone().into());
-                // The source's JSON has another id or name, so that JSON cannot be kept.
-                piece.block = None;
+                // The source's JSON has another id or name; only an item gets the new one later.
+                piece.block = piece.block.filter(|_| family == Family::Items);
             }
-            calls.waiting.push(WaitingCall { key, id, name });
+            calls.waiting.push(WaitingCall { key, id, name, is_of_server });
         }
         calls
     }
@@ -389,9 +373,14 @@ impl Calls {
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         let key = Key::of_result(result);
         let place = self.waiting.iter().position(|call| call.key.is_answered_by(&key))?;
-        let WaitingCall { id, name, key } = self.waiting.remove(place);
+        let WaitingCall { id, name, key, .. } = self.waiting.remove(place);
         self.answered.insert(key);
         Some((id, name))
+    }
+
+    /// Returns true if the call with the new id `id` has no result yet.
+    fn is_waiting(&self, id: &str) -> bool {
+        self.waiting.iter().any(|call| call.id == id)
     }
 
     /// Returns true if every call that `result` could answer already has a result.

@@ -104,6 +104,8 @@ pub enum LossKind {
     Name,
     /// A system message, which is left out because an agent supplies its own instructions.
     Instructions,
+    /// A system message, which becomes a user message because the API rejects it at its place.
+    Role,
     /// A user message that the target agent would treat as a command instead of sending it.
     Command,
     /// Call arguments that are not a JSON object; they become the member `input` of a new object.
@@ -188,6 +190,12 @@ impl Report {
     /// Returns true if content from the source was lost or other content was added.
     pub fn lost_something(&self) -> bool {
         self.losses.iter().any(|loss| loss.kind.is_loss())
+    }
+
+    /// Returns true if the new messages differ from those of the source so far.
+    pub(crate) fn has_changed(&self) -> bool {
+        let is_same = |loss: &Loss| matches!(loss.kind, LossKind::Time | LossKind::OpenCall);
+        !self.losses.iter().all(is_same)
     }
 
     /// Counts another loss with the given kind and name, and returns the entry that counts it.

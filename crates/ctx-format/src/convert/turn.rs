@@ -1,8 +1,10 @@
 //! The turns of the new session. A turn is a message, the results of a reply, or a summary.
 
 use crate::compaction::LineText;
+use crate::dialect::content::kind_of;
+use crate::log::gemini;
 use crate::repair::MISSING_RESULT;
-use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
+use crate::{Call, Denial, HeldMessage, Object, Part, Role, ToolResult, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -62,23 +64,17 @@ pub(crate) struct Answer<'a> {
     pub(crate) name: String,
     pub(crate) result: ToolResult<'a>,
     /// The source JSON of the result, as in [`Piece::block`].
-    pub(crate) block: Option<&'a str>,
-    /// The OpenAI Responses API item that the result was read from, or `None` for other source
-    /// formats.
-    pub(crate) item: Option<Cow<'a, str>>,
+    pub(crate) block: Option<Cow<'a, str>>,
     /// The index, within the unit, of the record that the result came from.
     pub(crate) origin: usize,
 }
 
 impl Answer<'_> {
-    /// Creates the result of a call that has none. The API expects its own type of item for the
-    /// result of a custom tool.
-    pub(crate) fn missing(id: String, name: String, is_custom: bool) -> Self {
+    /// Creates the result of a call that has none.
+    pub(crate) fn missing(id: String, name: String) -> Self {
         let parts = vec![Part::Text(MISSING_RESULT.into())];
-        let item = LineText::of_type("custom_tool_call_output").text("call_id", &id);
-        let item = is_custom.then(|| item.text("output", MISSING_RESULT).end().into());
         let result = ToolResult { is_error: true, parts, ..ToolResult::default() };
-        Self { id, name, result, block: None, item, origin: 0 }
+        Self { id, name, result, block: None, origin: 0 }
     }
 }
 
@@ -130,6 +126,10 @@ pub(crate) enum Family {
     Blocks,
     /// Messages are OpenAI Responses API items.
     Items,
+    /// Messages are those of the OpenAI Chat Completions API.
+    Chat,
+    /// Messages consist of Gemini API parts.
+    Gemini,
     /// Messages have a format that no other dialect shares.
     Other,
 }
@@ -138,8 +138,8 @@ pub(crate) enum Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
-    /// The JSON of the part, if the part is an Anthropic API block. The JSON may have members, such
-    /// as signatures and citations, that `part` does not contain.
+    /// The JSON of the part, if the target could take it. The JSON may have members, such as
+    /// signatures and citations, that `part` does not contain.
     pub(crate) block: Option<&'a str>,
 }
 
@@ -149,25 +149,90 @@ impl<'a> Piece<'a> {
         matches!(&self.part, Part::Text(text) if is_it(text))
     }
 
+    /// The id of the call, if the piece is a call.
+    pub(crate) fn call_id(&self) -> Option<&str> {
+        match &self.part {
+            Part::Call(call) => call.id.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Creates a piece whose original JSON is dropped.
     pub(crate) fn bare(part: Part<'a>) -> Self {
         Self { part, block: None }
     }
 }
 
-/// Splits a message into pieces, which keep their JSON if the format's messages consist of blocks.
-pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a>> {
-    let parts = held.message.parts.iter().cloned();
-    let blocks = match &held.raw {
-        Cow::Borrowed(raw) if family == Family::Blocks => Object::parse(raw).ok(),
+/// Splits a message into pieces. The pieces of a message that stays in its `family` of formats keep
+/// their JSON.
+pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family, stays: bool) -> Vec<Piece<'a>> {
+    let mut parts = held.message.parts.clone();
+    let object = Object::parse(&held.raw).ok();
+    if let Some(object) = object.as_ref().filter(|_| family == Family::Items) {
+        for part in &mut parts {
+            add_verdict(object, part);
+        }
+    }
+    let own = match &held.raw {
+        Cow::Borrowed(raw) if stays => Object::parse(raw).ok(),
         _ => None,
     };
-    let blocks = blocks
-        .and_then(|object| object.elements_of("content"))
-        .filter(|blocks| blocks.len() == held.message.parts.len());
-    let Some(blocks) = blocks else { return parts.map(Piece::bare).collect() };
-    let whole = |raw: &'a str| Object::parse(raw).is_ok().then_some(raw);
-    parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
+    let blocks = own.map(|object| blocks(&object, &parts, family)).unwrap_or_default();
+    let blocks = blocks.into_iter().chain(std::iter::repeat(None));
+    let is_object = |raw: &&str| Object::parse(raw).is_ok();
+    let pieces = parts.into_iter().zip(blocks);
+    let pieces = pieces.map(|(part, raw)| Piece { part, block: raw.filter(is_object) });
+    let beside = object.filter(|_| family == Family::Chat).map(|object| beside(&object));
+    pieces.chain(beside.into_iter().flatten().map(Piece::bare)).collect()
+}
+
+/// The raw JSON of each of the `parts` of a message, as far as the part has JSON of its own.
+fn blocks<'a>(object: &Object<'a>, parts: &[Part<'_>], family: Family) -> Vec<Option<&'a str>> {
+    let content = || object.elements_of("content").unwrap_or_default().into_iter().map(Some);
+    match family {
+        Family::Gemini => gemini::raw_parts(object),
+        Family::Items if matches!(parts, [Part::Call(_) | Part::Result(_)]) => {
+            vec![Some(object.text().trim())]
+        }
+        Family::Blocks if content().len() == parts.len() => content().collect(),
+        // Reasoning comes before the content, and a result is the whole content.
+        Family::Chat if !matches!(parts, [Part::Result(_)]) => {
+            let is_before = |part: &&Part<'_>| matches!(part, Part::Reasoning(_));
+            let before = parts.iter().take_while(is_before).map(|_| None);
+            before.chain(content()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The images that Ollama stores beside the content of a message, and audio that only the server
+/// has.
+fn beside(message: &Object<'_>) -> Vec<Part<'static>> {
+    let images = message.elements_of("images").unwrap_or_default().into_iter();
+    let images = images.filter_map(json::text).map(|data| {
+        let json = LineText::new().text("mimeType", "image/png").text("data", &data);
+        Part::media("image", json.end())
+    });
+    let audio = message.object_of("audio").filter(|audio| audio.text_of("transcript").is_none());
+    let audio = audio.map(|audio| Part::media("audio", audio.text().to_owned()));
+    images.chain(audio).collect()
+}
+
+/// Says in the result of a request for approval whether the user approved the call.
+fn add_verdict(item: &Object<'_>, part: &mut Part<'_>) {
+    let Part::Result(result) = part else { return };
+    if kind_of(item) != "mcp_approval_response" || !result.parts.is_empty() {
+        return;
+    }
+    let verdict = if item.is_true("approve") {
+        "approved"
+    } else {
+        (result.is_error, result.denial) = (true, Denial::Marked);
+        "denied"
+    };
+    let reason = item.text_of("reason").filter(|reason| !reason.is_empty());
+    let reason = reason.map_or(String::new(), |reason| format!(" Reason: {reason}"));
+    result.parts = vec![Part::Text(format!("The user {verdict} this call.{reason}").into())];
 }
 
 /// The key that pairs a call with its results: the call's id or, if it has none, the tool name.
@@ -187,11 +252,6 @@ impl Key {
     /// an id and a name answers the next call that has no id.
     pub(crate) fn is_answered_by(&self, result: &Self) -> bool {
         self == result || result.is_nameless() && !self.0.starts_with('#')
-    }
-
-    /// The id of the call, or the tool name.
-    pub(crate) fn id(&self) -> &str {
-        self.0.trim_start_matches('#')
     }
 
     pub(crate) fn is_nameless(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::convert::reading::held;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
 use crate::convert::target::{Gone, Line, Notes, Session, Target};
-use crate::convert::turn::{self, Family, Turn};
+use crate::convert::turn::{self, Turn};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
@@ -49,7 +49,7 @@ impl Writing<'_> {
         let last_summary = units.iter().rposition(is_summary);
         for (number, unit) in units.iter().enumerate() {
             let summary_comes = last_summary.is_some_and(|last| number < last);
-            self.unit(unit, summary_comes, number + 1 == units.len())?;
+            self.unit(unit, summary_comes, &units[number + 1..])?;
         }
         let lines = self.target.end(&self.session);
         self.lines(lines, &[])?;
@@ -60,7 +60,7 @@ impl Writing<'_> {
         &mut self,
         unit: &Unit,
         summary_comes: bool,
-        is_last: bool,
+        following: &[Unit],
     ) -> Result<(), ConvertError> {
         let numbers = unit.entries();
         let texts = numbers.iter().map(|number| self.text(*number));
@@ -71,6 +71,8 @@ impl Writing<'_> {
         let to = self.converter.to;
         let held = held.map(|(text, entry)| held_of(self.from, to, text, entry));
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
+        let mut roles =
+            following.iter().filter_map(|it| Some(self.entries[*it.said.first()?].role));
         let mut notes = Notes {
             report: &mut self.report,
             session: &mut self.session,
@@ -78,7 +80,8 @@ impl Writing<'_> {
             line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
             is_whole: self.converter.whole_records,
             summary_comes,
-            is_last,
+            next: roles.find(|role| !role.is_system()),
+            is_last: following.is_empty(),
             is_same_api: self.from.name() == self.converter.to.name(),
             gone: Vec::new(),
         };
@@ -86,10 +89,9 @@ impl Writing<'_> {
             turn::blob(&held)
         } else {
             let family = Format::of(self.from).family;
-            let is_of_blocks = family == Family::Blocks;
             let mut maker = Maker {
                 family,
-                keeps_blocks: is_of_blocks && Format::of(self.converter.to).family == family,
+                stays: Format::of(self.converter.to).family == family,
                 ids: &mut self.ids,
                 notes: &mut notes,
             };
@@ -126,7 +128,8 @@ impl Writing<'_> {
                 continue;
             }
             let path = entry.origin.path(self.from.is_log());
-            for (path, raw) in written.missing(&object, &self.from.wrapped(&object).sent, path) {
+            let sent = self.from.wrapped(&object).sent;
+            for (path, raw) in written.missing(&object, &sent, gone, path) {
                 self.report.lose(fields::known(gone, raw), entry.line, path);
             }
         }

@@ -38,7 +38,7 @@ pub(crate) fn parts<'a>(
     };
     match scan::elements(content) {
         Some(elements) => elements.into_iter().map(of_element).collect(),
-        None => vec![text_or_opaque(content)],
+        None => vec![of_element(content)],
     }
 }
 

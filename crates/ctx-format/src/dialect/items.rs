@@ -228,7 +228,7 @@ pub(crate) fn missing_result(call: &Object<'_>, id: &str) -> Option<String> {
 }
 
 /// The types of media parts.
-const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
+const MEDIA: [&str; 4] = ["input_image", "input_file", "input_audio", "computer_screenshot"];
 
 /// The members that can hold the arguments of a call. A call has only one of these members.
 const ARGUMENTS: [&str; 6] = ["arguments", "input", "action", "actions", "operation", "code"];

@@ -48,7 +48,7 @@ pub(crate) struct Format {
     pub(crate) writer: fn() -> Box<dyn Target>,
 }
 
-const CHAT: Format = Format::new(&Chat, "a session in the format chat", Family::Other, || {
+const CHAT: Format = Format::new(&Chat, "a session in the format chat", Family::Chat, || {
     Box::new(target::chat::Writer)
 });
 
@@ -56,7 +56,7 @@ const CHAT: Format = Format::new(&Chat, "a session in the format chat", Family::
 const FORMATS: [Format; 7] = [
     CHAT,
     Format::new(&Anthropic, "a session in the format anthropic", Family::Blocks, || {
-        Box::new(target::anthropic::Writer)
+        Box::new(target::anthropic::Writer::default())
     }),
     Format::new(&Responses, "a session in the format responses", Family::Items, || {
         Box::new(target::items::Writer)
@@ -65,7 +65,7 @@ const FORMATS: [Format; 7] = [
         Box::new(claude_code::Writer::default())
     }),
     Format::new(&Codex, "a Codex session", Family::Items, || Box::new(codex::Writer::default())),
-    Format::new(&Gemini, "a Gemini CLI session", Family::Other, || {
+    Format::new(&Gemini, "a Gemini CLI session", Family::Gemini, || {
         Box::new(gemini_log::Writer::default())
     }),
     Format::new(&Pi, "a pi session", Family::Other, || Box::new(pi::Writer::default())),

@@ -44,7 +44,10 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
             vec![(".message.content".to_owned(), &mut record["message"]["content"])]
         }
         "gemini" if record.get("content").is_some() => {
-            vec![(".content".to_owned(), &mut record["content"])]
+            let members = record.as_object_mut().expect("an object").iter_mut();
+            let sent = ["content", "thoughts", "toolCalls"];
+            let sent = members.filter(|(key, _)| sent.contains(&key.as_str()));
+            sent.map(|(key, value)| (format!(".{key}"), value)).collect()
         }
         "codex" | "pi" | "gemini" => Vec::new(),
         _ => vec![(String::new(), record)],
@@ -116,7 +119,7 @@ fn holds(strings: &[(String, String)], text: &str) -> bool {
 }
 
 /// The strings that are neither in the new session nor named in the report.
-fn unnamed(from: &dyn Dialect, to: &dyn Dialect, lines: &[String]) -> Vec<String> {
+pub(crate) fn unnamed(from: &dyn Dialect, to: &dyn Dialect, lines: &[String]) -> Vec<String> {
     let (written, report) = convert(to.name(), &(lines.join("\n") + "\n"));
     let mut found = Vec::new();
     for line in &written {
@@ -160,7 +163,8 @@ proptest! {
             for Extra { place: (number, place), value } in &extras {
                 let number = number % lines.len();
                 let mut record: Value = serde_json::from_str(&lines[number]).expect("JSON");
-                for (_, sent) in sent(from, &mut record) {
+                let sent = sent(from, &mut record).into_iter();
+                for (_, sent) in sent.filter(|(path, _)| path != ".thoughts" && path != ".toolCalls") {
                     add(sent, *place, value);
                 }
                 lines[number] = record.to_string();

@@ -2,10 +2,12 @@
 
 mod lost;
 mod lowered;
+mod native;
 mod real;
 mod round_trip;
 mod support;
 mod to_anthropic;
 mod to_chat;
+mod to_gemini;
 mod to_items;
 mod to_pi;

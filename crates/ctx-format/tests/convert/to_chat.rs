@@ -1,5 +1,7 @@
 //! Tests conversions from the logs of agents to the dialect `chat`.
 
+use ctx_format::convert::LossKind;
+
 use crate::support::{convert, losses};
 
 /// The blocks of one reply on several lines, with a result between them.
@@ -115,7 +117,8 @@ fn results_without_ids_answer_calls_in_their_order() {
     let expected = results
         .map(|(id, text)| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#));
     assert_eq!(lines[2..], expected);
-    assert_eq!(report.losses[0].paths, ["messages[0].images[0]"]);
+    assert!(lines[0].contains(r#"{"url":"data:image/png;base64,QUJD"}"#), "{}", lines[0]);
+    assert_eq!(losses(&report), Vec::<String>::new());
 }
 
 #[test]
@@ -126,11 +129,13 @@ fn what_a_model_said_aloud_is_its_text() {
 {"role":"assistant","audio":{"id":"x"}}
 "#;
     let (lines, report) = convert("chat", session);
-    assert_eq!(
-        lines[1..],
-        [r#"{"role":"assistant","content":"six"}"#, r#"{"role":"user","content":"b"}"#]
-    );
-    assert_eq!(losses(&report), ["Field  1", "Empty  1"]);
+    let expected = [
+        r#"{"role":"assistant","content":"six"}"#,
+        r#"{"role":"user","content":"b"}"#,
+        r#"{"role":"assistant","content":null,"audio":{"id":"x"}}"#,
+    ];
+    assert_eq!(lines[1..], expected);
+    assert_eq!(losses(&report), ["Field  1"]);
     assert_eq!(report.losses[0].paths, ["messages[1].audio.data"]);
     assert_eq!(
         report.losses[0].say(),
@@ -168,4 +173,32 @@ fn messages_of_a_list_come_one_by_one() {
         r#"{"role":"tool","tool_call_id":"a","content":"bad","timestamp":"2026-01-01T00:00:05.000Z"}"#,
     ];
     assert_eq!(lines, expected);
+}
+
+/// The answer to a request for approval is the result of the call.
+#[test]
+fn a_denied_call_has_a_result_that_says_so() {
+    let ask = |id: &str| {
+        format!(
+            r#"{{"type":"mcp_approval_request","id":"{id}","server_label":"x","name":"rm","arguments":"{{}}"}}"#
+        )
+    };
+    let session = format!(
+        r#"{}
+{{"type":"mcp_approval_response","approval_request_id":"a","approve":false,"reason":"no"}}
+{}
+{{"type":"mcp_approval_response","approval_request_id":"b","approve":true}}
+"#,
+        ask("a"),
+        ask("b")
+    );
+    let (lines, report) = convert("chat", &session);
+    assert_eq!(
+        lines[1],
+        r#"{"role":"tool","tool_call_id":"a","content":"The user denied this call. Reason: no"}"#
+    );
+    assert!(lines[3].ends_with(r#""content":"The user approved this call."}"#), "{}", lines[3]);
+    assert!(report.losses.iter().all(|loss| loss.kind == LossKind::Field), "{report:?}");
+    let (lines, _) = convert("anthropic", &session);
+    assert!(lines[2].ends_with(r#"Reason: no","is_error":true}]}"#), "{}", lines[2]);
 }

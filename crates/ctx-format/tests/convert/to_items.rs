@@ -36,3 +36,27 @@ fn the_missing_result_of_a_custom_tool_is_of_its_kind() {
     assert!(lines[1].starts_with(&result), "{}", lines[1]);
     assert_eq!(losses(&report), ["MissingResult  1"]);
 }
+
+/// Some values that programs store are not among those that the API accepts.
+#[test]
+fn an_item_of_the_api_is_kept_with_what_the_api_demands() {
+    let session = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":{"url":"https://example.org/a.png"}},{"type":"input_file","file_id":"file_1"}]}
+{"type":"function_call","call_id":"","name":"f","arguments":"{}","status":null}
+{"type":"function_call_output","call_id":"","output":"x"}
+{"type":"code_interpreter_call","id":"ci_1","status":"completed","code":"1","container_id":"c","outputs":null}
+{"type":"shell_call","call_id":"s","action":{"commands":["ls"]}}
+{"type":"message","role":"user","content":"b"}
+"#;
+    let (lines, report) = convert("responses", session);
+    let expected = [
+        r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"https://example.org/a.png","detail":"auto"},{"type":"input_file","file_id":"file_1"}]}"#,
+        r#"{"type":"function_call","call_id":"call_ctx_1","name":"f","arguments":"{}"}"#,
+        r#"{"type":"function_call_output","call_id":"call_ctx_1","output":"x"}"#,
+        r#"{"type":"code_interpreter_call","id":"ci_1","status":"completed","code":"1","container_id":"c","outputs":null}"#,
+        r#"{"type":"message","role":"user","content":"b"}"#,
+    ];
+    assert_eq!(lines, expected);
+    // Only the program that called a shell could say how the command ended.
+    assert_eq!(losses(&report), ["Part shell_call 1"]);
+    assert_eq!(report.losses[0].paths, ["messages[4]"]);
+}

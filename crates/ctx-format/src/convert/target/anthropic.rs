@@ -1,12 +1,14 @@
 //! Writes messages for the Anthropic API.
 
-use crate::binding::binds_reasoning;
+use crate::binding::fate;
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::anthropic::{is_read, is_reasoning};
-use crate::dialect::blocks::check_block;
+use crate::dialect::blocks::{CACHE_MARKS, check_block};
 use crate::dialect::content::kind_of;
-use crate::{Call, Media, Member, Object, Outline, Part, Role};
+use crate::legality::content::NO_CONTENT;
+use crate::record::edit::cut_members;
+use crate::{Call, Edits, Media, Member, Object, Outline, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
 use crate::convert::media::{Data, DataLocation};
@@ -15,17 +17,31 @@ use crate::convert::turn::{Answer, Piece, Results, Summary, TurnMessage};
 use crate::record::json::one_line;
 
 /// Writes sessions in the dialect `anthropic`.
-pub(crate) struct Writer;
+#[derive(Default)]
+pub(crate) struct Writer {
+    /// The role of the last message; `None` if there is none except system messages.
+    last: Option<Role>,
+}
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        // In a session, the API takes a system message only between the user and a reply.
+        let is_between = self.last.is_none_or(|last| last == Role::User)
+            && (self.last.is_none() || notes.next.is_none_or(|next| next == Role::Assistant));
         let role = match said.role {
-            Role::System | Role::Developer => "system",
+            Role::System | Role::Developer if is_between || notes.is_whole => "system",
             Role::Assistant => "assistant",
             _ => "user",
         };
+        if said.role.is_system() && role == "user" {
+            notes.count(LossKind::Role, "");
+        }
+        if role != "system" {
+            self.last = Some(Role::from_word(role));
+        }
         notes.name(said);
-        let is_bound = !notes.is_same_api && said.model.as_deref().is_none_or(binds_reasoning);
+        let is_new = !notes.is_same_api || notes.report.has_changed();
+        let is_bound = is_new && fate(&Anthropic, said.model.as_deref()).is_some();
         let content = content(&accepted(said, !is_bound, notes), notes).into_iter();
         content.map(|content| message(role, &content)).collect()
     }
@@ -40,6 +56,7 @@ impl Target for Writer {
 
     /// Writes all results, each as a block, into one user message.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        self.last = Some(Role::User);
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
         blocks.extend(self::blocks(&results.beside, notes));
@@ -87,12 +104,27 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
 
 pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
     let blocks = pieces.iter().filter_map(|piece| match piece.block {
-        Some(raw) if notes.is_whole || is_legal(Role::Assistant, raw) => {
-            Some(one_line(raw).into_owned())
-        }
+        Some(raw) if notes.is_whole || is_legal(Role::Assistant, raw) => Some(own(raw, notes)),
         _ => block(&piece.part, notes),
     });
     blocks.collect()
+}
+
+/// Writes a block as it is, but without a cache mark if there are too many.
+fn own(raw: &str, notes: &mut Notes<'_>) -> String {
+    let line = one_line(raw);
+    let is_mark = |member: &Member<'_>| member.key == "cache_control" && member.value != "null";
+    let Some(block) = Object::within(&line) else { return line.into_owned() };
+    let mut edits = Edits::new();
+    if block.members().iter().any(is_mark) {
+        notes.session.cache_marks += 1;
+    }
+    if notes.session.cache_marks > CACHE_MARKS && !notes.is_whole {
+        for place in cut_members(&block, &block, is_mark) {
+            edits.cut(place);
+        }
+    }
+    edits.of_object(&block)
 }
 
 /// Returns true if the API accepts the block as it is. Only a result is in a user message here.
@@ -175,17 +207,30 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
 }
 
 pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-    if let Some(raw) = answer.block.filter(|raw| notes.is_whole || is_legal(Role::User, raw)) {
-        return one_line(raw).into_owned();
+    let Answer { id, result, .. } = answer;
+    let is_whole = notes.is_whole;
+    // The API accepts empty content, but no blank text.
+    let blank = matches!(result.parts.as_slice(), [Part::Text(text)] if !text.is_empty() && is_blank(text, is_whole));
+    let is_own = |raw: &&str| is_whole || !blank && is_legal(Role::User, raw);
+    if let Some(raw) = answer.block.as_deref().filter(is_own) {
+        return own(raw, notes);
     }
-    let content = match answer.result.parts.as_slice() {
-        [] => "\"\"".to_owned(),
+    // The result of a failed call must have content, and only texts.
+    let none = if result.is_error && !is_whole { NO_CONTENT } else { "" };
+    let is_text = |part: &Part<'_>| !matches!(part, Part::Media(_));
+    let is_error = result.is_error && (is_whole || result.parts.iter().all(is_text));
+    if is_error != result.is_error {
+        notes.count(LossKind::ErrorMark, "");
+    }
+    let content = match result.parts.as_slice() {
+        [] => quoted(none),
+        [Part::Text(text)] if blank || text.is_empty() => quoted(none),
         [Part::Text(text)] => quoted(text),
-        _ => list(&notes.blocks(&answer.result, block)),
+        _ => list(&notes.blocks(result, block)),
     };
     LineText::of_type("tool_result")
-        .text("tool_use_id", &answer.id)
+        .text("tool_use_id", id)
         .json("content", &content)
-        .is("is_error", answer.result.is_error)
+        .is("is_error", is_error)
         .end()
 }

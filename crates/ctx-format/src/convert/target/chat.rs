@@ -2,9 +2,11 @@
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::chat::Chat;
-use crate::{Call, Media, Part, Role};
+use crate::record::json::one_line;
+use crate::{Call, Media, Object, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
+use crate::convert::media::Data;
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 
 /// Writes sessions in the dialect `chat`.
@@ -34,45 +36,53 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let mut calls = Vec::new();
     let mut refusals = Vec::new();
     let mut rest = Vec::new();
-    for Piece { part, .. } in &said.pieces {
-        match part {
+    let mut audio = None;
+    for piece in &said.pieces {
+        match &piece.part {
             Part::Call(call) => calls.push(tool_call(call, notes)),
             Part::Refusal(text) if is_reply => refusals.push(text.as_ref()),
-            part => rest.push(part),
+            Part::Media(media) if media.kind == "audio" && is_reply && notes.is_same_api => {
+                audio = Object::within(&media.raw).and_then(|audio| audio.text_of("id"));
+            }
+            _ => rest.push(piece),
         }
     }
     let content = match content(&rest, role, notes) {
         Some(content) => content,
-        None if calls.is_empty() && refusals.is_empty() => return None,
+        None if calls.is_empty() && refusals.is_empty() && audio.is_none() => return None,
         None => "null".to_owned(),
     };
-    let json = LineText::new()
+    let mut json = LineText::new()
         .text("role", role.as_str())
         .some_text("name", said.name.as_deref())
         .json("content", &content)
         .some_text("refusal", Some(&refusals.join("\n")))
         .some_list("tool_calls", &calls);
+    if let Some(id) = audio {
+        json = json.json("audio", &LineText::new().text("id", &id).end());
+    }
     Some(json.end())
 }
 
 /// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks. Only user messages can have media.
-fn content(parts: &[&Part<'_>], role: Role, notes: &mut Notes<'_>) -> Option<String> {
-    if let [Part::Text(text)] = parts {
-        return Some(quoted(text));
-    }
+fn content(pieces: &[&Piece<'_>], role: Role, notes: &mut Notes<'_>) -> Option<String> {
     let mut texts = Vec::new();
     let mut blocks = Vec::new();
-    for part in parts {
-        let block = match part {
+    for piece in pieces {
+        let block = match &piece.part {
             Part::Text(text) | Part::Refusal(text) => {
                 texts.push(text.as_ref());
                 text_block(text)
             }
-            Part::Media(media) if role == Role::User => match self::media(media, notes) {
-                Some(block) => block,
-                None => continue,
-            },
+            Part::Media(media) if role == Role::User => {
+                let own = piece.block.filter(|raw| is_own(media, raw));
+                let own = own.map(|raw| one_line(raw).into_owned());
+                match own.or_else(|| self::media(media, notes)) {
+                    Some(block) => block,
+                    None => continue,
+                }
+            }
             part => {
                 notes.left_out(part);
                 continue;
@@ -95,6 +105,28 @@ fn tool_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
         .text("type", "function")
         .json("function", &function)
         .end()
+}
+
+/// Returns true if the API takes the part as it is.
+fn is_own(media: &Media<'_>, raw: &str) -> bool {
+    let Some(inner) = Object::within(raw).and_then(|part| part.object_of(media.kind)) else {
+        return false;
+    };
+    let keys: &[&str] = match media.kind {
+        "image_url" => &["url", "detail"],
+        "input_audio" => &["data", "format"],
+        "file" => &["file_data", "file_id", "filename"],
+        _ => return false,
+    };
+    let is_known = inner.members().iter().all(|member| keys.contains(&&*member.key));
+    is_known
+        && Data::of(media).is_none_or(|data| match media.kind {
+            "image_url" => {
+                data.is_image() && inner.text_of("url").is_some_and(|url| url == data.url())
+            }
+            "input_audio" => matches!(&*data.mime, "audio/wav" | "audio/mp3"),
+            _ => true,
+        })
 }
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {

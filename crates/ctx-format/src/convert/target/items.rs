@@ -2,14 +2,14 @@
 
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
-use crate::convert::media::DataLocation;
+use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::dialect::content::{kind_of, kind_of_raw};
-use crate::dialect::items::{CALL_ID, message, text};
+use crate::dialect::items::{message, text};
 use crate::dialect::responses::Responses;
 use crate::record::edit::cut_members;
 use crate::record::json::one_line;
-use crate::{Dialect, Edits, Media, Object, Part, Role, Slot};
+use crate::{Dialect, Edits, Media, Member, Object, Part, Role, Slot};
 
 /// The program that will read the written session. The program determines which items are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,8 @@ impl Accepts {
     /// Writes the items for a message.
     pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if !said.items.is_empty() {
-            return said.items.iter().flat_map(|raw| self.item(raw, notes)).collect();
+            let mut calls = said.pieces.iter().filter(|it| it.call_id().is_some());
+            return said.items.iter().flat_map(|raw| self.item(raw, &mut calls, notes)).collect();
         }
         notes.name(said);
         let role = match said.role {
@@ -57,17 +58,28 @@ impl Accepts {
     }
 
     /// Writes an item unchanged if the target accepts it; otherwise writes only the parts that the
-    /// target can represent.
-    fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
-        if let Some(item) = self.kept(raw, notes) {
-            return vec![item];
-        }
+    /// target can represent. If the item is a call, the next of `calls` has its new id and name.
+    fn item<'p>(
+        self,
+        raw: &str,
+        calls: &mut impl Iterator<Item = &'p Piece<'p>>,
+        notes: &mut Notes<'_>,
+    ) -> Vec<String> {
         let object = Object::parse(raw).ok();
         let message = object.as_ref().and_then(|object| Responses.message(object));
-        let Some((object, message)) = object.as_ref().zip(message) else {
+        let Some((object, mut message)) = object.as_ref().zip(message) else {
             notes.opaque(raw);
             return Vec::new();
         };
+        for part in message.parts.iter_mut().filter(|part| matches!(part, Part::Call(_))) {
+            if let Some(call) = calls.next() {
+                *part = call.part.clone();
+            }
+        }
+        let id = message.calls().next().and_then(|call| call.id.as_deref());
+        if let Some(item) = self.kept(raw, id, notes) {
+            return vec![item];
+        }
         let said = TurnMessage {
             role: message.role,
             pieces: message.parts.into_iter().map(Piece::bare).collect(),
@@ -78,13 +90,17 @@ impl Accepts {
         items.map(|item| LineText::of_object(item).json("phase", phase).end()).collect()
     }
 
-    /// Returns the item on one line, with an id that the API accepts; `None` if the target does not
+    /// Returns the item on one line, with `id` as the id of its call; `None` if the target does not
     /// take the item as it is.
-    fn kept(self, raw: &str, notes: &mut Notes<'_>) -> Option<String> {
+    fn kept(self, raw: &str, id: Option<&str>, notes: &mut Notes<'_>) -> Option<String> {
         let item = Object::parse(raw).ok().filter(|item| self.takes(item))?;
+        let kind = kind_of(&item);
         let mut edits = Edits::new();
-        if let Some((raw, id)) = item.get("call_id").zip(item.text_of("call_id")) {
-            edits.put(&Slot::text(&item, raw), &CALL_ID.legal(&id));
+        let has_id = item.text_of("call_id").is_some()
+            || kind.starts_with("function_call")
+            || kind.starts_with("custom_tool_call");
+        if let Some(id) = id.filter(|id| has_id && item.text_of("call_id").as_deref() != Some(id)) {
+            edits.set(0, &item, "call_id", &quoted(id));
         }
         if let Some((raw, own)) = item.get("arguments").zip(item.text_of("arguments")) {
             let arguments = notes.arguments(&own);
@@ -92,9 +108,17 @@ impl Accepts {
                 edits.put(&Slot::text(&item, raw), &arguments);
             }
         }
-        // Codex stores absent members as `null`, which the API rejects in some of them.
-        for place in cut_members(&item, &item, |member| self == Self::All && member.value == "null")
-        {
+        // Codex stores absent members as `null`, which the API rejects except in these.
+        let nullable = match &*kind {
+            "code_interpreter_call" => "code outputs call_id",
+            "image_generation_call" => "result call_id",
+            _ => "call_id",
+        };
+        let goes = |member: &Member<'_>| {
+            let may_be_null = || nullable.split(' ').any(|key| key == member.key);
+            self == Self::All && member.value == "null" && !may_be_null()
+        };
+        for place in cut_members(&item, &item, goes) {
             edits.cut(place);
         }
         Some(one_line(&edits.of_object(&item)).into_owned())
@@ -102,7 +126,8 @@ impl Accepts {
 
     /// Writes the item for a tool result.
     pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        if let Some(item) = answer.item.as_ref().and_then(|raw| self.kept(raw, notes)) {
+        let own = answer.block.as_deref();
+        if let Some(item) = own.and_then(|raw| self.kept(raw, Some(&answer.id), notes)) {
             return item;
         }
         notes.no_error_mark(answer);
@@ -112,37 +137,52 @@ impl Accepts {
             [Part::Opaque(raw)] => quoted(notes.as_text(raw)),
             _ => list(&notes.blocks(&answer.result, |part, notes| self.part(part, false, notes))),
         };
-        LineText::of_type("function_call_output")
-            .text("call_id", &answer.id)
-            .json("output", &output)
-            .end()
+        let is_custom = own.is_some_and(|raw| kind_of_raw(raw) == "custom_tool_call_output");
+        let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+        LineText::of_type(kind).text("call_id", &answer.id).json("output", &output).end()
     }
 
     /// Returns true if the target accepts the item unchanged.
     fn takes(self, item: &Object<'_>) -> bool {
-        let parts = item.elements_of("content");
+        let kind = kind_of(item);
+        let is_message = matches!(&*kind, "" | "message");
+        let is_result = matches!(&*kind, "function_call_output" | "custom_tool_call_output");
+        let key = if is_message { "content" } else { "output" };
+        let parts = item.elements_of(key).filter(|_| is_message || is_result);
+        let takes_parts = parts.iter().flatten().all(|raw| self.takes_part(raw));
         if self == Self::All {
             // A reply is a text, or a list of parts in an item that the API has returned.
             let is_returned = item.get("id").is_some() && item.get("status").is_some();
             let is_reply = item.get("role") == Some("\"assistant\"");
-            let lacks_detail = |raw: &str| {
-                let part = Object::within(raw).filter(|part| kind_of(part) == "input_image");
-                part.is_some_and(|part| part.get("detail").is_none())
-            };
-            let lacks = parts.iter().flatten().any(|raw| lacks_detail(raw));
-            return is_returned || parts.is_none() || !is_reply && !lacks;
+            return takes_parts && (is_returned || parts.is_none() || !is_reply);
         }
-        match item.text_of("type").as_deref() {
-            None => false,
-            Some("message") => {
-                let kinds = ["input_text", "output_text", "input_image"];
-                let is_known = |parts: Vec<&str>| {
-                    let mut parts = parts.into_iter();
-                    parts.all(|raw| kinds.contains(&&*kind_of_raw(raw)))
-                };
-                item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
+        takes_parts
+            && match &*kind {
+                "message" => item.get("role") != Some("\"system\"") && parts.is_some(),
+                _ if is_result => parts.is_some() || item.text_of(key).is_some(),
+                kind => OF_CODEX.split_ascii_whitespace().any(|taken| taken == kind),
             }
-            Some(kind) => OF_CODEX.split_ascii_whitespace().any(|taken| taken == kind),
+    }
+
+    /// Returns true if the target accepts a part of a message or of a result unchanged.
+    fn takes_part(self, raw: &str) -> bool {
+        let Some(part) = Object::within(raw) else { return false };
+        match &*kind_of(&part) {
+            "input_image" => {
+                let data = Data::of(&Media { kind: "input_image", raw: raw.into() });
+                let url = part.text_of("image_url");
+                let is_image = data.is_some_and(|data| {
+                    data.is_image() && url.is_some_and(|url| url == data.url())
+                });
+                match self {
+                    Self::All => {
+                        part.get("detail").is_some() && (is_image || part.get("file_id").is_some())
+                    }
+                    Self::Codex => is_image,
+                }
+            }
+            "input_text" | "output_text" => true,
+            _ => self == Self::All,
         }
     }
 
@@ -173,6 +213,9 @@ impl Accepts {
     }
 
     fn media(self, media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+        if matches!(media.kind, "input_image" | "input_file") && self.takes_part(&media.raw) {
+            return Some(one_line(&media.raw).into_owned());
+        }
         let takes_files = self == Self::All;
         let data = notes.data(media, |data| data.is_image() || data.is_pdf() && takes_files)?;
         if data.is_image() {

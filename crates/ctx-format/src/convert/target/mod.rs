@@ -8,7 +8,7 @@ use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
-use crate::{Dialect, Media, Object, Part, Role, ToolResult};
+use crate::{Denial, Dialect, Media, Object, Part, Role, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::sync::Arc;
 
@@ -124,6 +124,8 @@ pub(crate) struct Session {
     pub(crate) ids: Ids,
     /// The time of the last record written.
     pub(crate) time: DateTime<Utc>,
+    /// The number of blocks so far that mark the end of a cached prefix.
+    pub(crate) cache_marks: usize,
 }
 
 impl Session {
@@ -151,6 +153,8 @@ pub(crate) struct Notes<'r> {
     pub(crate) is_whole: bool,
     /// Whether a summary follows in a later unit.
     pub(crate) summary_comes: bool,
+    /// The role of the next unit that is not a system message.
+    pub(crate) next: Option<Role>,
     /// Whether this is the last unit of the session.
     pub(crate) is_last: bool,
     /// Whether the API has already accepted the session, including its signed reasoning.
@@ -220,10 +224,11 @@ impl Notes<'_> {
         self.gone.push((kind, name.to_owned(), content.to_owned()));
     }
 
-    /// Reports that a result of the source is no longer marked as an error, if it was.
+    /// Reports that a result of the source is no longer marked as an error, if it was. A denial is
+    /// in the text, too.
     pub(crate) fn no_error_mark(&mut self, answer: &Answer<'_>) {
         let is_new = answer.result.parts == [Part::Text(MISSING_RESULT.into())];
-        if answer.result.is_error && !is_new {
+        if answer.result.is_error && !is_new && answer.result.denial == Denial::None {
             self.count(LossKind::ErrorMark, "");
         }
     }

@@ -2,13 +2,15 @@
 
 use ring::digest::{SHA256, digest};
 
-use super::message::{NOT_SENT, snapshot_of, written};
-use crate::convert::media::DataLocation;
+use super::message::{NOT_SENT, SentMessage, snapshot_of, written};
+use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
 use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
+use crate::dialect::gemini::{self as part, is_call_or_thought};
 use crate::log::compaction::{LineText, list};
-use crate::{Call, Media, Part, Role, ToolResult};
+use crate::record::json::one_line;
+use crate::{Call, Media, Object, Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
@@ -33,7 +35,10 @@ impl Writer {
         if let Some(beside) = results.said_beside() {
             lines.extend(self.message(&beside, notes));
         }
-        for answer in answers.iter().filter(|answer| !calls(said, &answer.id)) {
+        let is_of = |answer: &&Answer<'_>| {
+            said.pieces.iter().any(|piece| piece.call_id() == Some(&answer.id))
+        };
+        for answer in answers.iter().filter(|answer| !is_of(answer)) {
             lines.push(Line::new(self.answer(answer, notes), &[answer.origin]));
         }
         lines
@@ -53,28 +58,68 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
     notes.name(said);
     // The calls get the same time as the reply that contains them.
     notes.time(&said.origins);
-    let (mut texts, mut calls) = (Vec::new(), Vec::new());
-    for Piece { part, .. } in &said.pieces {
-        match part {
-            Part::Call(call) => calls.push(self::call(call, answers, notes)),
+    // The client reads either all calls and thoughts from the content, or none.
+    let is_whole = said.pieces.iter().any(|piece| piece.block.is_some_and(is_call_or_thought));
+    let (mut content, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for piece in &said.pieces {
+        match (&piece.part, piece.block) {
+            (Part::Call(call), block) => {
+                calls.push(self::call(call, answers, notes));
+                if is_whole {
+                    let own = block.filter(|_| Object::parse(&call.arguments).is_ok());
+                    let own = own.map(|raw| one_line(raw).into_owned());
+                    content.push(own.unwrap_or_else(|| function_call(call, notes)));
+                }
+            }
+            (Part::Reasoning(_), Some(raw)) if !is_call_or_thought(raw) => {
+                thoughts.push(one_line(raw).into_owned());
+            }
             // The client would not send a reply with an empty part.
-            Part::Text(text) | Part::Refusal(text) if text.is_empty() => {}
-            part => texts.extend(self::part(part, notes)),
+            (Part::Text(text) | Part::Refusal(text), _) if text.is_empty() => {}
+            _ => content.extend(self::piece(piece, notes)),
         }
     }
-    if texts.is_empty() && calls.is_empty() {
+    if content.is_empty() && calls.is_empty() && thoughts.is_empty() {
         return None;
     }
-    let message = message_of("gemini", &[], &texts, notes)
+    let message = message_of("gemini", &[], &content, notes)
+        .some_list("thoughts", &thoughts)
         .some_list("toolCalls", &calls)
         .some_text("model", said.model.as_deref());
     Some(message.end())
 }
 
+fn function_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
+    let function = LineText::new()
+        .text("id", call.id.as_deref().unwrap_or_default())
+        .text("name", &call.name)
+        .json("args", &notes.arguments(&call.arguments));
+    LineText::new().json("functionCall", &function.end()).end()
+}
+
+/// Returns the raw JSON of each part of a message of the client, in the order of
+/// [`SentMessage::parts`]. Calls outside the content have no part of their own.
+pub(crate) fn raw_parts<'a>(message: &Object<'a>) -> Vec<Option<&'a str>> {
+    let Some(sent) = SentMessage::of(message) else { return Vec::new() };
+    let content = sent.content().into_iter().map(Some);
+    if sent.role == Role::User {
+        return content.collect();
+    }
+    let calls = sent.listed_calls();
+    let is_whole = sent.is_whole();
+    let thoughts = if is_whole { Vec::new() } else { sent.thoughts() };
+    let results = calls.iter().flat_map(|call| match call.get("result") {
+        Some(text) if text.starts_with('"') => vec![None; usize::from(text != "\"\"")],
+        result => part::list(result).into_iter().map(Some).collect(),
+    });
+    let calls = calls.iter().filter(|_| !is_whole).map(|_| None);
+    thoughts.into_iter().map(Some).chain(content).chain(calls).chain(results).collect()
+}
+
 fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> String {
     let id = call.id.as_deref().unwrap_or_default();
     let answer = answers.iter().find(|answer| answer.id == id);
-    let result = answer.map(|answer| response(id, &call.name, &answer.result, notes));
+    let result = answer.map(|answer| response(answer, &call.name, notes));
     let status = match answer {
         Some(answer) if answer.result.is_error => "error",
         Some(_) => "success",
@@ -119,7 +164,7 @@ impl Target for Writer {
         if is_command(&said.pieces) {
             notes.count(LossKind::Command, "");
         }
-        let parts = said.pieces.iter().filter_map(|piece| part(&piece.part, notes));
+        let parts = said.pieces.iter().filter_map(|it| piece(it, notes));
         let parts: Vec<String> = parts.collect();
         if parts.is_empty() {
             return Vec::new();
@@ -129,7 +174,7 @@ impl Target for Writer {
 
     /// Writes a result whose call is not in the preceding reply.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        let part = response(&answer.id, &answer.name, &answer.result, notes);
+        let part = response(answer, &answer.name, notes);
         message_of("user", &[answer.origin], &[part], notes).end()
     }
 
@@ -176,14 +221,6 @@ impl Target for Writer {
     }
 }
 
-/// Returns true if the reply contains the call with the given id.
-fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
-    said.pieces.iter().any(|piece| match &piece.part {
-        Part::Call(call) => call.id.as_deref() == Some(id),
-        _ => false,
-    })
-}
-
 /// Returns true if the client would mistake the user message for a command or for a text that it
 /// wrote itself.
 fn is_command(pieces: &[Piece<'_>]) -> bool {
@@ -193,6 +230,17 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Writes a piece as it came if it is a part of the API, or else as such a part; `None` if the API
+/// does not support it.
+fn piece(piece: &Piece<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let is_own = |raw: &&str| match &piece.part {
+        Part::Text(_) | Part::Reasoning(_) | Part::Media(_) => true,
+        _ => ["executableCode", "codeExecutionResult"].iter().any(|key| raw.contains(key)),
+    };
+    let own = piece.block.filter(is_own).map(|raw| one_line(raw).into_owned());
+    own.or_else(|| part(&piece.part, notes))
 }
 
 /// Writes a part in the API's format; `None` if the API does not support such a part.
@@ -208,7 +256,8 @@ fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
 }
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let data = notes.data(media, |data| !data.mime.is_empty())?;
+    let is_known = |data: &Data| !matches!(&*data.mime, "" | "image/svg+xml");
+    let data = notes.data(media, is_known)?;
     let inner = LineText::new().text("mimeType", &data.mime);
     let (key, inner) = match &data.place {
         DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),
@@ -217,8 +266,12 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::new().json(key, &inner.end()).end())
 }
 
-/// Writes a tool result in the API's format.
-fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>) -> String {
+/// Writes a result of the tool `name` in the API's format.
+fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
+    let Answer { id, result, .. } = answer;
+    if let Some(raw) = answer.block.as_deref().filter(|_| result.name.as_deref() == Some(name)) {
+        return one_line(raw).into_owned();
+    }
     let (mut texts, mut media) = (Vec::new(), Vec::new());
     for part in &result.parts {
         match part {

@@ -41,7 +41,7 @@ use crate::{
     Unread, Usage, json,
 };
 
-pub(crate) use convert::Writer;
+pub(crate) use convert::{Writer, raw_parts};
 
 /// The dialect `gemini`.
 pub struct Gemini;
