@@ -80,7 +80,9 @@ class Teller:
     def call(self):
         name = self.rng.choice(ODD_TOOLS if self.is_odd() else TOOLS)
         given = self.rng.choice(("not JSON {", [1, 2], None)) if self.is_odd() else {"path": f"src/{self.number}.rs", "why": self.text(4), "n": 1.50, "deep": {"a": [1, None, True]}}
-        return Call(self.id(), name, given, self.result(), self.chance(0.1))
+        id, result = self.id(), self.result()
+        # The Messages API refuses an error that is not text alone.
+        return Call(id, name, given, result, self.chance(0.1) and (isinstance(result, str) or self.is_odd()))
 
     def step(self, with_calls):
         thinking = self.text(8) if self.chance(0.4) else None
@@ -207,10 +209,12 @@ def listed(content):
 
 def anthropic_turn(teller, turn):
     yield {"role": "user", "content": turn.ask[0] if len(turn.ask) == 1 and teller.chance(0.5) else [anthropic_part(part) for part in turn.ask]}
+    if teller.chance(0.1):
+        yield {"role": "system", "content": teller.text(5)}
     for step in turn.steps:
         content = []
         if step.thinking is not None:
-            thinking = {"type": "thinking", "thinking": teller.rng.choice(("", step.thinking)), "signature": signature(teller)}
+            thinking = {"type": "thinking", "thinking": teller.rng.choice(("", step.thinking)), "signature": "" if teller.is_odd() else signature(teller)}
             content.append(teller.rng.choice((thinking, thinking, thinking, {"type": "redacted_thinking", "data": signature(teller)})))
         content += [{"type": "text", "text": step.text}] if step.text or not step.calls else []
         content += server_tool(teller) if teller.chance(0.1) else []
@@ -250,7 +254,8 @@ def responses(teller, story, is_codex=False):
 
     def message(role, parts):
         if role == "assistant":
-            own = {} if is_codex else {"id": f"msg_{len(items):04}", "status": "completed"}
+            id = teller.rng.choice(("item_1", "msg_0001")) if teller.is_odd() else f"msg_{len(items):04}"
+            own = {} if is_codex else {"id": id, "status": "completed"}
             return {"type": "message", "role": role, **own, "content": [{"type": "output_text", "text": parts[0], **({} if is_codex else {"annotations": []})}]}
         if not is_codex and len(parts) == 1 and teller.chance(0.4):
             return {"role": role, "content": parts[0]}
@@ -259,6 +264,8 @@ def responses(teller, story, is_codex=False):
     if teller.chance(0.5):
         items.append(message("developer", [teller.text(10)]))
     for turn in story:
+        if not is_codex and teller.chance(0.05):
+            items.append(teller.rng.choice(({"type": "configuration_update", "reasoning": {"effort": "low"}}, {"type": "additional_tools", "role": "developer", "tools": []})))
         items.append(message("user", turn.ask))
         for step in turn.steps:
             if step.thinking is not None:

@@ -236,6 +236,57 @@ fn the_rules_are_listed_and_documented() {
     }
 }
 
+/// What only some models refuse counts if the model is known, by the flag or from the session.
+#[test]
+fn rules_of_some_models_are_asked_for_by_the_model() {
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"a.b","arguments":"{}"}}]}"#.to_owned() + "\n";
+    let result = A.replace("\"a\"", "\"call_1\"");
+    let system = "{\"role\":\"system\",\"content\":\"s\"}\n";
+    let reasoned = "{\"role\":\"assistant\",\"content\":\"so\",\"reasoning_content\":\"hm\"}\n";
+    let records = session(&[USER, system, &call, &result, USER, USER, reasoned]);
+    let check = || check().stdin(records.clone());
+    for (model, found) in [
+        ("gpt-5", &["3: bad-tool-name: the API does not accept the tool name in call call_1"][..]),
+        (
+            "mistral-large",
+            &[
+                "3: bad-call-id: the API does not accept the call id call_1",
+                "5: user-after-tool: a user message follows a tool message",
+            ],
+        ),
+        ("qwen3.6", &["2: late-system: a system message is not at the beginning"]),
+        (
+            "gemma-3",
+            &[
+                "2: late-system: a system message is not at the beginning",
+                "6: repeated-role: the message before is of the same role",
+            ],
+        ),
+        (
+            "kimi-k2-thinking",
+            &["3: missing-reasoning: the reply lacks the reasoning before its calls"],
+        ),
+    ] {
+        let lines: Vec<String> = found.iter().map(|found| format!("<stdin>:{found}\n")).collect();
+        check().args(["--all", "--model", model]).stdout(lines.concat()).code(1).run();
+    }
+    check().args(["--model", "grok-4"]).stdout("<stdin>: ok\n").run();
+    check()
+        .args(["-v"])
+        .stdout("<stdin>: ok\n")
+        .stderr(concat!(
+            "ctx-check: <stdin>:2: late-system: a system message is not at the beginning\n",
+            "ctx-check: <stdin>:3: missing-reasoning: the reply lacks the reasoning before its calls\n",
+        ))
+        .run();
+    let reply = r#"{"role":"assistant","model":"claude-opus-4-6","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#.to_owned() + "\n";
+    says(
+        &[USER, system, &reply],
+        "<stdin>:2: late-system: a system message is not at the beginning\n",
+        1,
+    );
+}
+
 #[test]
 fn limits_are_the_last_value_that_is_allowed() {
     let input = session(&[USER, AB, A, B]);
@@ -591,7 +642,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .file("s.jsonl", session(&[USER, &nameless, USER]))
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls have the id ; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls have the id \"\"; nothing was written\n")
         .code(2)
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");

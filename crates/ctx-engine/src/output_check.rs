@@ -60,8 +60,8 @@ impl OutputCheck {
         strict: bool,
         notes: &mut Notes,
     ) -> Result<()> {
-        let (mut input, open) = match known {
-            Some(problems) => (problems, Vec::new()),
+        let (mut input, open, _) = match known {
+            Some(problems) => (problems, Vec::new(), Vec::new()),
             None => self.input.finish_with_open(),
         };
         input.extend(open.iter().cloned());

@@ -46,6 +46,9 @@ use crate::store::{LazyStore, StoreArgs};
 /// In a folder, the tool checks all session files, at any depth, whose names match --glob,
 /// including hidden files. Stores are skipped, and links are not followed.
 ///
+/// Some models refuse more than others. What only some refuse is a problem if --model or the session
+/// names one of these; if the model is unknown, some of it is reported with -v.
+///
 /// --allow RULE ignores the problems that RULE finds. The number of ignored problems is shown with
 /// -v, and as `allowed` in JSON. --list-rules prints all rules: which APIs and agents demand each,
 /// since when and of which models, what they do otherwise, and what the tools do.
@@ -194,6 +197,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         strict: args.strict,
         allow: args.allow.clone(),
         all: args.all,
+        model: args.counting.models.name().map(str::to_owned),
         batch: args.read.batch,
         // The number of threads per file. Only a batch file is divided among several threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
@@ -296,7 +300,7 @@ fn rule_list(json: bool) -> String {
         let _ = writeln!(list, "{name}: {what}");
         for demand in demands {
             let mut who = demand.by.join(", ");
-            for (before, text) in [(", ", &demand.models), (": ", &demand.case)] {
+            for (before, text) in [(", ", &demand.models.join(", ")), (": ", &demand.case)] {
                 if !text.is_empty() {
                     who.extend([before, text]);
                 }

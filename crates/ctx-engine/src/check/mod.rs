@@ -6,6 +6,8 @@ mod report;
 mod tests;
 mod understood;
 
+use std::borrow::Cow;
+
 use ctx_format::problems::NamedRule;
 use ctx_format::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
 use ctx_policy::trigger::Size;
@@ -30,6 +32,8 @@ pub struct Plan {
     pub strict: bool,
     /// The rules whose violations are allowed.
     pub allow: Vec<&'static NamedRule>,
+    /// The model for which the session must be legal, if not the one that the session states.
+    pub model: Option<String>,
     /// Whether to return every problem instead of only the first for each rule.
     pub all: bool,
     /// Whether the input is a batch, in which each record is a whole conversation.
@@ -63,8 +67,9 @@ struct ConversationCheck {
 }
 
 impl ConversationCheck {
-    fn new(dialect: &dyn Dialect) -> Self {
-        Self { validator: Validator::new(dialect.rules()), size: Size::default() }
+    fn new(dialect: &dyn Dialect, model: Option<String>) -> Self {
+        let validator = Validator::new(dialect.rules()).of_model(model);
+        Self { validator, size: Size::default() }
     }
 
     /// Checks a message, and returns its token count if one is needed.
@@ -93,7 +98,8 @@ impl ConversationCheck {
     /// the conversation's line number.
     fn close(self, line: Option<u64>, plan: &Plan, report: &mut Report) {
         let Self { validator, size } = self;
-        let (mut problems, open) = validator.finish_with_open();
+        let (mut problems, open, remarks) = validator.finish_with_open();
+        report.add_remarks(remarks);
         if plan.strict {
             problems.extend(open);
         } else {
@@ -116,7 +122,9 @@ impl<'p> CheckPass<'p> {
             plan,
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
-            conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
+            conversation: dialect
+                .filter(|_| !plan.batch)
+                .map(|dialect| ConversationCheck::new(dialect, plan.model.clone())),
             batch: dialect.filter(|_| plan.batch).map(|dialect| {
                 let checking = Checking { plan: plan.clone(), dialect };
                 InTurn::start_on(plan.threads, checking, Report::default())
@@ -214,7 +222,9 @@ impl Checking {
             report.add(no_message("the record has no list of messages"), &self.plan);
             return report;
         };
-        let mut checked = ConversationCheck::new(self.dialect);
+        let of_file = || object.text_of("model").map(Cow::into_owned);
+        let model = self.plan.model.clone().or_else(of_file);
+        let mut checked = ConversationCheck::new(self.dialect, model);
         let mut has_message = false;
         for (number, object) in conversation.messages.iter().enumerate() {
             if let Some(found) = self.dialect.unread(object) {

@@ -79,6 +79,16 @@ impl Report {
         }
     }
 
+    /// Adds a remark for each rule that has a violation, which only some models refuse.
+    pub(super) fn add_remarks(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            let finding = Finding::from(problem);
+            if self.remarks.iter().all(|it| it.finding.rule != finding.rule) {
+                self.remarks.push(Remark { finding, is_warning: false });
+            }
+        }
+    }
+
     /// Adds the report on other conversations in the same batch.
     pub(super) fn merge(&mut self, other: Self, plan: &Plan) {
         for finding in other.findings {

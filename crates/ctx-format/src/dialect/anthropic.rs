@@ -40,7 +40,11 @@ impl Dialect for Anthropic {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        outline(object)
+        let mut outline = outline(object)?;
+        if let Some(model) = self.model(object) {
+            outline.content_mut().model = Some(model.into_owned());
+        }
+        Some(outline)
     }
 
     fn exchange<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {

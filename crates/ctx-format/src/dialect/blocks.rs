@@ -171,7 +171,8 @@ impl<'a> Image<'a> {
 /// Repairs the content of `message`, a value within the record of `mend`.
 pub(crate) fn mend(message: &Object<'_>, mend: &mut Mend<'_, '_>) {
     let role = role_of(message).unwrap_or(Role::Other);
-    if mend.has(Rule::MisplacedSystem) && role.is_system() {
+    let is_system_misplaced = mend.has(Rule::MisplacedSystem) || mend.has(Rule::LateSystem);
+    if is_system_misplaced && role.is_system() {
         mend.put(message.get("role").unwrap_or_default(), "\"user\"".to_owned());
         mend.cut_members(message, &OF_SYSTEM);
     }

@@ -192,6 +192,22 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if is_empty {
         outline.fault(Rule::EmptyMessage, "");
     }
+    for (listed, id) in
+        object.objects_of("tool_calls").into_iter().flatten().zip(&outline.calls.clone())
+    {
+        // Whether these are faults depends on the model.
+        if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            outline.fault(Rule::BadCallId, id);
+        }
+        let function = listed.and_then(|call| call.object_of("function"));
+        if function.is_some_and(|it| !FUNCTION.accepts(&it.text_of("name").unwrap_or_default())) {
+            outline.fault(Rule::BadToolName, id);
+        }
+    }
+    let reasoning = object.text_of(REASONING[0]).map(|text| !text.is_empty());
+    if reasoning == Some(true) || !outline.calls.is_empty() {
+        outline.content_mut().has_reasoning = Some(reasoning == Some(true));
+    }
     if object.get("tool_calls").is_some_and(is_empty_list) {
         outline.fault(Rule::EmptyCalls, "");
     }

@@ -27,6 +27,10 @@ pub struct Content {
     pub(crate) item_id: Option<String>,
     /// Whether the message consists of reasoning, which belongs to the reply that follows it.
     pub(crate) is_reasoning: bool,
+    /// Whether a reply in which a model reasoned before it made calls has this reasoning.
+    pub(crate) has_reasoning: Option<bool>,
+    /// The model that wrote the message.
+    pub(crate) model: Option<String>,
     /// The number of blocks that are marked as the end of a cached prefix.
     pub(crate) cache_marks: usize,
     /// Whether the message has a summary by the server, which may begin the session.

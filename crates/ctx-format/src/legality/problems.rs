@@ -74,6 +74,14 @@ pub enum Rule {
     RepeatedItemId,
     /// No reply follows a reasoning item.
     LoneReasoning,
+    /// A system message is not at the beginning.
+    LateSystem,
+    /// A user message follows a tool message.
+    UserAfterTool,
+    /// Two messages from the user, or two replies, follow each other.
+    RepeatedRole,
+    /// A reply with calls lacks the reasoning that other replies have.
+    MissingReasoning,
 }
 
 impl Rule {
@@ -109,45 +117,9 @@ pub struct Problem {
 impl Problem {
     /// Describes the problem in a few words.
     pub fn why(&self) -> String {
-        let id = if self.id.is_empty() { "\"\"" } else { &*self.id };
-        match self.rule {
-            Rule::UnansweredCall => format!("tool call {id} has no result right after it"),
-            Rule::OrphanResult => {
-                format!("tool result {id} has no matching call right before it")
-            }
-            Rule::RepeatedCallId => format!("two calls have the id {id}"),
-            Rule::UserFirst => "the first message is not from the user".to_owned(),
-            Rule::EmptyMessage => "the message has no content".to_owned(),
-            Rule::EmptyText => "a text block is empty or blank".to_owned(),
-            Rule::EmptyCalls => "the list of calls is empty".to_owned(),
-            Rule::LoneSurrogate => "a \\u escape stands for half a character".to_owned(),
-            Rule::BadCallId => format!("the API does not accept the call id {id}"),
-            Rule::BadToolName => {
-                format!("the API does not accept the tool name in call {id}")
-            }
-            Rule::BadInput => format!("the input of call {id} is not a JSON object"),
-            Rule::BadImage => {
-                "the API does not accept this type of image, or the data are of another type"
-                    .to_owned()
-            }
-            Rule::MisplacedBlock => "a block is in a message of the wrong role".to_owned(),
-            Rule::CacheMarks => "the session has more than 4 blocks with cache_control".to_owned(),
-            Rule::ServerCall => format!("server tool call {id} has no result in its reply"),
-            Rule::ServerResult => {
-                format!("server tool result {id} has no call in its reply")
-            }
-            Rule::BadErrorResult => {
-                format!("the result of the failed call {id} is not text alone")
-            }
-            Rule::UnsignedReasoning => "a thinking block has no signature".to_owned(),
-            Rule::ExtraMember => "a block has a member that the API does not accept".to_owned(),
-            Rule::MisplacedSystem => {
-                "a system message is not between a user message and a reply".to_owned()
-            }
-            Rule::BadItemId => format!("the API does not accept the item id {id}"),
-            Rule::RepeatedItemId => format!("two items have the id {id}"),
-            Rule::LoneReasoning => "no reply follows the reasoning".to_owned(),
-        }
+        let id = if self.id.is_empty() { "\"\"" } else { &self.id };
+        let message = rule(self.rule.as_str()).map_or("", |rule| &rule.message);
+        message.replace("{id}", id)
     }
 }
 
@@ -165,6 +137,15 @@ pub struct Validator {
     /// line numbers.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
+    /// The model, if it is known.
+    model: Option<String>,
+    last_role: Option<Role>,
+    /// Whether a reply has its reasoning.
+    has_reasoning: bool,
+    /// The lines of replies with calls but without reasoning.
+    unreasoned: Vec<u64>,
+    /// What is a problem only for some models, in a session of an unknown model.
+    remarks: Vec<Problem>,
     /// The calls and results seen so far. A call is identified by the line number of its message.
     pairs: Pairs<u64>,
     begun: bool,
@@ -191,6 +172,13 @@ impl Validator {
     /// Creates a validator for `rules`.
     pub fn new(rules: Rules) -> Self {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
+    }
+
+    /// Makes the demands of this model. Otherwise, these are the demands of the model that the
+    /// session states.
+    #[must_use]
+    pub fn of_model(self, model: Option<String>) -> Self {
+        Self { model, ..self }
     }
 
     /// Adds the next message in the file, which begins on line `line` of the source.
@@ -220,6 +208,10 @@ impl Validator {
                 self.add(line, Rule::UserFirst, "");
             }
         }
+        if let Some(Content { model: Some(model), .. }) = outline.content.as_deref() {
+            self.model.get_or_insert_with(|| model.clone());
+        }
+        self.check_roles(line, outline.role);
         self.check_system(line, outline);
         let step = self.pairs.push(outline, |_| line);
         self.problems.extend(step.unanswered.iter().map(unanswered));
@@ -255,6 +247,20 @@ impl Validator {
         }
     }
 
+    fn check_roles(&mut self, line: u64, role: Role) {
+        // System messages at the beginning may be apart from the sequence.
+        let has_begun = self.begun || !self.rules.system_apart && self.last_role.is_some();
+        let broken = match (self.last_role.replace(role), role) {
+            (_, role) if role.is_system() => has_begun.then_some(Rule::LateSystem),
+            (Some(Role::Tool), Role::User) => Some(Rule::UserAfterTool),
+            (Some(last), role) if last == role && role != Role::Tool => Some(Rule::RepeatedRole),
+            _ => None,
+        };
+        if let Some(broken) = broken {
+            self.add_demanded(line, broken, "");
+        }
+    }
+
     /// Checks that each system message, except those at the beginning, follows a user message or
     /// the result of a server tool, and that a reply follows it.
     fn check_system(&mut self, line: u64, outline: &Outline<'_>) {
@@ -279,6 +285,8 @@ impl Validator {
         for (fault, id) in &content.faults {
             self.add_demanded(line, *fault, id);
         }
+        self.has_reasoning |= content.has_reasoning == Some(true);
+        self.unreasoned.extend((content.has_reasoning == Some(false)).then_some(line));
         self.reasoning = content.is_reasoning.then_some(line);
         if let Some(id) = &content.item_id
             && !self.item_ids.insert(id.clone())
@@ -308,7 +316,7 @@ impl Validator {
     /// Returns the problems of the whole sequence, sorted by line. A call without a result at the
     /// end of the session counts as a problem here.
     pub fn finish(self) -> Vec<Problem> {
-        let (mut problems, open) = self.finish_with_open();
+        let (mut problems, open, _) = self.finish_with_open();
         problems.extend(open);
         problems.sort();
         problems
@@ -316,11 +324,20 @@ impl Validator {
 
     /// Like [`Self::finish`], but returns a second list with the problems of calls that may still
     /// get a result. If the agent is still running, calls in the last exchange may still get a
-    /// result.
-    pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
+    /// result. A third list has what is a problem only for some models.
+    pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>, Vec<Problem>) {
         // If messages are still waiting, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
             self.take(line, &outline);
+        }
+        for line in std::mem::take(&mut self.unreasoned) {
+            if self.has_reasoning {
+                self.add_demanded(line, Rule::MissingReasoning, "");
+            }
+        }
+        // The model may be known by now.
+        for Problem { line, rule, id } in std::mem::take(&mut self.remarks) {
+            self.add_demanded(line, rule, &id);
         }
         // The last marks are the useful ones.
         let excess =
@@ -334,13 +351,16 @@ impl Validator {
         let left = end.unanswered.iter().map(unanswered);
         self.problems.extend(left);
         self.problems.sort();
-        (self.problems, end.open.iter().map(unanswered).collect())
+        (self.problems, end.open.iter().map(unanswered).collect(), self.remarks)
     }
 
-    /// Adds a violation of a rule that not every dialect has.
+    /// Adds a violation of a rule that not every dialect or model has.
     fn add_demanded(&mut self, line: u64, broken: Rule, id: &str) {
-        if rule(broken.as_str()).is_some_and(|it| it.is_problem_in(self.rules.dialect)) {
-            self.add(line, broken, id);
+        let rule = rule(broken.as_str());
+        match rule.and_then(|it| it.is_problem_in(self.rules.dialect, self.model.as_deref())) {
+            Some(true) => self.add(line, broken, id),
+            Some(false) => self.remarks.push(Problem { line, rule: broken, id: id.to_owned() }),
+            None => {}
         }
     }
 
@@ -360,6 +380,10 @@ pub struct NamedRule {
     pub name: &'static str,
     /// A short description of a violation of this rule.
     pub what: &'static str,
+    /// The message about a violation in a session, if it violates a [`Rule`]. `{id}` stands for the
+    /// id of the call, the result or the item.
+    #[serde(default)]
+    pub message: String,
     /// Whether a violation of the rule can count as a problem, rather than merely being reported.
     pub may_be_problem: bool,
     /// The APIs and agents that demand that the rule is kept.
@@ -377,9 +401,9 @@ pub struct Demand {
     /// When the demand began, if this is known.
     #[serde(default)]
     pub since: String,
-    /// The models of which the rule is demanded, if not of all.
+    /// The beginnings of the names of the models of which the rule is demanded, if not of all.
     #[serde(default)]
-    pub models: String,
+    pub models: Vec<String>,
     /// What the API or the agent does if the rule is violated.
     pub does: String,
     /// What a violation is for `ctx-check`: `problem`, `warning`, `remark` or `no`, possibly with a
@@ -396,10 +420,27 @@ pub struct Demand {
 }
 
 impl NamedRule {
-    /// Returns true if a violation of the rule is a problem in a session of this dialect.
-    pub fn is_problem_in(&self, dialect: &str) -> bool {
-        let mut demands = self.demands.iter();
-        demands.any(|it| it.check == "problem" && it.by.iter().any(|by| by == dialect))
+    /// Returns true if a violation of the rule is a problem in a session of this dialect and model.
+    /// Returns false if it may be one because the model is unknown, and `None` if it is none.
+    pub fn is_problem_in(&self, dialect: &str, model: Option<&str>) -> Option<bool> {
+        let is_of = |it: &&Demand| it.by.iter().any(|by| by == dialect);
+        let demands = self.demands.iter().filter(|it| it.check.starts_with("problem"));
+        let verdict = |it: &Demand| match model {
+            _ if it.models.is_empty() => Some(true),
+            Some(model) => it.is_of(model).then_some(true),
+            None => (it.check != "problem").then_some(false),
+        };
+        demands.filter(is_of).filter_map(verdict).max()
+    }
+}
+
+impl Demand {
+    /// Returns true if a word in the name of the model begins like a model of the demand. A vendor
+    /// or a region may precede the name.
+    fn is_of(&self, model: &str) -> bool {
+        let name = model.to_ascii_lowercase().replace('.', "-");
+        let begins = |at: usize| !name[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+        self.models.iter().any(|of| name.match_indices(&**of).any(|(at, _)| begins(at)))
     }
 }
 
@@ -555,7 +596,7 @@ mod tests {
             let object = Object::parse(text).expect("an object");
             validator.push(line, &dialect.outline(&object).expect("a message"));
         }
-        let (problems, open) = validator.finish_with_open();
+        let (problems, open, _) = validator.finish_with_open();
         (problems.len(), open.into_iter().map(|o| o.id).collect())
     }
 
@@ -594,7 +635,7 @@ mod tests {
                 };
                 validator.push(line, &outline);
             }
-            let (problems, open) = validator.finish_with_open();
+            let (problems, open, _) = validator.finish_with_open();
             (problems.len(), open.len())
         };
         assert_eq!(of([0, 1, 2]), (1, 0));

@@ -32,7 +32,7 @@ fn problems(records: &[&str]) -> (Vec<(u64, Rule, String)>, Vec<String>) {
     for (line, text) in (1..).zip(records) {
         validator.push(line, &outline(text));
     }
-    let (problems, open) = validator.finish_with_open();
+    let (problems, open, _) = validator.finish_with_open();
     let problems = problems.into_iter().map(|o| (o.line, o.rule, o.id));
     (problems.collect(), open.into_iter().map(|o| o.id).collect())
 }

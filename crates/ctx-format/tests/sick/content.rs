@@ -19,7 +19,7 @@ fn broken(dialect: &str, text: &str) -> Vec<(u64, &'static str)> {
         assert_eq!(dialect.unread(&object), None, "{text}");
         validator.push(line, &dialect.outline(&object).expect("a message"));
     }
-    let (problems, _) = validator.finish_with_open();
+    let (problems, ..) = validator.finish_with_open();
     problems.into_iter().map(|it| (it.line, it.rule.as_str())).collect()
 }
 
