@@ -6,18 +6,20 @@ use std::path::Path;
 
 use ctx_format::convert::{Converter, Loss, Reading, Report};
 use ctx_format::repair::Salvage;
-use ctx_format::{Class, Dialect, Object, Record, Spool};
+use ctx_format::{Class, Dialect, FixedFile, Object, Options, Record, Spool};
 use serde::Serialize;
 
+use crate::check;
+use crate::compact::temporary;
 use crate::session::holds_vendor_summary;
-use crate::{ErrorKind, Level, Notes, Result, Session};
+use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
 /// A converted session.
 pub struct Conversion {
     from: &'static dyn Dialect,
     to: &'static dyn Dialect,
     report: Report,
-    records: Spool,
+    records: FixedFile,
 }
 
 /// The JSON report on a conversion. JSON keys may be added but never removed.
@@ -61,15 +63,34 @@ impl Conversion {
             summary = summary.or_else(|| is_summary().then_some(record.line));
             Ok(reading.push(record)?)
         })?;
-        let mut records = Spool::new(temp);
-        let report = reading.write(&mut records)?;
+        let mut report = Report::default();
+        let file = temporary(|output| {
+            report = reading.write(output)?;
+            Ok(())
+        })?;
         let mut losses = report.losses.iter();
         if let Some(line) = summary
             && losses.any(|loss| loss.name.contains("compaction"))
         {
             return Err(ErrorKind::vendor_summary("converted").at(line));
         }
-        Ok(Self { from, to, report, records })
+        let conversion = Self { from, to, report, records: file.into() };
+        conversion.refuse_problems()?;
+        Ok(conversion)
+    }
+
+    /// Returns an error if the API or the agent would refuse the new session.
+    fn refuse_problems(&self) -> Result<()> {
+        if self.report.records == 0 {
+            return Ok(());
+        }
+        let open = || self.records.reader().map_err(ErrorKind::Read);
+        let options = Options { dialect: Some(self.to), ..Options::default() };
+        let again = Some(Box::new(open()?) as _);
+        let session = Session::open_twice(Box::new(open()?), again, &options, Invalid::Keep)?;
+        let found = check::report_of(session, self.to, false)?.findings.into_iter().next();
+        let Some(finding) = found else { return Ok(()) };
+        Err(ErrorKind::IllegalConversion(finding.message).into())
     }
 
     /// Reports what the conversion dropped or changed.
@@ -105,7 +126,7 @@ impl Conversion {
 
     /// Writes the converted session.
     pub fn write_to(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.records.write_to(out)
+        io::copy(&mut self.records.reader()?, out).map(|_| ())
     }
 }
 

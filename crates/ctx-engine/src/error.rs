@@ -115,6 +115,9 @@ pub enum ErrorKind {
     /// copy.
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
+    /// The converted session would have this problem.
+    #[error("cannot be converted: {0}")]
+    IllegalConversion(String),
     /// The output would have a problem that is not in the input.
     #[error("the output would break a rule that the input obeys: {}", .0.why())]
     NewProblem(Problem),

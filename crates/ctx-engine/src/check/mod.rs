@@ -19,6 +19,7 @@ use crate::estimate::CalibrationPass;
 use crate::message_counter::MessageCounter;
 use crate::parallel::{InTurn, Work};
 
+pub(crate) use repair::report_of;
 pub use repair::{RepairJson, RepairPass, RepairedSession};
 pub use report::{CheckJson, DueJson, Fault, Finding, Remark, Report};
 

@@ -8,7 +8,7 @@ use ctx_format::repair::{Action, RepairedCopy, repair};
 use ctx_format::{Dialect, Options, Record, Tag};
 use serde::Serialize;
 
-use super::{CheckPass, Finding, Plan};
+use super::{CheckPass, Finding, Plan, Report};
 use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
 /// Collects all records of a session, and repairs them at the end.
@@ -115,14 +115,12 @@ impl RepairPass {
     }
 }
 
-/// Checks a repaired copy, and returns it with the warnings. The warnings have the line numbers of
-/// the original session. Fails if the copy has a problem.
-fn checked(copy: RepairedCopy, strict: bool) -> Result<RepairedSession> {
-    let dialect = copy.dialect;
-    let bytes: Arc<[u8]> = copy.bytes.into();
-    let options = Options { dialect: Some(dialect), ..Options::default() };
-    let reader = Box::new(Cursor::new(bytes.clone()));
-    let mut session = Session::open(reader, &options, Invalid::Keep)?;
+/// Checks a session that we have written in `dialect`.
+pub(crate) fn report_of(
+    mut session: Session,
+    dialect: &'static dyn Dialect,
+    strict: bool,
+) -> Result<Report> {
     session.accepts_unknown = true;
     let plan = Plan { strict, ..Plan::default() };
     let mut pass = CheckPass::new(&plan, Some(dialect));
@@ -130,9 +128,20 @@ fn checked(copy: RepairedCopy, strict: bool) -> Result<RepairedSession> {
         pass.push(record);
         Ok(())
     })?;
+    Ok(pass.finish(&session))
+}
+
+/// Checks a repaired copy, and returns it with the warnings. The warnings have the line numbers of
+/// the original session. Fails if the copy has a problem.
+fn checked(copy: RepairedCopy, strict: bool) -> Result<RepairedSession> {
+    let dialect = copy.dialect;
+    let bytes: Arc<[u8]> = copy.bytes.into();
+    let options = Options { dialect: Some(dialect), ..Options::default() };
+    let reader = Box::new(Cursor::new(bytes.clone()));
+    let session = Session::open(reader, &options, Invalid::Keep)?;
+    let report = report_of(session, dialect, strict)?;
     let lines: HashMap<u64, u64> = (1..).zip(copy.sources).collect();
     let source = |line: u64| lines.get(&line).copied().unwrap_or(line);
-    let report = pass.finish(&session);
     if let Some(Finding { line, message, .. }) = report.findings.into_iter().next() {
         let error = ErrorKind::Unloadable(message);
         return Err(match line {
