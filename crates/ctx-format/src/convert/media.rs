@@ -115,6 +115,11 @@ impl Data {
             && !matches!(&self.place, DataLocation::Here(data) if is_bad(data))
     }
 
+    /// Returns true for such an image whose `url` can stay as it is.
+    pub(crate) fn is_image_at(&self, url: &str) -> bool {
+        self.is_image() && self.url() == url
+    }
+
     pub(crate) fn is_pdf(&self) -> bool {
         self.mime == "application/pdf"
     }

@@ -167,39 +167,38 @@ impl<'a> Piece<'a> {
 /// their JSON.
 pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family, stays: bool) -> Vec<Piece<'a>> {
     let mut parts = held.message.parts.clone();
-    let object = Object::parse(&held.raw).ok();
-    if let Some(object) = object.as_ref().filter(|_| family == Family::Items) {
-        for part in &mut parts {
-            add_verdict(object, part);
+    let object = match &held.raw {
+        Cow::Borrowed(raw) if stays || matches!(family, Family::Items | Family::Chat) => {
+            Object::parse(raw).ok()
         }
-    }
-    let own = match &held.raw {
-        Cow::Borrowed(raw) if stays => Object::parse(raw).ok(),
         _ => None,
     };
-    let blocks = own.map(|object| blocks(&object, &parts, family)).unwrap_or_default();
+    let Some(object) = object else { return parts.into_iter().map(Piece::bare).collect() };
+    if family == Family::Items {
+        for part in &mut parts {
+            add_verdict(&object, part);
+        }
+    }
+    let blocks = if stays { blocks(&object, &parts, family) } else { Vec::new() };
     let blocks = blocks.into_iter().chain(std::iter::repeat(None));
     let is_object = |raw: &&str| Object::parse(raw).is_ok();
     let pieces = parts.into_iter().zip(blocks);
     let pieces = pieces.map(|(part, raw)| Piece { part, block: raw.filter(is_object) });
-    let beside = object.filter(|_| family == Family::Chat).map(|object| beside(&object));
-    pieces.chain(beside.into_iter().flatten().map(Piece::bare)).collect()
+    let beside = if family == Family::Chat { beside(&object) } else { Vec::new() };
+    pieces.chain(beside.into_iter().map(Piece::bare)).collect()
 }
 
 /// The raw JSON of each of the `parts` of a message, as far as the part has JSON of its own.
 fn blocks<'a>(object: &Object<'a>, parts: &[Part<'_>], family: Family) -> Vec<Option<&'a str>> {
-    let content = || object.elements_of("content").unwrap_or_default().into_iter().map(Some);
     match family {
         Family::Gemini => gemini::raw_parts(object),
         Family::Items if matches!(parts, [Part::Call(_) | Part::Result(_)]) => {
             vec![Some(object.text().trim())]
         }
-        Family::Blocks if content().len() == parts.len() => content().collect(),
-        // Reasoning comes before the content, and a result is the whole content.
-        Family::Chat if !matches!(parts, [Part::Result(_)]) => {
-            let is_before = |part: &&Part<'_>| matches!(part, Part::Reasoning(_));
-            let before = parts.iter().take_while(is_before).map(|_| None);
-            before.chain(content()).collect()
+        Family::Blocks => {
+            let content = object.elements_of("content").unwrap_or_default();
+            let is_each = content.len() == parts.len();
+            content.into_iter().filter(|_| is_each).map(Some).collect()
         }
         _ => Vec::new(),
     }

@@ -44,10 +44,24 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
             vec![(".message.content".to_owned(), &mut record["message"]["content"])]
         }
         "gemini" if record.get("content").is_some() => {
+            let mut parts = record["content"].as_array().into_iter().flatten();
+            // The client then sends no calls and thoughts from outside the content.
+            let is_whole = parts
+                .any(|part| part.get("functionCall").is_some() || part.get("thought").is_some());
             let members = record.as_object_mut().expect("an object").iter_mut();
-            let sent = ["content", "thoughts", "toolCalls"];
-            let sent = members.filter(|(key, _)| sent.contains(&key.as_str()));
-            sent.map(|(key, value)| (format!(".{key}"), value)).collect()
+            let sent = members.flat_map(|(key, value)| match key.as_str() {
+                "toolCalls" if is_whole => {
+                    let calls = value.as_array_mut().into_iter().flatten().enumerate();
+                    let results = calls.filter_map(|(at, call)| {
+                        Some((format!(".toolCalls[{at}].result"), call.get_mut("result")?))
+                    });
+                    results.collect()
+                }
+                "content" => vec![(".content".to_owned(), value)],
+                "thoughts" | "toolCalls" if !is_whole => vec![(format!(".{key}"), value)],
+                _ => Vec::new(),
+            });
+            sent.collect()
         }
         "codex" | "pi" | "gemini" => Vec::new(),
         _ => vec![(String::new(), record)],
@@ -169,7 +183,8 @@ proptest! {
                     continue;
                 }
                 let sent = sent(from, &mut record).into_iter();
-                for (_, sent) in sent.filter(|(path, _)| path != ".thoughts" && path != ".toolCalls") {
+                let is_outside = |path: &str| path.starts_with(".t");
+                for (_, sent) in sent.filter(|(path, _)| !is_outside(path)) {
                     add(sent, *place, value);
                 }
                 lines[number] = record.to_string();

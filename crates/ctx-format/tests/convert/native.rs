@@ -150,6 +150,22 @@ fn walk(
     }
 }
 
+/// The beginning of a PNG image in base64.
+const PNG: &str = "iVBORw0KGgo";
+
+/// Returns true if a text in a value is the data of an image.
+fn has_image_as_text(value: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.iter().any(has_image_as_text),
+        Value::Object(members) => members.iter().any(|(key, value)| {
+            let is_text = matches!(key.as_str(), "text" | "content" | "output" | "error");
+            let is_image = |text: &str| is_text && text.contains(PNG);
+            value.as_str().map_or_else(|| has_image_as_text(value), is_image)
+        }),
+        _ => false,
+    }
+}
+
 /// Returns what differs between the places of the words in two sessions, apart from words that are
 /// missing in the second.
 fn moved(before: &[String], after: &[String]) -> Vec<String> {
@@ -186,6 +202,8 @@ proptest! {
                 for (before, after) in [(&lines, &there), (&there, &back)] {
                     faults.extend(moved(before, after).iter().map(|it| format!("{pair}: {it}")));
                 }
+                let is_image = |line: &&String| has_image_as_text(&serde_json::from_str(line).expect("JSON"));
+                faults.extend(there.iter().find(is_image).map(|line| format!("{pair}: {line}")));
                 for (from, to, lines) in [(from, to, &lines), (to, from, &there)] {
                     let unnamed = unnamed(from, to, lines);
                     let unnamed = unnamed.iter().filter(|text| text.contains(WORD));

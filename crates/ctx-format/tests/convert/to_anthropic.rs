@@ -85,7 +85,7 @@ fn marks_of_errors_and_of_the_cache_and_system_messages_stay_within_limits() {
         r#"{{"role":"user","content":[{}]}}
 {{"role":"assistant","content":[{{"type":"tool_use","id":"x","name":"ls","input":{{}}}},{{"type":"tool_use","id":"y","name":"ls","input":{{}}}}]}}
 {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"x","is_error":true,"content":[{{"type":"text","text":"\u3000"}}],{mark}}},{{"type":"tool_result","tool_use_id":"y","content":"\u3000"}}]}}
-{{"role":"assistant","content":"so"}}
+{{"role":"assistant","content":[{{"type":"thinking","thinking":"hm","signature":""}},{{"type":"text","text":"so"}}]}}
 {{"role":"system","content":"be good"}}
 {{"role":"user","content":"go on"}}
 {{"role":"system","content":"be brief"}}
@@ -95,14 +95,14 @@ fn marks_of_errors_and_of_the_cache_and_system_messages_stay_within_limits() {
     let (lines, report) = convert("anthropic", &session);
     let expected = [
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"(no content)","is_error":true},{"type":"tool_result","tool_use_id":"y","content":""}]}"#,
-        r#"{"role":"assistant","content":"so"}"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"so"}]}"#,
         r#"{"role":"user","content":"be good"}"#,
         r#"{"role":"user","content":"go on"}"#,
         r#"{"role":"system","content":"be brief"}"#,
     ];
     assert_eq!(lines[2..], expected);
-    assert_eq!(losses(&report), ["Role  1"]);
-    let fifth = session.replace("\"content\":\"so\"", &format!("\"content\":[{}]", text("so")));
+    assert_eq!(losses(&report), ["Reasoning  1", "Role  1"]);
+    let fifth = session.replace(r#"{"type":"text","text":"so"}"#, &text("so"));
     let (lines, _) = convert("anthropic", &fifth);
     assert_eq!(lines.concat().matches("cache_control").count(), 4);
     assert!(lines[3].contains(r#"[{"type":"text","text":"so"}]"#), "{}", lines[3]);

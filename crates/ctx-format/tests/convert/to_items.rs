@@ -44,6 +44,7 @@ fn an_item_of_the_api_is_kept_with_what_the_api_demands() {
 {"type":"function_call","call_id":"","name":"f","arguments":"{}","status":null}
 {"type":"function_call_output","call_id":"","output":"x"}
 {"type":"code_interpreter_call","id":"ci_1","status":"completed","code":"1","container_id":"c","outputs":null}
+{"type":"message","role":"assistant","id":"item_1","status":"completed","content":[{"type":"output_text","text":"so","annotations":[]}]}
 {"type":"shell_call","call_id":"s","action":{"commands":["ls"]}}
 {"type":"message","role":"user","content":"b"}
 "#;
@@ -53,10 +54,11 @@ fn an_item_of_the_api_is_kept_with_what_the_api_demands() {
         r#"{"type":"function_call","call_id":"call_ctx_1","name":"f","arguments":"{}"}"#,
         r#"{"type":"function_call_output","call_id":"call_ctx_1","output":"x"}"#,
         r#"{"type":"code_interpreter_call","id":"ci_1","status":"completed","code":"1","container_id":"c","outputs":null}"#,
+        r#"{"type":"message","role":"assistant","content":"so"}"#,
         r#"{"type":"message","role":"user","content":"b"}"#,
     ];
     assert_eq!(lines, expected);
     // Only the program that called a shell could say how the command ended.
     assert_eq!(losses(&report), ["Part shell_call 1"]);
-    assert_eq!(report.losses[0].paths, ["messages[4]"]);
+    assert_eq!(report.losses[0].paths, ["messages[5]"]);
 }

@@ -37,14 +37,14 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let mut refusals = Vec::new();
     let mut rest = Vec::new();
     let mut audio = None;
-    for piece in &said.pieces {
-        match &piece.part {
+    for Piece { part, .. } in &said.pieces {
+        match part {
             Part::Call(call) => calls.push(tool_call(call, notes)),
             Part::Refusal(text) if is_reply => refusals.push(text.as_ref()),
             Part::Media(media) if media.kind == "audio" && is_reply && notes.is_same_api => {
                 audio = Object::within(&media.raw).and_then(|audio| audio.text_of("id"));
             }
-            _ => rest.push(piece),
+            part => rest.push(part),
         }
     }
     let content = match content(&rest, role, notes) {
@@ -66,23 +66,19 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
 
 /// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks. Only user messages can have media.
-fn content(pieces: &[&Piece<'_>], role: Role, notes: &mut Notes<'_>) -> Option<String> {
+fn content(parts: &[&Part<'_>], role: Role, notes: &mut Notes<'_>) -> Option<String> {
     let mut texts = Vec::new();
     let mut blocks = Vec::new();
-    for piece in pieces {
-        let block = match &piece.part {
+    for part in parts {
+        let block = match part {
             Part::Text(text) | Part::Refusal(text) => {
                 texts.push(text.as_ref());
                 text_block(text)
             }
-            Part::Media(media) if role == Role::User => {
-                let own = piece.block.filter(|raw| is_own(media, raw));
-                let own = own.map(|raw| one_line(raw).into_owned());
-                match own.or_else(|| self::media(media, notes)) {
-                    Some(block) => block,
-                    None => continue,
-                }
-            }
+            Part::Media(media) if role == Role::User => match self::media(media, notes) {
+                Some(block) => block,
+                None => continue,
+            },
             part => {
                 notes.left_out(part);
                 continue;
@@ -107,29 +103,22 @@ fn tool_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
         .end()
 }
 
-/// Returns true if the API takes the part as it is.
-fn is_own(media: &Media<'_>, raw: &str) -> bool {
-    let Some(inner) = Object::within(raw).and_then(|part| part.object_of(media.kind)) else {
-        return false;
+/// Returns the part as it is if the API takes it.
+fn own(media: &Media<'_>) -> Option<String> {
+    let inner = Object::within(&media.raw)?.object_of(media.kind)?;
+    let is_taken = match media.kind {
+        "image_url" => Data::of(media)?.is_image_at(&inner.text_of("url")?),
+        "input_audio" => matches!(&*Data::of(media)?.mime, "audio/wav" | "audio/mp3"),
+        kind => kind == "file",
     };
-    let keys: &[&str] = match media.kind {
-        "image_url" => &["url", "detail"],
-        "input_audio" => &["data", "format"],
-        "file" => &["file_data", "file_id", "filename"],
-        _ => return false,
-    };
-    let is_known = inner.members().iter().all(|member| keys.contains(&&*member.key));
-    is_known
-        && Data::of(media).is_none_or(|data| match media.kind {
-            "image_url" => {
-                data.is_image() && inner.text_of("url").is_some_and(|url| url == data.url())
-            }
-            "input_audio" => matches!(&*data.mime, "audio/wav" | "audio/mp3"),
-            _ => true,
-        })
+    let part = LineText::of_type(media.kind);
+    is_taken.then(|| part.json(media.kind, &one_line(inner.text())).end())
 }
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    if let Some(own) = own(media) {
+        return Some(own);
+    }
     let data = notes.data(media, |data| data.is_image() || data.is_pdf())?;
     let url = data.url();
     let (kind, value) = if data.is_image() {

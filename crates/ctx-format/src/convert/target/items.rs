@@ -25,6 +25,16 @@ const OF_CODEX: &str = "agent_message reasoning function_call function_call_outp
     custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
     tool_search_output web_search_call image_generation_call compaction context_compaction";
 
+/// The beginning of the API's own ids of items of this type, as JSON.
+fn id_prefix(kind: &str) -> &'static str {
+    match kind {
+        "" | "message" => "\"msg",
+        "function_call" => "\"fc",
+        "reasoning" => "\"rs",
+        _ => "\"",
+    }
+}
+
 impl Accepts {
     /// Writes the items for a message.
     pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -108,16 +118,14 @@ impl Accepts {
                 edits.put(&Slot::text(&item, raw), &arguments);
             }
         }
-        // Codex stores absent members as `null`, which the API rejects except in these.
-        let nullable = match &*kind {
-            "code_interpreter_call" => "code outputs call_id",
-            "image_generation_call" => "result call_id",
-            _ => "call_id",
+        // Codex stores absent members as `null`, which the API rejects except in these. It rejects
+        // ids that do not look like its own, too.
+        let is_taken = |it: &Member<'_>| match &*it.key {
+            "call_id" | "code" | "outputs" | "result" => true,
+            "id" => it.value.starts_with(id_prefix(&kind)),
+            _ => it.value != "null",
         };
-        let goes = |member: &Member<'_>| {
-            let may_be_null = || nullable.split(' ').any(|key| key == member.key);
-            self == Self::All && member.value == "null" && !may_be_null()
-        };
+        let goes = |it: &Member<'_>| self == Self::All && !is_taken(it);
         for place in cut_members(&item, &item, goes) {
             edits.cut(place);
         }
@@ -152,7 +160,8 @@ impl Accepts {
         let takes_parts = parts.iter().flatten().all(|raw| self.takes_part(raw));
         if self == Self::All {
             // A reply is a text, or a list of parts in an item that the API has returned.
-            let is_returned = item.get("id").is_some() && item.get("status").is_some();
+            let has_id = item.get("id").is_some_and(|raw| raw.starts_with(id_prefix(&kind)));
+            let is_returned = has_id && item.get("status").is_some();
             let is_reply = item.get("role") == Some("\"assistant\"");
             return takes_parts && (is_returned || parts.is_none() || !is_reply);
         }
@@ -171,15 +180,9 @@ impl Accepts {
             "input_image" => {
                 let data = Data::of(&Media { kind: "input_image", raw: raw.into() });
                 let url = part.text_of("image_url");
-                let is_image = data.is_some_and(|data| {
-                    data.is_image() && url.is_some_and(|url| url == data.url())
-                });
-                match self {
-                    Self::All => {
-                        part.get("detail").is_some() && (is_image || part.get("file_id").is_some())
-                    }
-                    Self::Codex => is_image,
-                }
+                let is_image = url.zip(data).is_some_and(|(url, data)| data.is_image_at(&url));
+                let is_file = self == Self::All && part.get("file_id").is_some();
+                (is_image || is_file) && (self == Self::Codex || part.get("detail").is_some())
             }
             "input_text" | "output_text" => true,
             _ => self == Self::All,

@@ -67,8 +67,12 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
                 calls.push(self::call(call, answers, notes));
                 if is_whole {
                     let own = block.filter(|_| Object::parse(&call.arguments).is_ok());
-                    let own = own.map(|raw| one_line(raw).into_owned());
-                    content.push(own.unwrap_or_else(|| function_call(call, notes)));
+                    content.push(if let Some(raw) = own {
+                        one_line(raw).into_owned()
+                    } else {
+                        let function = function_call(call, notes).end();
+                        LineText::new().json("functionCall", &function).end()
+                    });
                 }
             }
             (Part::Reasoning(_), Some(raw)) if !is_call_or_thought(raw) => {
@@ -89,12 +93,12 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
     Some(message.end())
 }
 
-fn function_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
-    let function = LineText::new()
+/// Begins a call in the API's format.
+fn function_call(call: &Call<'_>, notes: &mut Notes<'_>) -> LineText {
+    LineText::new()
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("name", &call.name)
-        .json("args", &notes.arguments(&call.arguments));
-    LineText::new().json("functionCall", &function.end()).end()
+        .json("args", &notes.arguments(&call.arguments))
 }
 
 /// Returns the raw JSON of each part of a message of the client, in the order of
@@ -125,10 +129,7 @@ fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Strin
         Some(_) => "success",
         None => "cancelled",
     };
-    LineText::new()
-        .text("id", id)
-        .text("name", &call.name)
-        .json("args", &notes.arguments(&call.arguments))
+    function_call(call, notes)
         .list("result", &result.into_iter().collect::<Vec<_>>())
         .text("status", status)
         .text("timestamp", &notes.session.now())
