@@ -254,7 +254,7 @@ def responses(teller, story, is_codex=False):
 
     def message(role, parts):
         if role == "assistant":
-            id = teller.rng.choice(("item_1", "msg_0001")) if teller.is_odd() else f"msg_{len(items):04}"
+            id = f"{'item' if teller.is_odd() else 'msg'}_{len(items):04}"
             own = {} if is_codex else {"id": id, "status": "completed"}
             return {"type": "message", "role": role, **own, "content": [{"type": "output_text", "text": parts[0], **({} if is_codex else {"annotations": []})}]}
         if not is_codex and len(parts) == 1 and teller.chance(0.4):

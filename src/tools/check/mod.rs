@@ -3,7 +3,6 @@
 
 mod report;
 
-use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,8 @@ use ctx_cli::{
 use ctx_engine::check::{Limits, Plan, RepairPass, Report};
 use ctx_format::problems::{Demand, NamedRule, RULES, rule};
 use ctx_store::Growth;
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use crate::args::counting::{CountingArgs, TriggerArgs};
@@ -25,6 +26,7 @@ use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, walk};
 use crate::store::{LazyStore, StoreArgs};
+use crate::template::filled;
 
 /// Check that sessions are valid and within limits, or whether a compaction is due
 ///
@@ -291,35 +293,17 @@ struct ListedRule<'r> {
 
 /// Returns the table of rules, with a paragraph or a JSON object for each rule.
 fn rule_list(json: bool) -> String {
-    let mut list = String::new();
-    for NamedRule { name, what, demands, .. } in RULES.iter() {
-        if json {
-            list += &json_line(&ListedRule { rule: name, what, demands });
-            continue;
-        }
-        let _ = writeln!(list, "{name}: {what}");
-        for demand in demands {
-            let mut who = demand.by.join(", ");
-            for (before, text) in [(", ", &demand.models.join(", ")), (": ", &demand.case)] {
-                if !text.is_empty() {
-                    who.extend([before, text]);
-                }
-            }
-            let _ = writeln!(list, "  {who}\n    does: {}", demand.does);
-            for (key, text) in [
-                ("since", &demand.since),
-                ("check", &demand.check),
-                ("repair", &demand.repair),
-                ("writes", &demand.writes),
-                ("source", &demand.source),
-            ] {
-                if !text.is_empty() {
-                    let _ = writeln!(list, "    {key}: {text}");
-                }
-            }
-        }
+    if json {
+        let listed = RULES.iter().map(|NamedRule { name, what, demands, .. }| {
+            json_line(&ListedRule { rule: name, what, demands })
+        });
+        return listed.collect();
     }
-    list
+    filled(
+        include_str!("rules.txt"),
+        str::to_owned,
+        context! { rules => Value::from(Serde(RULES.as_slice())) },
+    )
 }
 
 fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {

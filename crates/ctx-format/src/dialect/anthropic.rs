@@ -228,20 +228,8 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
 }
 
 /// The types of blocks that are accepted although their content is not read.
-const SEALED: [&str; 12] = [
-    "redacted_thinking",
-    "image",
-    "document",
-    "search_result",
-    "container_upload",
-    "tool_reference",
-    "browser_state",
-    "tool_addition",
-    "tool_removal",
-    "mcp_tool_listing",
-    "fallback",
-    "compaction",
-];
+const SEALED: &str = "redacted_thinking image document search_result container_upload compaction \
+    tool_reference browser_state tool_addition tool_removal mcp_tool_listing fallback";
 
 /// Returns true if the block can be read, or if blocks of its type are accepted unread.
 pub(crate) fn is_read(block: &Object<'_>) -> bool {
@@ -253,7 +241,7 @@ pub(crate) fn is_read(block: &Object<'_>) -> bool {
         kind if is_call(kind) => true,
         // Each server tool has its own result format, which is not checked.
         kind if kind.ends_with("_tool_result") => true,
-        kind => SEALED.contains(&kind),
+        kind => SEALED.split(' ').any(|sealed| sealed == kind),
     }
 }
 

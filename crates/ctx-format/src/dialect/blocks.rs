@@ -34,7 +34,13 @@ pub(crate) fn check_block(
     outline: &mut Outline<'_>,
 ) -> bool {
     if kind == "compaction" {
-        outline.content_mut().has_summary = true;
+        // A summary that was asked for has a signature, and must be the first block of all.
+        let is_signed = block.text_of("signature").is_some();
+        let is_late = outline.has_content;
+        outline.content_mut().summary = Some(is_signed);
+        if is_signed && is_late {
+            outline.fault(Rule::MisplacedBlock, "");
+        }
     }
     let id = |key| block.text_of(key).unwrap_or_default();
     let is_misplaced = match kind {
@@ -70,7 +76,12 @@ pub(crate) fn check_block(
             outline.content_mut().server_calls.push(id("id").into_owned());
         }
         kind if kind.ends_with("_tool_result") => {
-            outline.content_mut().server_results.push(id("tool_use_id").into_owned());
+            let content = outline.content_mut();
+            let id = id("tool_use_id");
+            match content.server_calls.iter().position(|call| *call == id) {
+                Some(at) => drop(content.server_calls.remove(at)),
+                None => content.server_results.push(id.into_owned()),
+            }
         }
         _ => {}
     }

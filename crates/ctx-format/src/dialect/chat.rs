@@ -184,7 +184,8 @@ impl Dialect for Chat {
 /// Adds the faults of a message's content to its outline.
 fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     let content = object.get("content");
-    let says = || SAID.iter().skip(1).any(|key| is_there(object.get(key)));
+    // Reasoning is not part of this API, so it does not count as content.
+    let says = || SAID[1..5].iter().any(|key| is_there(object.get(key)));
     let is_empty = match content {
         None | Some("null") => !(role == Role::Assistant && says()),
         Some(raw) => is_empty_list(raw),

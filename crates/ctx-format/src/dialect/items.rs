@@ -141,55 +141,71 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
 pub(crate) const CALL_ID: Naming = Naming { min: 1, max: 64, ..ANY_NAME };
 /// What the API accepts as the name of a tool.
 pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
-/// What the API accepts as the id of an item.
-const ITEM_ID: Naming = TOOL;
-
 /// Adds to the outline of `item` what only the API itself demands: agents send items without ids.
 pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     let kind = ItemType::of(item);
     outline.content_mut().is_reasoning = kind == Some(ItemType::Reasoning);
-    let Some(id) = own_id(item) else { return };
-    if !has_prefix(item, &id) || !ITEM_ID.accepts(&id) {
+    if bad_arguments(item).is_some() {
+        outline.fault(Rule::BadInput, &item.text_of("call_id").unwrap_or_default());
+    }
+    if !misplaced_texts(item).is_empty() {
+        outline.fault(Rule::MisplacedBlock, "");
+    }
+    let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
+    let Some(id) = item.text_of("id").filter(|_| !is_link) else { return };
+    let begin = match &*kind_of(item) {
+        "item_reference" => return,
+        "" | "message" => "msg",
+        "function_call" => "fc",
+        "reasoning" => "rs",
+        _ => "",
+    };
+    if !id.starts_with(begin) || !TOOL.accepts(&id) {
         outline.fault(Rule::BadItemId, &id);
     }
     outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
 }
 
-/// Returns the id of an item itself, if it does not link the item to another.
-fn own_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
-    let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
-    item.text_of("id").filter(|_| !is_link && kind_of(item) != "item_reference")
+/// Returns the arguments of a function call if they are not a string.
+fn bad_arguments<'a>(item: &Object<'a>) -> Option<&'a str> {
+    let raw = item.get("arguments").filter(|_| kind_of(item) == "function_call")?;
+    (!raw.starts_with('"')).then_some(raw)
 }
 
-/// Returns true if the id of an item begins as the API's own ids of this type do.
-fn has_prefix(item: &Object<'_>, id: &str) -> bool {
-    id.starts_with(match &*kind_of(item) {
-        "" | "message" => "msg",
-        "function_call" => "fc",
-        "reasoning" => "rs",
-        _ => "",
-    })
+/// Returns the texts of a message that have the type of the other side: `output_text` is for
+/// replies, and `input_text` for all other messages.
+fn misplaced_texts<'a>(item: &Object<'a>) -> Vec<Object<'a>> {
+    let is_reply = role_of(item) == Some(Role::Assistant);
+    let other = if is_reply { "input_text" } else { "output_text" };
+    let is_message = ItemType::of(item) == Some(ItemType::Message);
+    let parts = blocks(item).into_iter();
+    parts.filter(|part| is_message && kind_of(part) == other).collect()
 }
 
 /// Repairs `item`, a value within the record of `mend`.
 pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     mend.name(item.get("call_id"), CALL_ID);
-    if mend.has(Rule::LoneReasoning) {
-        return mend.drop_record();
+    if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
+        mend.put(raw, json::quoted(raw));
     }
-    let Some(id) = own_id(item) else { return };
+    let is_misplaced = mend.has(Rule::MisplacedBlock);
+    for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {
+        let is_of_model = kind_of(&part) == "output_text";
+        let kind = if is_of_model { "\"input_text\"" } else { "\"output_text\"" };
+        mend.put(part.get("type").unwrap_or_default(), kind.to_owned());
+        mend.cut_members(&part, &["annotations", "logprobs"]);
+    }
     let kind = ItemType::of(item);
+    let has_id = !mend.has(Rule::BadItemId) && !mend.has(Rule::RepeatedItemId);
     // Without its id, the API finds reasoning only by its encrypted content.
-    let is_bare = item.get("encrypted_content").is_none_or(|raw| raw == "null")
-        && kind == Some(ItemType::Reasoning);
-    let is_repeated = mend.has(Rule::RepeatedItemId);
-    let is_foreign = mend.has(Rule::BadItemId) && !has_prefix(item, &id);
-    if is_bare && (is_repeated || is_foreign) || is_repeated && kind == Some(ItemType::Server) {
+    let needs_id = match kind {
+        Some(ItemType::Reasoning) => item.text_of("encrypted_content").is_none(),
+        kind => kind == Some(ItemType::Server),
+    };
+    if mend.has(Rule::LoneReasoning) || !has_id && needs_id {
         mend.drop_record();
-    } else if is_repeated || is_foreign {
+    } else if !has_id {
         mend.cut_members(item, &["id"]);
-    } else if mend.has(Rule::BadItemId) {
-        mend.name(item.get("id"), ITEM_ID);
     }
 }
 

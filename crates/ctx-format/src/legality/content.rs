@@ -33,16 +33,16 @@ pub struct Content {
     pub(crate) model: Option<String>,
     /// The number of blocks that are marked as the end of a cached prefix.
     pub(crate) cache_marks: usize,
-    /// Whether the message has a summary by the server, which may begin the session.
-    pub(crate) has_summary: bool,
+    /// Whether a summary by the server in the message, which may begin the session, must begin it.
+    pub(crate) summary: Option<bool>,
     /// Whether the message ends with the result of a server tool.
     pub(crate) ends_with_result: bool,
-    /// The ids of the calls that the API itself answers in the same reply or, if their code makes
-    /// calls, in a reply after the results of these.
+    /// The ids of the calls that the API itself answers in a later message: if their code makes
+    /// calls, after the results of these.
     pub(crate) server_calls: Vec<String>,
     /// The ids of the calls that the API answers itself and whose code makes calls of the message.
     pub(crate) callers: Vec<String>,
-    /// The ids of the calls whose results the API itself added to the reply.
+    /// The ids of the calls in earlier messages whose results the API itself added.
     pub(crate) server_results: Vec<String>,
 }
 
@@ -55,24 +55,17 @@ impl Outline<'_> {
     /// The ids of the calls that later messages answer.
     pub fn awaited(&self) -> impl Iterator<Item = &str> {
         let own = self.calls.iter().map(|id| &**id);
-        own.chain(self.of_server(|content| (&content.server_calls, &content.server_results)))
+        own.chain(self.of_server(|content| &content.server_calls))
     }
 
     /// The ids of the calls in earlier messages that the message answers.
     pub fn answered(&self) -> impl Iterator<Item = &str> {
         let own = self.results.iter().map(|id| &**id);
-        own.chain(self.of_server(|content| (&content.server_results, &content.server_calls)))
+        own.chain(self.of_server(|content| &content.server_results))
     }
 
-    /// The ids in the first of two lists that are not in the second.
-    fn of_server(
-        &self,
-        lists: impl Fn(&Content) -> (&Vec<String>, &Vec<String>),
-    ) -> impl Iterator<Item = &str> {
-        let lists = self.content.as_deref().map(lists);
-        lists.into_iter().flat_map(|(ids, others)| {
-            ids.iter().filter(|id| !others.contains(id)).map(String::as_str)
-        })
+    fn of_server(&self, ids: fn(&Content) -> &Vec<String>) -> impl Iterator<Item = &str> {
+        self.content.as_deref().into_iter().flat_map(ids).map(String::as_str)
     }
 
     /// Returns the outline without the facts about the content, which a change to a result alters.

@@ -52,7 +52,7 @@ pub enum Rule {
     BadInput,
     /// An image has a type that the API rejects, or another type than its data.
     BadImage,
-    /// A block is in a message of the wrong role.
+    /// A block is in a message of the wrong role, or of the wrong type or place there.
     MisplacedBlock,
     /// There are too many marks for the end of a cached prefix.
     CacheMarks,
@@ -201,6 +201,11 @@ impl Validator {
     fn take(&mut self, line: u64, outline: &Outline<'_>) {
         if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
             self.next = self.next.max(fragment.message + 1);
+        }
+        if self.begun
+            && outline.content.as_ref().is_some_and(|content| content.summary == Some(true))
+        {
+            self.add_demanded(line, Rule::MisplacedBlock, "");
         }
         if !self.begun && !outline.role.is_system() {
             self.begun = true;
@@ -446,21 +451,7 @@ impl Demand {
 
 /// All rules, in alphabetical order.
 pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
-    let mut rules: Vec<NamedRule> =
-        serde_json::from_str(include_str!("rules.json")).expect("rules.json is valid");
-    for demands in rules.iter_mut().map(|rule| &mut rule.demands) {
-        for at in 1..demands.len() {
-            let (above, own) = demands.split_at_mut(at);
-            let (above, own) = (&above[at - 1], &mut own[0]);
-            for (above, own) in [(&above.repair, &mut own.repair), (&above.writes, &mut own.writes)]
-            {
-                if own == "as above" {
-                    own.clone_from(above);
-                }
-            }
-        }
-    }
-    rules
+    serde_json::from_str(include_str!("rules.json")).expect("rules.json is valid")
 });
 
 /// Returns the rule with the given name; `None` if no rule has this name.

@@ -51,7 +51,7 @@ pub enum Results {
 impl Rules {
     /// Returns true if a session may begin with this message.
     pub fn may_begin_with(self, outline: &Outline<'_>) -> bool {
-        let has_summary = outline.content.as_ref().is_some_and(|content| content.has_summary);
+        let has_summary = outline.content.as_ref().is_some_and(|content| content.summary.is_some());
         let role = outline.role;
         !self.user_first || role == Role::User || role.is_system() || has_summary
     }

@@ -116,6 +116,21 @@ fn a_system_message_in_the_conversation_precedes_a_reply() {
     assert_eq!(broken("chat", &text(&[USER, REPLY, SYSTEM, USER])), []);
 }
 
+/// A summary that the program asked for has a signature.
+#[test]
+fn a_signed_summary_begins_the_session() {
+    let summary = |text: &str| {
+        format!(
+            r#"{{"role":"assistant","content":[{text}{{"type":"compaction","content":"c","signature":"Eq"}}]}}"#
+        )
+    };
+    let misplaced = "misplaced-block";
+    assert_eq!(broken("anthropic", &[&summary(""), USER].join("\n")), []);
+    assert_eq!(broken("anthropic", &[USER, &summary("")].join("\n")), [(2, misplaced)]);
+    let late = summary(r#"{"type":"text","text":"x"},"#);
+    assert_eq!(broken("anthropic", &[&*late, USER].join("\n")), [(1, misplaced)]);
+}
+
 /// The code of the first call makes the others, and its own result follows theirs.
 #[test]
 fn calls_that_the_server_makes_belong_to_one_of_its_own() {
@@ -174,6 +189,21 @@ fn items_that_the_responses_api_rejects_are_repaired() {
     for (before, rule, line, expected) in &cases {
         check("responses", before, (rule, line), expected);
     }
+    let part = |role: &str, kind: &str, more: &str| {
+        format!(
+            r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}_text","text":"x"{more}}}]}}"#
+        )
+    };
+    let annotated = r#","annotations":[]"#;
+    let wrong = [part("user", "output", annotated), part("assistant", "input", "")];
+    let right = [part("user", "input", ""), part("assistant", "output", "")];
+    for (wrong, right) in wrong.iter().zip(&right) {
+        check("responses", &[&user], ("misplaced-block", wrong), right);
+    }
+    let call = |arguments: &str| {
+        format!(r#"{{"type":"function_call","call_id":"c","name":"n","arguments":{arguments}}}"#)
+    };
+    check("responses", &[&user], ("bad-input", &call("{}")), &call(r#""{}""#));
     let lone = [&*user, &thought(r#","id":"rs_1""#), &user].join("\n");
     assert_eq!(broken("responses", &lone), [(2, "lone-reasoning")]);
     let (copy, _) = repaired(&dialect::Responses, (lone + "\n").as_bytes());

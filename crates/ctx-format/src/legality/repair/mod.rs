@@ -9,6 +9,7 @@
 use crate::record::line_end;
 use crate::{Object, Origin, Rule, counted};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 mod copy;
 mod plan;
@@ -16,6 +17,12 @@ mod plan;
 pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 pub use copy::{RepairedCopy, repair};
 pub use plan::{Planner, Salvage};
+
+/// What is said about each kind of repair. `{id}` stands for the id of the call or the result, and
+/// `{to}` for what else is different each time.
+static SENTENCES: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("sentences.json")).expect("sentences.json is valid")
+});
 
 /// The text of the user message inserted before a session that begins with a reply.
 pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
@@ -114,34 +121,15 @@ impl RepairKind {
 
     /// Describes the repair. `id` is the id of the call or result that is repaired.
     fn sentence(&self, id: &str) -> String {
-        match self {
-            Self::DropOrphan => format!("result {id} removed: it has no matching call"),
-            Self::DropRepeated => format!("result {id} removed: its call already has a result"),
-            Self::Move { to } => format!("result {id} moved to its call on line {to}"),
-            Self::ResultsFirst => "results moved before the other blocks".into(),
-            Self::Answer => format!("a result inserted for call {id}: the original is missing"),
-            Self::Rename { to } => format!("call {id} renamed to {to}: another call has this id"),
-            Self::Begin => {
-                "a user message inserted before this line: the session began with a reply".into()
-            }
-            Self::Split { into } => format!("split into {into} lines"),
-            Self::RemoveNuls => "NUL bytes removed".into(),
-            Self::ReplaceBytes => "invalid UTF-8 replaced with U+FFFD".into(),
-            Self::Cut => "incomplete object at the end of the file removed".into(),
-            Self::Remove { bytes } => {
-                format!("{} removed: not a JSON object", counted(*bytes as u64, "byte"))
-            }
-            Self::RemoveReasoning => {
-                "signed reasoning removed: the API rejects it after a repair of earlier lines"
-                    .into()
-            }
-            Self::EndLine => "line ending added".into(),
-            Self::Header => "a header inserted before this line".into(),
-            Self::Reparent { to } => {
-                format!("attached to line {to}: its parent is missing or descends from it")
-            }
-            Self::Change { rule } => format!("{rule} repaired"),
-        }
+        let to = match self {
+            Self::Move { to } | Self::Reparent { to } => to.to_string(),
+            Self::Rename { to } => to.clone(),
+            Self::Split { into } => into.to_string(),
+            Self::Remove { bytes } => counted(*bytes as u64, "byte"),
+            Self::Change { rule } => (*rule).to_owned(),
+            _ => String::new(),
+        };
+        SENTENCES[self.as_str()].replace("{to}", &to).replace("{id}", id)
     }
 }
 
