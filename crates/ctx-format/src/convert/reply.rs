@@ -103,6 +103,9 @@ impl<'a> Maker<'_, '_> {
     /// Creates the turns for a message that is not a reply. If the message contains results, all of
     /// its content becomes a single results turn.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
+        if role == Role::Other && self.family == Family::Chat {
+            self.notes.count(LossKind::Role, "");
+        }
         let all = pieces(held, self.family, self.stays);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
             return vec![Turn::Message(TurnMessage {

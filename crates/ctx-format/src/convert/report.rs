@@ -104,7 +104,8 @@ pub enum LossKind {
     Name,
     /// A system message, which is left out because an agent supplies its own instructions.
     Instructions,
-    /// A system message, which becomes a user message because the API rejects it at its place.
+    /// A message that becomes a user message, because the API rejects its role, or a system message
+    /// at its place.
     Role,
     /// A user message that the target agent would treat as a command instead of sending it.
     Command,

@@ -202,3 +202,13 @@ fn a_denied_call_has_a_result_that_says_so() {
     let (lines, _) = convert("anthropic", &session);
     assert!(lines[2].ends_with(r#"Reason: no","is_error":true}]}"#), "{}", lines[2]);
 }
+
+#[test]
+fn a_role_that_the_api_does_not_know_is_named() {
+    let (lines, report) = convert(
+        "chat",
+        "{\"role\":\"tool\",\"content\":\"\"}\n{\"role\":\"critic\",\"content\":\"x\"}\n",
+    );
+    assert_eq!(lines, [r#"{"role":"user","content":"x"}"#]);
+    assert!(losses(&report).contains(&"Role  1".to_owned()), "{report:?}");
+}

@@ -213,21 +213,19 @@ pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let Answer { id, result, .. } = answer;
     let is_whole = notes.is_whole;
     // The API accepts empty content, but no blank text.
-    let blank = matches!(result.parts.as_slice(), [Part::Text(text)] if !text.is_empty() && is_blank(text, is_whole));
-    let is_own = |raw: &&str| is_whole || !blank && is_legal(Role::User, raw);
+    let says_nothing = result.text().is_some_and(|text| is_blank(&text, is_whole));
+    let is_own = |raw: &&str| is_whole || !says_nothing && is_legal(Role::User, raw);
     if let Some(raw) = answer.block.as_deref().filter(is_own) {
         return own(raw, notes);
     }
     // The result of a failed call must have content, and only texts.
-    let none = if result.is_error && !is_whole { NO_CONTENT } else { "" };
     let is_text = |part: &Part<'_>| !matches!(part, Part::Media(_));
     let is_error = result.is_error && (is_whole || result.parts.iter().all(is_text));
     if is_error != result.is_error {
         notes.count(LossKind::ErrorMark, "");
     }
     let content = match result.parts.as_slice() {
-        [] => quoted(none),
-        [Part::Text(text)] if blank || text.is_empty() => quoted(none),
+        _ if says_nothing => quoted(if is_error && !is_whole { NO_CONTENT } else { "" }),
         [Part::Text(text)] => quoted(text),
         _ => list(&notes.blocks(result, block)),
     };
