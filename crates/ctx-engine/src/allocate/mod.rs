@@ -31,8 +31,6 @@ pub(crate) struct Entry {
     pub(crate) kind: RecordKind,
     /// Whether the record must stay because of a selector or the amount to keep.
     pub(crate) pinned: bool,
-    /// Whether the record consists of results without a call, which no API accepts.
-    pub(crate) is_orphan: bool,
     /// Whether the record begins a message; false for a later fragment of the message.
     pub(crate) begins_message: bool,
 }
@@ -46,6 +44,8 @@ pub(crate) enum RecordKind {
     User,
     /// An earlier summary, summarized again whenever any other message is summarized.
     Summary,
+    /// A message that consists of results without a call, which no API accepts.
+    Orphan,
     /// A message that is neither a system message nor a summary and does not begin a turn.
     Other,
     /// A line without a message, treated like the record before it.
@@ -151,7 +151,6 @@ struct Packed {
     pinned: bool,
     /// Whether the record must stay because of a selector.
     selected: bool,
-    is_orphan: bool,
     begins_message: bool,
 }
 
@@ -168,7 +167,6 @@ impl Entries {
             kind: entry.kind,
             pinned: entry.pinned,
             selected: entry.pinned,
-            is_orphan: entry.is_orphan,
             begins_message: entry.begins_message,
         });
     }
@@ -235,17 +233,19 @@ impl Packed {
         match self.kind {
             RecordKind::Tail => KnownFacts::Tail,
             RecordKind::Line => KnownFacts::Line,
-            RecordKind::System | RecordKind::User | RecordKind::Summary | RecordKind::Other => {
-                KnownFacts::Message(MessageFacts {
-                    is_system: self.kind == RecordKind::System,
-                    begins_message: self.begins_message,
-                    begins_turn: self.kind == RecordKind::User,
-                    tokens: self.tokens.into(),
-                    pinned: self.selected,
-                    exchange: self.exchange(),
-                    is_orphan: self.is_orphan,
-                })
-            }
+            RecordKind::System
+            | RecordKind::User
+            | RecordKind::Summary
+            | RecordKind::Orphan
+            | RecordKind::Other => KnownFacts::Message(MessageFacts {
+                is_system: self.kind == RecordKind::System,
+                begins_message: self.begins_message,
+                begins_turn: self.kind == RecordKind::User,
+                tokens: self.tokens.into(),
+                pinned: self.selected,
+                exchange: self.exchange(),
+                is_orphan: self.kind == RecordKind::Orphan,
+            }),
         }
     }
 }

@@ -229,7 +229,8 @@ impl<'e> Choice<'e> {
             let verdict = match entry.kind {
                 RecordKind::System | RecordKind::Tail => Verdict::Keep,
                 RecordKind::Line => before,
-                _ if self.too_long == Some(at) || entry.is_orphan => Verdict::Old,
+                RecordKind::Orphan => Verdict::Old,
+                _ if self.too_long == Some(at) => Verdict::Old,
                 _ if at >= begin || self.must[at] => shorten(at),
                 _ => Verdict::Old,
             };

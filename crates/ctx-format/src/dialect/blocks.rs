@@ -65,7 +65,14 @@ pub(crate) fn check_block(
             }
             let content = block.objects_of("content").into_iter().flatten().flatten();
             for inner in content {
-                check_content(&kind_of(&inner), &inner, outline);
+                let kind = kind_of(&inner);
+                if is_reasoning(&kind)
+                    || kind.ends_with("tool_use")
+                    || kind.ends_with("tool_result")
+                {
+                    outline.fault(Rule::MisplacedBlock, "");
+                }
+                check_content(&kind, &inner, outline);
             }
             if is_bad_error(block) {
                 outline.fault(Rule::BadErrorResult, &id("tool_use_id"));
@@ -157,8 +164,9 @@ fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
     }
 }
 
-/// An image that is stored in the session.
+/// An image or a document that is stored in the session.
 struct Image<'a> {
+    is_document: bool,
     /// Its type as raw JSON.
     mime: &'a str,
     /// Its data as raw JSON.
@@ -166,15 +174,20 @@ struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Returns the image in a block of this type.
+    /// Returns the image or the document in a block of this type.
     fn of(kind: &str, block: &Object<'a>) -> Option<Self> {
-        let source = block.object_of("source").filter(|_| kind == "image")?;
+        let source = block.object_of("source").filter(|_| MEDIA.contains(&kind))?;
         let is_stored = kind_of(&source) == "base64";
-        let image = Self { mime: source.get("media_type")?, data: source.get("data")? };
+        let (mime, data) = (source.get("media_type")?, source.get("data")?);
+        let image = Self { is_document: kind == "document", mime, data };
         is_stored.then_some(image)
     }
 
     fn fix(&self) -> Option<ImageFix> {
+        if self.is_document {
+            // Other documents have their text as it is.
+            return (self.mime != "\"application/pdf\"").then_some(ImageFix::Drop);
+        }
         image_fix(&json::text(self.mime)?, &json::text(self.data)?)
     }
 }

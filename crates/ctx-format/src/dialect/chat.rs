@@ -193,6 +193,10 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if is_empty {
         outline.fault(Rule::EmptyMessage, "");
     }
+    if role != Role::Assistant && object.elements_of("tool_calls").is_some_and(|it| !it.is_empty())
+    {
+        outline.fault(Rule::MisplacedBlock, "");
+    }
     for (listed, id) in
         object.objects_of("tool_calls").into_iter().flatten().zip(&outline.calls.clone())
     {

@@ -17,8 +17,8 @@ use crate::{
     Call, Edits, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json,
 };
 
-/// The kind of each item type other than `message`.
-static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
+/// The kind of each item type other than `message`, and the members that the API knows.
+static KINDS: LazyLock<HashMap<String, (ItemType, String), foldhash::fast::RandomState>> =
     LazyLock::new(|| serde_json::from_str(include_str!("items.json")).expect("it is valid"));
 
 /// The kinds of items in the OpenAI Responses API.
@@ -48,7 +48,7 @@ impl ItemType {
         match &*kind_of(item) {
             "" => Self::of_role(item),
             "message" => role_of(item).map(|_| Self::Message),
-            kind => KINDS.get(kind).copied(),
+            kind => KINDS.get(kind).map(|(kind, _)| *kind),
         }
     }
 
@@ -73,6 +73,11 @@ impl ItemType {
 
 fn is_user_or_model(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant)
+}
+
+/// Returns the members that the API knows in items of this type; `None` for messages.
+pub(crate) fn members_of(kind: &str) -> Option<&'static str> {
+    KINDS.get(kind).map(|(_, members)| members.as_str())
 }
 
 /// Returns true if `item` cannot occur in any other format.
@@ -145,6 +150,9 @@ pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
 pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     let kind = ItemType::of(item);
     outline.content_mut().is_reasoning = kind == Some(ItemType::Reasoning);
+    if is_empty_summary(item) {
+        outline.fault(Rule::EmptyMessage, "");
+    }
     if bad_arguments(item).is_some() {
         outline.fault(Rule::BadInput, &item.text_of("call_id").unwrap_or_default());
     }
@@ -164,6 +172,11 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
         outline.fault(Rule::BadItemId, &id);
     }
     outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
+}
+
+/// Returns true for a summary by the server that has lost its content.
+fn is_empty_summary(item: &Object<'_>) -> bool {
+    kind_of(item) == "compaction" && item.text_of("encrypted_content").is_none()
 }
 
 /// Returns the arguments of a function call if they are not a string.
@@ -202,7 +215,7 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
         Some(ItemType::Reasoning) => item.text_of("encrypted_content").is_none(),
         kind => kind == Some(ItemType::Server),
     };
-    if mend.has(Rule::LoneReasoning) || !has_id && needs_id {
+    if mend.has(Rule::LoneReasoning) || is_empty_summary(item) || !has_id && needs_id {
         mend.drop_record();
     } else if !has_id {
         mend.cut_members(item, &["id"]);

@@ -220,6 +220,10 @@ pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
     if data.is_empty() || data.starts_with("data:") {
         return Some(if data.contains(BASE64) { ImageFix::Data } else { ImageFix::Drop });
     }
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte);
+    if !data.bytes().all(is_base64) {
+        return Some(ImageFix::Drop);
+    }
     let stated = if mime == "image/jpg" { "image/jpeg" } else { mime };
     match IMAGES.iter().find(|(_, begin)| data.starts_with(begin)) {
         Some((real, _)) if *real != mime => Some(ImageFix::Type(real)),

@@ -202,7 +202,7 @@ fn texts_of_a_result_that_become_one_are_told() {
 }
 
 #[test]
-fn what_another_agent_told_codex_is_the_item_that_codex_sends() {
+fn what_another_agent_told_codex_is_a_message_for_the_api() {
     let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
 {"timestamp":"2026-01-01T00:00:01.000Z","type":"inter_agent_communication","payload":{"author":"/root/w","recipient":"/root","other_recipients":[],"content":"done","trigger_turn":false}}
 "#;
@@ -211,7 +211,8 @@ fn what_another_agent_told_codex_is_the_item_that_codex_sends() {
     let [line] = lines.as_slice() else {
         panic!("one item: {lines:?}");
     };
-    assert!(line.starts_with(item.strip_suffix('}').expect("an object")), "{line}");
+    let said = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"done"}]"#;
+    assert!(line.starts_with(said), "the API does not know the item: {line}");
     let (lines, _) = convert("codex", session);
     assert!(lines.iter().any(|line| line.ends_with(&format!("{item}}}"))), "{lines:?}");
 }

@@ -143,13 +143,15 @@ impl<'p> BudgetPass<'p> {
         let pin = pins::first(&self.request.pins, record, outline.role, || Some(message.clone()));
         let number = self.entries.len() as u64 + 1;
         let exchange = self.exchanges.as_mut().and_then(|it| it.push(number, &outline));
-        let entry = Entry {
+        let mut entry = Entry {
             exchange,
-            is_orphan: is_orphan(&outline, exchange),
             pinned: pin.is_some(),
             begins_message: outline.begins_message(),
             ..self.message(record, &outline, &message)
         };
+        if is_orphan(&outline, exchange) {
+            entry.kind = RecordKind::Orphan;
+        }
         Ok((entry, Some(size)))
     }
 

@@ -5,7 +5,7 @@ use crate::compaction::{LineText, list, quoted};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::dialect::content::{kind_of, kind_of_raw};
-use crate::dialect::items::{message, text};
+use crate::dialect::items::{members_of, message, text};
 use crate::dialect::responses::Responses;
 use crate::record::edit::cut_members;
 use crate::record::json::one_line;
@@ -23,7 +23,11 @@ pub(crate) enum Accepts {
 /// The types of items, apart from messages, that Codex 0.169.0 loads and sends to the API.
 const OF_CODEX: &str = "agent_message reasoning function_call function_call_output \
     custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
-    tool_search_output web_search_call image_generation_call compaction context_compaction";
+    tool_search_output web_search_call image_generation_call compaction compaction_summary \
+    context_compaction";
+
+/// The type of the item with a summary by the server, which Codex also gives other names.
+const COMPACTION: &str = "compaction";
 
 /// The beginning of the API's own ids of items of this type, as JSON.
 fn id_prefix(kind: &str) -> &'static str {
@@ -86,8 +90,9 @@ impl Accepts {
                 *part = call.part.clone();
             }
         }
-        let id = message.calls().next().and_then(|call| call.id.as_deref());
-        if let Some(item) = self.kept(raw, id, notes) {
+        let call = message.calls().next();
+        let id = call.and_then(|call| call.id.as_deref());
+        if let Some(item) = self.kept(raw, id, call.map(|call| &*call.name), notes) {
             return vec![item];
         }
         let said = TurnMessage {
@@ -100,9 +105,15 @@ impl Accepts {
         items.map(|item| LineText::of_object(item).json("phase", phase).end()).collect()
     }
 
-    /// Returns the item on one line, with `id` as the id of its call; `None` if the target does not
-    /// take the item as it is.
-    fn kept(self, raw: &str, id: Option<&str>, notes: &mut Notes<'_>) -> Option<String> {
+    /// Returns the item on one line, with `id` as the id of its call and `name` as the name of its
+    /// tool; `None` if the target does not take the item as it is.
+    fn kept(
+        self,
+        raw: &str,
+        id: Option<&str>,
+        name: Option<&str>,
+        notes: &mut Notes<'_>,
+    ) -> Option<String> {
         let item = Object::parse(raw).ok().filter(|item| self.takes(item))?;
         let kind = kind_of(&item);
         let mut edits = Edits::new();
@@ -112,6 +123,13 @@ impl Accepts {
         if let Some(id) = id.filter(|id| has_id && item.text_of("call_id").as_deref() != Some(id)) {
             edits.set(0, &item, "call_id", &quoted(id));
         }
+        if let Some(name) = name.filter(|name| item.text_of("name").is_some_and(|own| own != *name))
+        {
+            edits.set(0, &item, "name", &quoted(name));
+        }
+        if kind.contains("compaction") && kind != COMPACTION {
+            edits.set(0, &item, "type", &quoted(COMPACTION));
+        }
         if let Some((raw, own)) = item.get("arguments").zip(item.text_of("arguments")) {
             let arguments = notes.arguments(&own);
             if arguments != own {
@@ -120,7 +138,11 @@ impl Accepts {
         }
         // Codex stores absent members as `null`, which the API rejects except in these. It rejects
         // ids that do not look like its own, too.
+        let members = members_of(if kind.contains("compaction") { COMPACTION } else { &kind });
+        let is_known = |key: &str| members.is_none_or(|it| it.split(' ').any(|it| it == key));
         let is_taken = |it: &Member<'_>| match &*it.key {
+            "type" => true,
+            key if !is_known(key) => false,
             "call_id" | "code" | "outputs" | "result" => true,
             "id" => it.value.starts_with(id_prefix(&kind)),
             _ => it.value != "null",
@@ -135,7 +157,7 @@ impl Accepts {
     /// Writes the item for a tool result.
     pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         let own = answer.block.as_deref();
-        if let Some(item) = own.and_then(|raw| self.kept(raw, Some(&answer.id), notes)) {
+        if let Some(item) = own.and_then(|raw| self.kept(raw, Some(&answer.id), None, notes)) {
             return item;
         }
         notes.no_error_mark(answer);
@@ -163,7 +185,9 @@ impl Accepts {
             let has_id = item.get("id").is_some_and(|raw| raw.starts_with(id_prefix(&kind)));
             let is_returned = has_id && item.get("status").is_some();
             let is_reply = item.get("role") == Some("\"assistant\"");
-            return takes_parts && (is_returned || parts.is_none() || !is_reply);
+            let is_known = members_of(&kind).is_none_or(|it| !it.is_empty())
+                || kind.contains("compaction") && item.text_of("encrypted_content").is_some();
+            return is_known && takes_parts && (is_returned || parts.is_none() || !is_reply);
         }
         takes_parts
             && match &*kind {
