@@ -16,18 +16,7 @@ use crate::{Files, root};
 const COLUMNS: u16 = 100;
 
 /// The commands that create three sessions, each for a different agent, before the picture begins.
-const BEFORE: &str = "
-put() {
-    mkdir -p \"$(dirname \"$2\")\"
-    ctx-convert -q --to \"$1\" --cwd \"$4\" -s 11111111-2222-4333-8444-555555555555 \"$3\" -o \"$2\"
-    touch -d \"$5\" \"$2\"
-}
-head -n 59 session.jsonl > begun.jsonl
-(head -n 1 session.jsonl && sed -n 124,156p session.jsonl) > zones.jsonl
-put claude-code ~/.claude/projects/-work-berthbook/day.jsonl session.jsonl /work/berthbook '25 minutes ago'
-put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222-4333-8444-555555555555.jsonl begun.jsonl /work/berthbook '3 hours ago'
-put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
-";
+const BEFORE: &str = include_str!("picture/before.sh");
 
 /// The commands that the picture shows, run in the first session's folder.
 const SHOWN: [&str; 5] = [

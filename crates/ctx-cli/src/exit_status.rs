@@ -1,7 +1,7 @@
 //! The exit statuses of the tools.
 
 /// The exit status of a tool. The numeric values never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {
     /// Done, or the reader of stdout exited early.
@@ -10,6 +10,7 @@ pub enum ExitStatus {
     No = 1,
     /// A usage error, bad input or an I/O error: no file and no store entry changed, but stdout may
     /// be incomplete.
+    #[default]
     Failed = 2,
     /// Partly done: some inputs failed.
     Partial = 3,

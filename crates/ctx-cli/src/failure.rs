@@ -9,7 +9,7 @@ use crate::{ExitStatus, printable};
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// A failure, reported to the user as `ctx-NAME: FILE:LINE: what is wrong; what to do`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Failure {
     status: ExitStatus,
     /// The name of the file as the user gave it, or `<stdin>`.
@@ -23,13 +23,7 @@ pub struct Failure {
 impl Failure {
     /// Creates a failure with exit status 2, for a usage error, bad input or an I/O error.
     pub fn new(what: impl fmt::Display) -> Self {
-        Self {
-            status: ExitStatus::Failed,
-            file: None,
-            line: None,
-            what: what.to_string(),
-            hint: None,
-        }
+        Self { what: what.to_string(), ..Self::default() }
     }
 
     /// Creates the failure for an input that cannot be read.

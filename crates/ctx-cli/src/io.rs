@@ -1,6 +1,7 @@
 //! The output of a running tool: data on stdout, as text or as JSON, and messages on stderr.
 
-use std::fmt::{self, Write as _};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
@@ -223,16 +224,9 @@ fn escaped(line: String) -> String {
     if !line.contains(char::is_control) {
         return line;
     }
-    let mut escaped = String::with_capacity(line.len() + 8);
-    for c in line.chars() {
-        if c.is_control() {
-            // Writing to a string cannot fail.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
+    let controls: BTreeSet<char> = line.chars().filter(|c| c.is_control()).collect();
+    let escape = |line: String, c| line.replace(c, &format!("\\u{:04x}", u32::from(c)));
+    controls.into_iter().fold(line, escape)
 }
 
 /// Returns a line of JSON that reports an error in an input, or in one of its lines.

@@ -31,15 +31,13 @@ fn request_in(args: impl Iterator<Item = OsString>) -> Option<ManualRequest> {
     // Clap will report an unsupported shell.
     let shell = |name: &str| Shell::from_str(name, false).ok().map(ManualRequest::Completions);
     while let Some(arg) = args.next() {
-        match arg.to_str() {
-            Some("--man") => return Some(ManualRequest::Manual),
-            Some("--completions") => return shell(args.next()?.to_str()?),
-            Some(arg) => {
-                if let Some(name) = arg.strip_prefix("--completions=") {
-                    return shell(name);
-                }
-            }
-            None => {}
+        let arg = arg.to_str().unwrap_or_default();
+        if arg == "--man" {
+            return Some(ManualRequest::Manual);
+        } else if arg == "--completions" {
+            return shell(args.next()?.to_str()?);
+        } else if let Some(name) = arg.strip_prefix("--completions=") {
+            return shell(name);
         }
     }
     None

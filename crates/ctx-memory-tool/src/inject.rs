@@ -51,11 +51,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Omit this part of the context (can be repeated)
-    #[arg(
-        long,
-        value_name = "PART",
-        value_parser = one_of(&Layer::ALL, Layer::as_str)
-    )]
+    #[arg(long, value_name = "PART", value_parser = one_of(&Layer::ALL))]
     without: Vec<Layer>,
     /// Limit the context to N tokens
     #[arg(long, value_name = "N")]

@@ -60,12 +60,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 /// Returns a parser that accepts the names of the values in `all`.
-fn one_of<T: Copy + Send + Sync + 'static>(
+fn one_of<T: Copy + Into<&'static str> + Send + Sync>(
     all: &'static [T],
-    name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(all.iter().map(move |it| name(*it))).map(move |word| {
-        let named = all.iter().find(|it| name(**it) == word);
+    let name = |it: &T| -> &'static str { (*it).into() };
+    PossibleValuesParser::new(all.iter().map(name)).map(move |word| {
+        let named = all.iter().find(|it| name(it) == word);
         *named.expect("clap accepts only possible values")
     })
 }

@@ -54,19 +54,14 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = one_of(SourceKind::ALL, SourceKind::as_str),
+        value_parser = one_of(SourceKind::ALL),
         help_heading = "Filters"
     )]
     kind: Vec<SourceKind>,
     /// Search only messages with this role (can be repeated)
     ///
     /// Tool results have the role `tool`.
-    #[arg(
-        long,
-        value_name = "ROLE",
-        value_parser = one_of(&ROLES, |role| role),
-        help_heading = "Filters"
-    )]
+    #[arg(long, value_name = "ROLE", value_parser = one_of(&ROLES), help_heading = "Filters")]
     role: Vec<&'static str>,
     /// Search only content newer than TIME, such as 2026-11-15 or "1 week ago"
     #[arg(long, value_name = "TIME", help_heading = "Filters")]

@@ -250,25 +250,16 @@ impl AgentFolder {
         let of = |name: &str, usual: &str| set(name).or_else(|| Some(home()?.join(usual)));
         let below_home_of = |name: &str, usual: &str| Some(set(name).or_else(home)?.join(usual));
         let codex = of("CODEX_HOME", ".codex");
-        let of_pi = set("PI_CODING_AGENT_SESSION_DIR");
-        let openclaw = set("OPENCLAW_STATE_DIR");
+        let openclaw =
+            set("OPENCLAW_STATE_DIR").or_else(|| below_home_of("OPENCLAW_HOME", ".openclaw"));
+        let of_pi = || of("PI_CODING_AGENT_DIR", ".pi/agent").map(|dir| dir.join("sessions"));
         let folders = [
             ("claude-code", of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects"))),
             ("codex", codex.as_ref().map(|dir| dir.join("sessions"))),
             ("codex", codex.map(|dir| dir.join("archived_sessions"))),
             ("gemini", below_home_of("GEMINI_CLI_HOME", ".gemini").map(|dir| dir.join("tmp"))),
-            (
-                "openclaw",
-                openclaw
-                    .or_else(|| below_home_of("OPENCLAW_HOME", ".openclaw"))
-                    .map(|dir| dir.join("agents")),
-            ),
-            (
-                "pi",
-                of_pi.or_else(|| {
-                    of("PI_CODING_AGENT_DIR", ".pi/agent").map(|dir| dir.join("sessions"))
-                }),
-            ),
+            ("openclaw", openclaw.map(|dir| dir.join("agents"))),
+            ("pi", set("PI_CODING_AGENT_SESSION_DIR").or_else(of_pi)),
         ];
         let places = folders.into_iter();
         places.filter_map(|(agent, folder)| Some(Self { agent, folder: folder? })).collect()
