@@ -198,7 +198,7 @@ impl LlmArgs {
             warn(format!("{failure}; the {offline} summary is used"));
             return Ok(writer);
         };
-        let target = target.or(template.target());
+        let target = target.or(template.target);
         let is_default = self.template_name() == Template::DEFAULT;
         let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
         writer.model = Some(Model {
@@ -254,7 +254,7 @@ fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>> {
         ChosenKey::Sent(key) => Some(key),
         ChosenKey::Missing => None,
         ChosenKey::Withheld(name) => {
-            let host = endpoint.host();
+            let host = &endpoint.host;
             warn(format!(
                 "{name} is sent only to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
             ));

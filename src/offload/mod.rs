@@ -242,7 +242,7 @@ impl<'a> Restorer<'a> {
 
     /// Warns about strings that look like references but are left unchanged.
     pub fn tell(&self, notes: &mut Notes) {
-        let folder = self.folder.path();
+        let folder = &self.folder.path;
         for Reference { line, path } in &self.elsewhere {
             let text = format_args!("{path} is not a file in {folder}; left unchanged");
             notes.warn_at(*line, text);

@@ -62,7 +62,7 @@ impl Client {
         // Other computers on the network can read what is sent without encryption.
         let is_readable = !endpoint.is_encrypted && !endpoint.is_loopback();
         if settings.key.is_some() && is_readable && !settings.key_in_clear {
-            return Err(KeyInClear { host: endpoint.host().to_owned() });
+            return Err(KeyInClear { host: endpoint.host.clone() });
         }
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -136,8 +136,8 @@ impl Client {
             return Err(self.status_error(status, &mut response, clock));
         }
         let bytes = self.read(&mut response, LARGEST_ANSWER)?;
-        *usage += Usage::of_answer(endpoint.api(), &bytes);
-        match wire::answer(endpoint.api(), &bytes) {
+        *usage += Usage::of_answer(endpoint.api, &bytes);
+        match wire::answer(endpoint.api, &bytes) {
             Ok(completion) => Ok(Completion { text: self.clean(&completion.text), ..completion }),
             Err(LlmError::Refused(text)) => Err(LlmError::Refused(self.shorten(&text))),
             Err(LlmError::Rejected { status, message }) => {
@@ -148,7 +148,7 @@ impl Client {
     }
 
     fn authorized<B>(&self, request: RequestBuilder<B>) -> Result<RequestBuilder<B>> {
-        let (request, name, prefix) = match self.settings.endpoint.api() {
+        let (request, name, prefix) = match self.settings.endpoint.api {
             Api::OpenAi => (request, "authorization", "Bearer "),
             Api::Anthropic => (request.header("anthropic-version", "2023-06-01"), "x-api-key", ""),
         };

@@ -40,10 +40,12 @@ impl Api {
 /// `v4`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    api: Api,
+    /// The API at this address.
+    pub api: Api,
     /// The URL to send questions to.
     pub(crate) url: String,
-    host: String,
+    /// The name or the IP address of the host, without the port.
+    pub host: String,
     pub(crate) is_encrypted: bool,
 }
 
@@ -97,21 +99,11 @@ impl Endpoint {
         })
     }
 
-    /// The API at this address.
-    pub fn api(&self) -> Api {
-        self.api
-    }
-
     /// Returns true if the server is on this machine, so that no proxy is needed.
     pub fn is_loopback(&self) -> bool {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         host.eq_ignore_ascii_case("localhost")
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-    }
-
-    /// The name or the IP address of the host, without the port.
-    pub fn host(&self) -> &str {
-        &self.host
     }
 
     /// The vendor that owns the host. Only the host identifies the vendor, because any server can
@@ -270,7 +262,7 @@ impl ChosenKey {
         if let Some(vendor) = endpoint.vendor() {
             return Ok(key(variable_of(vendor)).map_or(Self::Missing, Self::Sent));
         }
-        let usual = variable_of(endpoint.api());
+        let usual = variable_of(endpoint.api);
         // A server on this machine rarely requires a key, so a withheld key is not reported.
         if !endpoint.is_loopback() && key(usual).is_some() {
             return Ok(Self::Withheld(usual));
@@ -315,7 +307,7 @@ mod tests {
 
     fn address(url: &str, asked: Option<Api>) -> (Api, String) {
         let endpoint = Endpoint::new(url, asked).expect(url);
-        (endpoint.api(), endpoint.url.clone())
+        (endpoint.api, endpoint.url.clone())
     }
 
     #[test]

@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
@@ -33,7 +33,8 @@ use crate::{Completion, LlmError, Question, TapeError};
 /// A directory of recorded answers from one model.
 #[derive(Debug)]
 pub struct Tape {
-    dir: PathBuf,
+    /// The directory that holds the recorded answers.
+    pub dir: PathBuf,
     model: Option<String>,
     /// The names of the files written in this run. A repeated question gets the same answer again,
     /// as it would in a replay.
@@ -48,11 +49,6 @@ impl Tape {
     /// answer is recorded.
     pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
         Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
-    }
-
-    /// The directory that holds the recorded answers.
-    pub fn dir(&self) -> &Path {
-        &self.dir
     }
 
     /// Calls `ask` and records the answer. If the same question was already asked in this run,
@@ -195,9 +191,9 @@ mod tests {
         // A question repeated in the same run gets the same answer, without another request.
         let again = tape.record(&question("a"), || Err(LlmError::HostNotFound));
         assert_eq!(again, Ok(said("yes")));
-        let later = Tape::new(tape.dir(), Some("m"));
+        let later = Tape::new(&tape.dir, Some("m"));
         assert_eq!(later.replay(&question("a")), Ok(said("yes")));
-        let names: Vec<_> = fs::read_dir(tape.dir()).expect("files").collect();
+        let names: Vec<_> = fs::read_dir(&tape.dir).expect("files").collect();
         assert_eq!(names.len(), 1);
         // A new run sends the request again.
         let second = later.record(&question("a"), || Ok(said("no")));

@@ -70,14 +70,12 @@ impl Usage {
 
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.saturating_add(other)),
-            (one, other) => one.or(other),
-        };
+        let sum =
+            |counts: [Option<u64>; 2]| counts.into_iter().flatten().reduce(u64::saturating_add);
         self.calls += other.calls;
         self.ms += other.ms;
-        self.tokens_in = sum(self.tokens_in, other.tokens_in);
-        self.tokens_out = sum(self.tokens_out, other.tokens_out);
+        self.tokens_in = sum([self.tokens_in, other.tokens_in]);
+        self.tokens_out = sum([self.tokens_out, other.tokens_out]);
     }
 }
 
@@ -86,7 +84,7 @@ impl AddAssign for Usage {
 pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
     let mut messages = vec![json!({"role": "user", "content": question.text})];
     let system = question.instructions;
-    let mut body = match endpoint.api() {
+    let mut body = match endpoint.api {
         Api::OpenAi => {
             if !system.is_empty() {
                 messages.insert(0, json!({"role": "system", "content": system}));

@@ -14,7 +14,8 @@ use crate::memory_file::{appended, file_name, new_entries};
 
 /// A folder of memory files.
 pub struct MemoryFolder<'a> {
-    dir: PathBuf,
+    /// The path of the folder.
+    pub dir: PathBuf,
     /// The store that contains the folder. Changes to the folder are recorded in the store's audit
     /// log.
     store: Option<&'a Store>,
@@ -57,11 +58,6 @@ impl<'a> MemoryFolder<'a> {
     /// The folder `dir/extracted`; `store` is the store that contains the folder, or `None`.
     pub fn within(dir: &Path, store: Option<&'a Store>) -> Self {
         Self { dir: dir.join("extracted"), store }
-    }
-
-    /// The path of the folder.
-    pub fn path(&self) -> &Path {
-        &self.dir
     }
 
     /// Adds a section about a merge to the daily log next to the folder, unless the merge added
@@ -163,7 +159,7 @@ fn stage(
     let mut staged = Vec::new();
     for kind in MemoryKind::ALL {
         let file = folder.read(&file_name(kind))?;
-        edits.extend_from_slice(file.edits());
+        edits.extend_from_slice(&file.edits);
         let entries = new_entries(file.bytes(), kind, items);
         if !entries.is_empty() {
             let more = appended(file.bytes(), kind, &entries);
@@ -212,14 +208,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = MemoryFolder::within(dir.path(), None);
         assert_eq!(folder.merge(&[]).expect("nothing"), MergeCounts::default());
-        assert!(!folder.path().exists());
+        assert!(!folder.dir.exists());
         let first = folder.merge(&items()).expect("merged");
         assert_eq!((first.files, first.added, first.known), (2, 3, 0));
         let again = folder.merge(&items()).expect("merged");
         assert_eq!((again.files, again.added, again.known), (0, 0, 3));
-        let decisions = fs::read_to_string(folder.path().join("decisions.md")).expect("a file");
+        let decisions = fs::read_to_string(folder.dir.join("decisions.md")).expect("a file");
         assert!(decisions.contains("- We keep SQLite. (user, demo:1)\n"), "{decisions}");
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+        assert_eq!(fs::read_dir(&folder.dir).expect("a folder").count(), 2);
     }
 
     #[test]
@@ -237,12 +233,12 @@ mod tests {
     fn a_refused_file_stops_the_merge_before_anything_changes() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = MemoryFolder::within(dir.path(), None);
-        fs::create_dir(folder.path()).expect("a folder");
-        symlink("/etc/hostname", folder.path().join("runtime.md")).expect("a link");
+        fs::create_dir(&folder.dir).expect("a folder");
+        symlink("/etc/hostname", folder.dir.join("runtime.md")).expect("a link");
         let error = folder.merge(&items()).expect_err("a link");
         assert!(error.to_string().ends_with("is a symbolic link"), "{error}");
         assert!(!error.is_partial);
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        assert_eq!(fs::read_dir(&folder.dir).expect("a folder").count(), 1);
     }
 
     #[test]
@@ -252,7 +248,7 @@ mod tests {
         let log = || fs::read_to_string(root.join("context/events.jsonl")).unwrap_or_default();
         let store = store(&root);
         let folder = MemoryFolder::of_store(&store);
-        assert_eq!(folder.path(), root.join("memory/extracted"));
+        assert_eq!(folder.dir, root.join("memory/extracted"));
         folder.merge(&items()).expect("merged");
         let before = log();
         let done = before.lines().last().expect("two records");
@@ -273,9 +269,9 @@ mod tests {
         let folder = MemoryFolder::within(dir.path(), None);
         let items = &items()[..2];
         for (mine, added) in [("- Mine.\n", 2), ("- We keep it.\n", 1)] {
-            let path = folder.path().join("decisions.md");
+            let path = folder.dir.join("decisions.md");
             let _ = fs::remove_file(&path);
-            let shared = SharedFolder::lock(folder.path()).expect("a lock");
+            let shared = SharedFolder::lock(&folder.dir).expect("a lock");
             let staged = stage(&shared, items, &mut Vec::new()).expect("room");
             fs::write(&path, mine).expect("written");
             for staged in staged {

@@ -249,7 +249,8 @@ const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}
 pub struct Index {
     /// The mark and content of each file. The content is `None` if the file is not a session.
     entries: HashMap<PathBuf, (Mark, Option<Content>)>,
-    is_changed: bool,
+    /// True if results have been added since the index was parsed.
+    pub is_changed: bool,
 }
 
 /// A line of the index, which describes one file.
@@ -299,11 +300,6 @@ impl Index {
         }
     }
 
-    /// Returns true if results have been added since the index was parsed.
-    pub fn is_changed(&self) -> bool {
-        self.is_changed
-    }
-
     /// Returns the text of the index, which is always the same for the same entries. Paths that are
     /// not valid UTF-8 are omitted.
     pub fn to_text(&self) -> String {
@@ -346,10 +342,10 @@ mod index_tests {
         index.put(Path::new("/b"), &reading(7, true));
         index.put(Path::new("/a"), &Reading { content: None, ..reading(1, true) });
         index.put(Path::new("/c"), &reading(2, false));
-        assert!(index.is_changed());
+        assert!(index.is_changed);
         let text = index.to_text();
         let index = Index::parse(&text);
-        assert!(!index.is_changed());
+        assert!(!index.is_changed);
         assert_eq!(index.to_text(), text);
         let of = |path, size| index.get(Path::new(path), &reading(size, true).mark);
         assert_eq!(of("/b", 7).flatten().map(|it| it.messages), Some(7));

@@ -25,7 +25,7 @@ use crate::fs::{
     sync_name,
 };
 use crate::id::TIME;
-use crate::os::{self, Lease, keep_writers_out};
+use crate::os::{Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
@@ -47,7 +47,10 @@ pub struct SharedFile {
     dir: PathBuf,
     old: Vec<u8>,
     meta: Option<fs::Metadata>,
-    edits: Vec<PathBuf>,
+    /// The paths of other programs' versions that a killed run moved aside and did not restore.
+    /// Versions that were moved aside are kept, because only their authors know whether they
+    /// matter.
+    pub edits: Vec<PathBuf>,
 }
 
 /// A file whose new version has been written but is not yet in place.
@@ -89,7 +92,7 @@ impl Store {
         let path = folder.join(format!("{stem}-{time}{}", end(bytes)));
         let mut temp = self.temp(stem, 0o600)?;
         temp.write_all(bytes).or_not_written(&path)?;
-        os::sync(&temp.file).or_not_written(&path)?;
+        temp.file.sync_all().or_not_written(&path)?;
         // Nothing has been replaced yet, so a copy that may not survive a power cut is reported as
         // a failure.
         let kept = create(temp, &path).and_then(|()| sync_name(&path));
@@ -155,13 +158,6 @@ impl SharedFile {
         &self.old
     }
 
-    /// Returns the paths of other programs' versions that a killed run moved aside and did not
-    /// restore. Versions that were moved aside are kept, because only their authors know whether
-    /// they matter.
-    pub fn edits(&self) -> &[PathBuf] {
-        &self.edits
-    }
-
     /// Appends `more` to the file, using [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<()> {
         self.stage(more)?.commit()
@@ -186,7 +182,7 @@ impl SharedFile {
         if let Some(meta) = &self.meta {
             inherit(&temp.file, meta).or_not_written(&self.path)?;
         }
-        os::sync(&temp.file).or_not_written(&self.path)?;
+        temp.file.sync_all().or_not_written(&self.path)?;
         Ok(StagedFile { file: self, temp, bytes })
     }
 
@@ -427,7 +423,7 @@ mod shared_tests {
         write(".x.md.ctx-old-1-2-4-99", "old\n");
         let folder = SharedFolder::lock(dir.path()).expect("a lock");
         let file = folder.read("x.md").expect("one");
-        assert_eq!(file.edits(), [dir.path().join(".x.md.ctx-old-1-2-3-99")]);
+        assert_eq!(file.edits, [dir.path().join(".x.md.ctx-old-1-2-3-99")]);
         assert_eq!(file_names(dir.path()), [".x.md.ctx-old-1-2-3-99", "x.md"]);
     }
 
@@ -503,7 +499,7 @@ mod versions_tests {
         }
         bench.store.keep_version("master.md", b"ours").expect("kept");
         let file = folder.read("master.md").expect("read");
-        let left: Vec<_> = file.edits().iter().map(|path| fs::read(path).expect("read")).collect();
+        let left: Vec<_> = file.edits.iter().map(|path| fs::read(path).expect("read")).collect();
         assert_eq!(left, [b"theirs".to_vec()]);
         assert_eq!(fs::read_dir(&dir).expect("there").count(), 2);
     }

@@ -22,7 +22,6 @@ use crate::fs::{
     sync_dir,
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
-use crate::os;
 use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
 /// A function that returns the current time. Tests pass their own clock.
@@ -348,7 +347,7 @@ impl SessionLock {
     /// run that files may have been left next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
         // Ignore a failure, because ctx-gc finds the remaining files even without the lock file.
-        if os::sync_data(&self.file).is_ok() {
+        if self.file.sync_data().is_ok() {
             let _ = sync_dir(&store.locks());
         }
     }
@@ -409,7 +408,7 @@ impl StoreLock<'_> {
 
     fn write_counter(&mut self, counter: &Counter) -> Result<()> {
         let written = write_json(&self.file, counter);
-        let synced = written.and_then(|()| os::sync_data(&self.file));
+        let synced = written.and_then(|()| self.file.sync_data());
         synced.or_cannot("write", &self.store.root().join("lock"))
     }
 

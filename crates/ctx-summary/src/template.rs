@@ -27,7 +27,8 @@ pub struct Filling<'a> {
 /// part of the prompt. The number in this line is the default length of the summary, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    target: Option<u64>,
+    /// The default length of a summary with this template, in tokens.
+    pub target: Option<u64>,
     system: String,
     message: String,
     /// True if the model is asked to translate the headings, which are then not known in advance.
@@ -119,11 +120,6 @@ impl Template {
             self.system = self.system.replace(left_out, named);
         }
         self
-    }
-
-    /// Returns the default length of a summary with this template, in tokens.
-    pub fn target(&self) -> Option<u64> {
-        self.target
     }
 
     /// Returns the headings that a summary must have, without `## `. The headings are taken from
@@ -328,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_template_says_how_long_a_summary_is() {
-        let target = |name| Template::by_name(name).expect(name).target();
+        let target = |name| Template::by_name(name).expect(name).target;
         assert_eq!(target(Template::DEFAULT), None);
         assert_eq!(target("sanbot"), Some(500));
         assert_eq!(target("synapse"), Some(8_000));
@@ -340,7 +336,7 @@ mod tests {
         ] {
             let template: Template =
                 format!("{first}Sum up.\n\n{{{{transcript}}}}").parse().expect("a template");
-            assert_eq!(template.target(), target, "{first}");
+            assert_eq!(template.target, target, "{first}");
             let prompt = template.prompt("", 5);
             assert_eq!(prompt.contains("<!--"), target.is_none() && !first.is_empty());
         }

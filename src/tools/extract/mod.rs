@@ -235,7 +235,7 @@ impl ExtractPass {
         } else if of_a_split && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
         }
-        Ok(self.extractor.redacted())
+        Ok(self.extractor.redacted)
     }
 }
 
@@ -331,9 +331,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     extraction.report(io);
     let MergeCounts { added, known, edits, .. } = &merged;
     warn_edits(edits, io);
-    let (items, dir) = (counted(*added, "new item"), folder.path().display());
+    let (items, dir) = (counted(*added, "new item"), folder.dir.display());
     io.note(format_args!("{items} in {dir}, {known} already known"));
-    print_report(&args, &extraction, Some((folder.path(), &merged)), io)?;
+    print_report(&args, &extraction, Some((&folder.dir, &merged)), io)?;
     folder.log(&merged, Utc::now()).map_err(|error| {
         failure(error).after("the items are merged").status(ExitStatus::Uncertain)
     })?;

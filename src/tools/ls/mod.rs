@@ -82,7 +82,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
     let query = args.query();
     let (listed, index) = query.list(variable, &temp, index, &options);
-    if let Some(store) = store.filter(|_| index.is_changed()) {
+    if let Some(store) = store.filter(|_| index.is_changed) {
         // Ignore errors: without a saved index, the next run only takes longer.
         let _ = store.replace_session_index(&index.to_text());
     }

@@ -245,7 +245,7 @@ fn score(
 
 /// Passes the scorer the stored texts to which AFTER refers.
 fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<()> {
-    let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
+    let referred = referred(store, args.session.as_ref(), &scorer.after).map_err(failure)?;
     for error in referred.failed {
         io.report(&failure(error));
     }

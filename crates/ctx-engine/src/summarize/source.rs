@@ -51,7 +51,7 @@ impl fmt::Display for ModelSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
-            Self::Replayed(tape) => tape.dir().display().fmt(f),
+            Self::Replayed(tape) => tape.dir.display().fmt(f),
         }
     }
 }

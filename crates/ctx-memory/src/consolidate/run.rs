@@ -8,9 +8,7 @@
 use std::path::PathBuf;
 
 use ctx_format::counted;
-use ctx_store::{
-    Facts, Operation, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError,
-};
+use ctx_store::{Facts, Operation, Severity, SharedFolder, StagedFile, Store, StoreError};
 
 use super::{
     Extractions, FILES, KINDS, MASTER, MemoryFiles, NewMemory, Report, Rules, State, consolidate,
@@ -44,7 +42,8 @@ pub struct Consolidated {
     pub changes: Vec<Change>,
     /// Statistics about the run.
     pub report: Report,
-    /// The files in which killed runs set aside people's edits; see [`SharedFile::edits`].
+    /// The files in which killed runs set aside people's edits; see
+    /// [`ctx_store::SharedFile::edits`].
     pub edits: Vec<PathBuf>,
 }
 
@@ -172,7 +171,7 @@ impl Run<'_, '_> {
             let folder = memory.join(folder);
             if folder.is_dir() {
                 let file = SharedFolder::lock(&folder)?.read(&name)?;
-                self.done.edits.extend_from_slice(file.edits());
+                self.done.edits.extend_from_slice(&file.edits);
             }
         }
         tidy_logs(self.consolidation.store)
@@ -200,7 +199,7 @@ impl Run<'_, '_> {
         files.push(summary.read(master::NAME)?);
         let old: Files = std::array::from_fn(|at| files[at].bytes().to_vec());
         let new = self.consolidation.consolidated(&old)?;
-        self.done.edits = files.iter().flat_map(SharedFile::edits).cloned().collect();
+        self.done.edits = files.iter().flat_map(|file| &file.edits).cloned().collect();
         let changes = changes(&old, &new);
         if changes.is_empty() {
             self.done.report = new.report.clone();

@@ -34,7 +34,8 @@ pub struct Extractor {
     kinds: Vec<MemoryKind>,
     calls: OpenCalls,
     offers: Offers,
-    redacted: usize,
+    /// The number of secrets that have been redacted in items so far.
+    pub redacted: usize,
 }
 
 impl Extractor {
@@ -47,11 +48,6 @@ impl Extractor {
             offers: Offers::default(),
             redacted: 0,
         }
-    }
-
-    /// The number of secrets that have been redacted in items so far.
-    pub fn redacted(&self) -> usize {
-        self.redacted
     }
 
     /// Forgets the open calls and the offered options, because the next message is from another

@@ -180,7 +180,7 @@ fn secrets_are_redacted_and_counted() {
     );
     let items = extractor.read(&message, 1, None);
     assert_eq!(items[0].text, "We decided on password=[REDACTED] for tests.");
-    assert_eq!((items.len(), extractor.redacted()), (1, 1));
+    assert_eq!((items.len(), extractor.redacted), (1, 1));
 }
 
 #[test]

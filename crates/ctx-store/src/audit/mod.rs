@@ -25,7 +25,6 @@ use serde_with::skip_serializing_none;
 use crate::error::{OrCannot, Result};
 use crate::fs::{careful, ends_line, hash, hex, if_there, open_plain};
 use crate::id::{SessionId, SnapshotId, TIME};
-use crate::os;
 use crate::snapshot::meta::Meta;
 use crate::store::{Store, StoreLock};
 
@@ -265,7 +264,7 @@ impl StoreLock<'_> {
         serde_json::to_writer(&mut line, &record).or_cannot("write", &path)?;
         line.push(b'\n');
         file.write_all(&line).or_cannot("write", &path)?;
-        os::sync_data(&file).or_cannot("sync", &path)
+        file.sync_data().or_cannot("sync", &path)
     }
 }
 

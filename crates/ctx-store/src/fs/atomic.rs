@@ -208,7 +208,7 @@ impl AtomicFile {
         if let Some(replaced) = self.output.file() {
             inherit(&temp.file, replaced).or_not_written(target)?;
         }
-        os::sync(&temp.file).or_not_written(target)?;
+        temp.file.sync_all().or_not_written(target)?;
         // A change to the target between this check and the rename is overwritten unnoticed.
         if !self.output.is_as_seen()? {
             return Err(StoreError::Changed(target.clone()));
@@ -237,7 +237,7 @@ impl Write for AtomicFile {
 /// Syncs the file, renames it to `target`, and syncs the directory. Because of this order, a power
 /// cut cannot leave the new name without its bytes.
 pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
-    os::sync(&temp.file).or_not_written(target)?;
+    temp.file.sync_all().or_not_written(target)?;
     rename_over(temp, target)
 }
 

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
-use crate::os::{self, is_link_error};
+use crate::os::is_link_error;
 
 /// How long to wait for a lock that is usually held for only a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -154,13 +154,13 @@ pub(crate) fn parent(path: &Path) -> &Path {
 
 /// Flushes the names in `dir` to disk, so that they survive a power cut.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
-    let synced = File::open(dir).and_then(|dir| os::sync(&dir));
+    let synced = File::open(dir).and_then(|dir| dir.sync_all());
     synced.or_cannot("sync", dir)
 }
 
 /// Flushes the new name of a file to disk.
 pub(crate) fn sync_name(path: &Path) -> Result<()> {
-    let synced = File::open(parent(path)).and_then(|dir| os::sync(&dir));
+    let synced = File::open(parent(path)).and_then(|dir| dir.sync_all());
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
 }
 

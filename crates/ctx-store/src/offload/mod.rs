@@ -23,7 +23,6 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::{Entries, make_dirs};
 use crate::fs::{hex, if_there, only_regular};
 use crate::id::SessionId;
-use crate::os;
 use crate::store::Store;
 
 /// The name of an offloaded file: the sha256 of its bytes, followed by the suffix of its [`Form`],
@@ -386,7 +385,7 @@ impl Folder {
 
     /// Flushes the names in the folder to disk.
     fn sync(&self) -> Result<()> {
-        os::sync(&self.handle).or_cannot("sync", &self.path)
+        self.handle.sync_all().or_cannot("sync", &self.path)
     }
 }
 
@@ -395,15 +394,11 @@ impl Folder {
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
     session: SessionId,
-    path: String,
+    /// The path of the folder, without a trailing slash.
+    pub path: String,
 }
 
 impl OffloadFolder {
-    /// Returns the path of the folder, without a trailing slash.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
     /// Returns the path by which a transcript refers to a file in the folder.
     pub fn path_of(&self, name: &OffloadName) -> String {
         format!("{}/{name}", self.path)
@@ -550,7 +545,7 @@ mod place_tests {
         symlink(&real, dir.path().join("link")).expect("a link");
         let folder = folder(&dir.path().join("link/no/store")).expect("a folder");
         let expected = real.join("no/store/offloaded/demo");
-        assert_eq!(Path::new(folder.path()), expected);
+        assert_eq!(Path::new(&folder.path), expected);
     }
 
     /// If the link's target is not mounted, the store's real path is unknown, so paths in a session

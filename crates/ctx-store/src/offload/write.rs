@@ -21,7 +21,6 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{ends_line, if_there};
 use crate::id::SessionId;
 use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
-use crate::os;
 use crate::store::Store;
 
 /// Writes one session's offloaded files. Nothing is created or recorded until the first file is
@@ -93,7 +92,7 @@ impl OffloadWriter<'_> {
         };
         if !there {
             let mut temp = self.store.temp("offloaded", 0o600)?;
-            let written = temp.write_all(bytes).and_then(|()| os::sync(&temp.file));
+            let written = temp.write_all(bytes).and_then(|()| temp.file.sync_all());
             written.or_not_written(&self.store.offloaded())?;
             let _locked = self.store.lock()?;
             let path = folder.path.join(name.to_string());
@@ -171,7 +170,7 @@ fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -
     let begin = if ends_line(&file).or_cannot("read", &path)? { "" } else { "\n" };
     let new: String = lines.map(|line| line + "\n").collect();
     let written = file.write_all((begin.to_owned() + &new).as_bytes());
-    written.and_then(|()| os::sync(&file)).or_cannot("write", &path)
+    written.and_then(|()| file.sync_all()).or_cannot("write", &path)
 }
 
 /// Returns the text of a file in the folder, or an empty string if the file does not exist.

@@ -147,16 +147,6 @@ pub(crate) fn keep_writers_out<'f>(file: &'f File, path: &Path) -> Result<Option
     }
 }
 
-/// Waits until a file's bytes, length and mode, or the names in a folder, are on disk.
-pub(crate) fn sync(file: &File) -> io::Result<()> {
-    file.sync_all()
-}
-
-/// Waits until a file's bytes and length are on disk.
-pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    file.sync_data()
-}
-
 /// Whether the error means that a file was not opened because it is a symbolic link.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     // FreeBSD reports EMLINK instead of ELOOP.

@@ -34,7 +34,7 @@ use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::{careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain};
 use crate::id::{SessionId, SnapshotId};
-use crate::os::{self, Lease};
+use crate::os::Lease;
 use crate::replace::session_file::SessionFile;
 use crate::replace::{NewContent, ReplaceOutcome, Replacement};
 use crate::snapshot::draft::Snapshot;
@@ -146,7 +146,7 @@ impl SessionFile {
         let finish = || {
             #[cfg(test)]
             crate::tests::moments::moment();
-            os::sync(file).or_cannot("sync", path)?;
+            file.sync_all().or_cannot("sync", path)?;
             let mut found = vec![0; bytes.len()];
             let read = file.read_exact_at(&mut found, meta.len());
             if read.is_ok() && found == bytes {
@@ -165,7 +165,7 @@ impl SessionFile {
         self.refuse_change()?;
         self.cut_to(length, modified).or_cannot("cut", &self.path)?;
         drop(alone);
-        os::sync(&self.file).or_cannot("sync", &self.path)
+        self.file.sync_all().or_cannot("sync", &self.path)
     }
 
     fn cut_to(&self, length: u64, modified: Option<SystemTime>) -> io::Result<()> {

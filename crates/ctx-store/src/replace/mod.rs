@@ -31,7 +31,6 @@ use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::atomic::{TempFile, create, reap_beside};
 use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
-use crate::os;
 use crate::replace::retained::SweepReport;
 use crate::replace::session_file::{MinIdle, SessionFile};
 use crate::replace::swap::{NewFile, swap};
@@ -155,7 +154,7 @@ impl Store {
         // Make the new file private, because there is no old file whose mode it could inherit.
         let mut temp = TempFile::beside(path, 0o600).or_cannot("create a file in", parent(path))?;
         new.copy_to(&mut temp, path)?;
-        os::sync(&temp.file).or_cannot("sync", temp.path())?;
+        temp.file.sync_all().or_cannot("sync", temp.path())?;
         create(temp, path)?;
         sync_name(path)?;
         self.done(&operation, &facts)?;

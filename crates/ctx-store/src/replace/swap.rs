@@ -16,7 +16,7 @@ use crate::fs::{
     begins_line, ends_line, file_id, fingerprint, fingerprint_of, hash, id_of, is_unchanged,
     open_plain, parent, sync_dir,
 };
-use crate::os::{self, Lease, Writers, has_no_writer};
+use crate::os::{Lease, Writers, has_no_writer};
 use crate::replace::NewContent;
 use crate::replace::session_file::SessionFile;
 use crate::snapshot::draft::Snapshot;
@@ -49,7 +49,7 @@ impl NewFile {
         let mut temp = temp.or_cannot("create a file next to", path)?;
         let bytes = new.copy_to(&mut temp, path)?;
         inherit(&temp.file, &live.meta).or_cannot("keep the mode of", path)?;
-        os::sync(&temp.file).or_cannot("sync", temp.path())?;
+        temp.file.sync_all().or_cannot("sync", temp.path())?;
         let sha256 = new.sha256.to_owned();
         Ok(Self { temp, content: FileHash { bytes, sha256 } })
     }
@@ -101,7 +101,7 @@ pub(crate) fn swap(
             is_over = false;
         }
         drop(all_wait);
-        os::sync(&file).or_cannot("sync", path)?;
+        file.sync_all().or_cannot("sync", path)?;
         sync_dir(parent(path))?;
         check(&file, path, &content)?;
         if is_over && carry_over.are_over(&file, begun)? {
@@ -264,7 +264,7 @@ impl<'a> CarryOver<'a> {
             // each sync if the disk is slow. Skipping the sync is safe because the old file, which
             // contains the appended bytes, is removed only after the new file has been synced.
             if round < SYNCED_ROUNDS {
-                os::sync(&new.file).or_cannot("sync", new.path())?;
+                new.file.sync_all().or_cannot("sync", new.path())?;
             }
         }
         Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
@@ -390,7 +390,7 @@ impl<'a> CarryOver<'a> {
         let late = self.late;
         let is_quiet = self.drain(out)?;
         if self.late > late {
-            os::sync(out).or_cannot("sync", path)?;
+            out.sync_all().or_cannot("sync", path)?;
             return Ok(false);
         }
         let seen = self.metadata()?;

@@ -23,7 +23,6 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{each_block, file_id, fingerprint, fingerprint_of, hex, open_plain, sync_name};
 use crate::id::{SessionId, SnapshotId, Stamp};
-use crate::os;
 use crate::snapshot::Entry;
 use crate::snapshot::meta::{FileHash, META_FORMAT, Meta, SnapshotKind, Tokens, retained_name};
 use crate::snapshot::verified::SnapshotBytes;
@@ -214,7 +213,7 @@ impl Draft<'_> {
         file.set_permissions(Permissions::from_mode(0o400))
             .or_cannot("change the mode of", path)?;
         // Sync before locking the store, so that other runs do not wait for a slow disk.
-        os::sync(file).or_cannot("sync", path)?;
+        file.sync_all().or_cannot("sync", path)?;
         // Unlike `save`, a replacement needs its own snapshot even if the bytes are the same as
         // before.
         let equal = kind.is_of_replacement().then(|| self.find_equal(session)).flatten();

@@ -22,7 +22,6 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{each_block, file_names, hash, hex, if_there, is_there, open_plain};
 use crate::id::SnapshotId;
-use crate::os;
 use crate::snapshot::draft::EqualBytes;
 use crate::snapshot::meta::PLAIN;
 use crate::snapshot::meta::{FileHash, Meta};
@@ -186,7 +185,7 @@ impl Store {
         let temp = encoder.finish().or_not_written(&path)?;
         let mode = temp.file.set_permissions(Permissions::from_mode(0o400));
         mode.or_cannot("change the mode of", temp.path())?;
-        os::sync(&temp.file).or_cannot("sync", temp.path())?;
+        temp.file.sync_all().or_cannot("sync", temp.path())?;
         let packed = FileHash::of(temp.path())?;
         // Read the packed file back before the plain file is removed.
         let unpacked = open_plain(temp.path()).and_then(Decoder::new);

@@ -32,7 +32,8 @@ pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 /// Searches the new session for the content of the old session.
 #[derive(Debug)]
 pub struct Scorer {
-    after: After,
+    /// The new session.
+    pub after: After,
     handles: HashSet<(ShortHash, u64)>,
     /// The texts that the new session refers to. Their line numbers in the old session are in
     /// `referred_lines`.
@@ -56,11 +57,6 @@ impl Scorer {
             referred_lines: HashSet::new(),
             saved: false,
         }
-    }
-
-    /// Returns the new session.
-    pub fn after(&self) -> &After {
-        &self.after
     }
 
     /// Returns true if the new session contains handles, so that originals must be looked for in
