@@ -4,8 +4,7 @@ use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Statuses};
 use ctx_tools::store::StoreArgs;
 
-use crate::stored::SourceLine;
-use crate::stored::Stored;
+use crate::stored::{SourceLine, Stored};
 use crate::write_text;
 
 /// Print the text of a result of `ctx-memory search`

@@ -7,8 +7,7 @@ use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
 
 use crate::searchable_text::said_in_line;
-use crate::stored::SourceLine;
-use crate::stored::Stored;
+use crate::stored::{SourceLine, Stored};
 
 /// The number of bytes to read at a time. Most records fit into a buffer of this size.
 const BUFFER: usize = 16 << 10;

@@ -16,8 +16,7 @@ use serde::Serialize;
 use crate::hit_reader::HitReader;
 use crate::one_of;
 use crate::searchable_text::entry_of;
-use crate::stored::SourceLine;
-use crate::stored::Stored;
+use crate::stored::{SourceLine, Stored};
 
 /// How long to wait while another run is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -3,8 +3,7 @@
 use clap::Args;
 
 use crate::parse_count;
-use crate::policy::Keep;
-use crate::policy::{Method, Policy};
+use crate::policy::{Keep, Method, Policy};
 
 /// The policy settings that flags can change. All other settings are taken from the policy.
 #[derive(Args, Clone, Debug, Default)]

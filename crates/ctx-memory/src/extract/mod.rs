@@ -12,9 +12,8 @@ use chrono::NaiveDate;
 use ctx_format::{Message, Part, Role, ToolResult};
 use ctx_redact::{MARK, redact};
 use ctx_summary::ledger::patterns::{MemoryKind, QUOTE_MAX, Sentence, quote};
-use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
-use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
+use ctx_summary::ledger::{OpenCalls, Speech, own_words, runtime, speech, users_words};
 use ctx_text::{Lists, head_and_tail, plain_line, shorten};
 
 use crate::entry::MemoryItem;
@@ -172,12 +171,10 @@ impl Extractor {
                 if !self.kinds.contains(&kind) || !rules.is_kept_as(kind) {
                     continue;
                 }
-                let mut text = None;
-                if kind == MemoryKind::Decision {
-                    text = self.offers.resolve(&quoted);
-                }
-                let text =
-                    text.or_else(|| standalone(kind, &quoted, &rules, &sentence, &mut lines));
+                let offered = (kind == MemoryKind::Decision).then(|| self.offers.resolve(&quoted));
+                let text = offered
+                    .flatten()
+                    .or_else(|| standalone(kind, &quoted, &rules, &sentence, &mut lines));
                 let Some(text) = text.filter(|text| !is_vague_consent(text)) else { continue };
                 let found_text = (kind, text);
                 if !found.iter().rev().take(4).any(|recent| *recent == found_text) {

@@ -5,7 +5,6 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -13,6 +12,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::Excluded;
 use crate::fs::folder::Entries;
+use crate::fs::is_same_file;
 
 /// `F_SETSIG` from linux/fcntl.h, which the libc crate does not define for this system.
 const F_SETSIG: libc::c_int = 10;
@@ -56,8 +56,7 @@ pub(super) fn release_lease(file: &File) {
 /// 4711)`.
 pub(super) fn writer_of(file: &File) -> Option<String> {
     let wanted = file.metadata().ok()?;
-    let id = |meta: &Metadata| (meta.dev(), meta.ino());
-    let is_wanted = |meta: Metadata| id(&meta) == id(&wanted);
+    let is_wanted = |meta: Metadata| is_same_file(&meta, &wanted);
     let processes = Path::new("/proc");
     for pid in Entries::of(processes).ok()?.flatten() {
         let process = processes.join(&pid);

@@ -11,8 +11,7 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::OutputTarget;
 use crate::fs::{is_same_file, is_unchanged};
 use crate::id::SessionId;
-use crate::replace::session_file::MinIdle;
-use crate::replace::session_file::{SessionFile, refuse_replacement};
+use crate::replace::session_file::{MinIdle, SessionFile, refuse_replacement};
 use crate::replace::{NewContent, ReplaceOutcome, Replacement};
 use crate::store::Store;
 

@@ -21,8 +21,7 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{if_there, is_there, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::is_link_error;
-use crate::snapshot::meta::Meta;
-use crate::snapshot::meta::{META, SnapshotFile, snapshot_files};
+use crate::snapshot::meta::{META, Meta, SnapshotFile, snapshot_files};
 use crate::store::Store;
 
 /// The snapshots in a store, ordered by session and number.

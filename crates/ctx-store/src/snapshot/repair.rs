@@ -2,8 +2,10 @@
 //! derived files, sets damaged files aside, and writes missing commit records.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::{fmt, fs};
+use std::fs;
+use std::path::Path;
+
+use strum::Display;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
@@ -16,40 +18,29 @@ use crate::store::Store;
 use crate::trash::removal::StoreItem;
 
 /// A repair that was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Display)]
 pub enum Repaired {
     /// This many unfinished files, which killed runs had left, were removed.
+    #[strum(to_string = "removed unfinished files of killed runs: {0}")]
     Reaped(usize),
     /// The audit log's hash chain was broken. The log was moved to this path, and a new one was
     /// begun.
-    LogSetAside(PathBuf),
+    #[strum(
+        to_string = "the audit log had a broken hash chain and was moved to {0}; a new one was started"
+    )]
+    LogSetAside(String),
     /// A new commit record was written for a snapshot that had none.
+    #[strum(to_string = "wrote the missing meta.json of {0}")]
     Adopted(SnapshotId),
     /// A damaged item was moved to `damaged/` for this reason.
+    #[strum(to_string = "{0} is damaged and was moved to the store's folder damaged/: {1}")]
     SetAside(StoreItem, String),
     /// The snapshot counter in the store's lock file was wrong and has been recomputed.
+    #[strum(to_string = "corrected the snapshot counter")]
     Recounted,
     /// The records for this many sessions in `recent/` were wrong and have been rewritten.
+    #[strum(to_string = "corrected records in recent/: {0}")]
     Rebuilt(usize),
-}
-
-impl fmt::Display for Repaired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Reaped(count) => write!(f, "removed unfinished files of killed runs: {count}"),
-            Self::LogSetAside(path) => write!(
-                f,
-                "the audit log had a broken hash chain and was moved to {}; a new one was started",
-                path.display()
-            ),
-            Self::Adopted(id) => write!(f, "wrote the missing meta.json of {id}"),
-            Self::SetAside(item, why) => {
-                write!(f, "{item} is damaged and was moved to the store's folder damaged/: {why}")
-            }
-            Self::Recounted => f.write_str("corrected the snapshot counter"),
-            Self::Rebuilt(count) => write!(f, "corrected records in recent/: {count}"),
-        }
-    }
 }
 
 /// A repair of the store in progress.
@@ -165,7 +156,7 @@ impl Repair<'_> {
         }
         let operation = locked.begin("set-log-aside", &facts)?;
         locked.done(&operation, &facts)?;
-        self.done.push(Repaired::LogSetAside(aside));
+        self.done.push(Repaired::LogSetAside(aside.display().to_string()));
         Ok(())
     }
 

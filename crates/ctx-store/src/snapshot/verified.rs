@@ -15,8 +15,7 @@ use zstd::stream::read::Decoder;
 use crate::error::{OrCannot, Result};
 use crate::fs::{hash, if_there, open_plain};
 use crate::id::SnapshotId;
-use crate::snapshot::meta::Meta;
-use crate::snapshot::meta::PACKED;
+use crate::snapshot::meta::{Meta, PACKED};
 use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
 
