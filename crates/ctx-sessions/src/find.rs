@@ -81,20 +81,18 @@ impl Finder {
             let path = std::path::absolute(path).ok()?;
             places.iter().find(|place| path.starts_with(&place.folder))
         };
-        match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => match fs::read_dir(path) {
-                Ok(_) => self.walk(path, &of),
-                Err(error) => self.finds.failed.push((path.to_owned(), error)),
-            },
-            Ok(meta) if meta.is_file() => {
+        let found = fs::metadata(path).and_then(|meta| {
+            if meta.is_dir() {
+                fs::read_dir(path)?;
+                self.walk(path, &of);
+            } else if meta.is_file() {
                 self.add(path, of(path), &meta);
+            } else {
+                return Err(io::Error::other("neither a file nor a folder"));
             }
-            Ok(_) => {
-                let error = io::Error::other("neither a file nor a folder");
-                self.finds.failed.push((path.to_owned(), error));
-            }
-            Err(error) => self.finds.failed.push((path.to_owned(), error)),
-        }
+            Ok(())
+        });
+        self.finds.failed.extend(found.err().map(|error| (path.to_owned(), error)));
     }
 
     fn walk<'p>(&mut self, folder: &Path, place_of: &impl Fn(&Path) -> Option<&'p AgentFolder>) {

@@ -78,17 +78,14 @@ pub(crate) fn only_regular(
     action: &'static str,
     path: &Path,
 ) -> Result<File> {
-    match opened {
-        Err(error) if is_link_error(&error) => Err(StoreError::refused(path, "is a symbolic link")),
-        opened => {
-            let file = opened.or_cannot(action, path)?;
-            if file.metadata().or_cannot("read", path)?.is_file() {
-                Ok(file)
-            } else {
-                Err(StoreError::refused(path, "is not a regular file"))
-            }
-        }
+    if opened.as_ref().is_err_and(is_link_error) {
+        return Err(StoreError::refused(path, "is a symbolic link"));
     }
+    let file = opened.or_cannot(action, path)?;
+    if !file.metadata().or_cannot("read", path)?.is_file() {
+        return Err(StoreError::refused(path, "is not a regular file"));
+    }
+    Ok(file)
 }
 
 /// The device and inode number of a file. As long as the file is open or has a name, no other file

@@ -127,11 +127,10 @@ impl SessionFile {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
         self.metadata_now()?;
-        if draft.measured.bytes == self.meta.len() {
-            Ok(draft)
-        } else {
-            Err(StoreError::Changed(self.path.clone()))
+        if draft.measured.bytes != self.meta.len() {
+            return Err(StoreError::Changed(self.path.clone()));
         }
+        Ok(draft)
     }
 
     /// For a dry run, checks whether the file would be refused because it was changed less than
