@@ -125,12 +125,11 @@ impl<'p> Assembly<'p> {
     }
 
     /// Decides the position of the summary before the next message stays, if that message has this
-    /// outline. Where system messages are apart from the sequence, the summary comes after them,
-    /// because Anthropic rejects a system message between two user messages.
+    /// outline. The summary comes after the system messages, because Anthropic rejects a system
+    /// message between two user messages.
     fn settle_place(&mut self, outline: Option<&Outline<'_>>) {
         let (Some(dialect), Some(checks)) = (self.dialect, &mut self.checks) else { return };
-        let is_system = outline.is_some_and(|outline| outline.role.is_system());
-        if is_system && dialect.rules().system_apart {
+        if outline.is_some_and(|outline| outline.role.is_system()) {
             return;
         }
         if let Some(line_end) = self.unplaced.take() {

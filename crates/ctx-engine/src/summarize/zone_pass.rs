@@ -169,22 +169,15 @@ mod tests {
 
     /// Otherwise, a system message would stand between two user messages.
     #[test]
-    fn for_anthropic_the_summary_follows_the_system_messages() {
+    fn the_summary_follows_the_system_messages() {
         let (old, note) = (tagged(r#""zone":"old""#, ASK), SYSTEM.replace("ship", "pack"));
         let keep = |line| tagged(r#""zone":"keep""#, line);
         let session = [keep(SYSTEM), old.clone(), keep(&note), old, keep(THANKS), keep(&note)];
         let session = session.each_ref().map(String::as_str);
-        let lines_of = |dialect: &'static dyn Dialect| {
-            let mut new = pass(&plan(), Some(dialect), &session, &mut Notes::new()).expect("legal");
-            let lines = lines(&mut new);
-            lines
-                .iter()
-                .map(|line| if line.contains("User messages") { "" } else { line })
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(lines_of(&Anthropic), [SYSTEM, &note, "", THANKS, &note]);
-        assert_eq!(lines_of(&Chat), [SYSTEM, "", &note, THANKS, &note]);
+        let mut new = pass(&plan(), Some(&Anthropic), &session, &mut Notes::new()).expect("legal");
+        let lines = lines(&mut new);
+        assert!(lines[2].contains("User messages: 2"), "{}", lines[2]);
+        assert_eq!([&lines[0], &lines[1], &lines[3], &lines[4]], [SYSTEM, &note, THANKS, &note]);
     }
 
     #[test]
