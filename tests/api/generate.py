@@ -222,6 +222,7 @@ def anthropic_turn(teller, turn):
         yield {"role": "assistant", "content": content[0]["text"] if [block["type"] for block in content] == ["text"] and teller.chance(0.3) else content}
         results = [anthropic_result(call) for call in step.calls if call.result is not None]
         if results and teller.chance(0.05):
+            results[0].pop("is_error", None)
             results[0]["content"] = [{"type": "search_result", "source": "https://example.org/", "title": "A page", "content": [{"type": "text", "text": "Found."}]}]
         if teller.is_odd():
             results.insert(0, {"type": "text", "text": "A word before the results."})
@@ -234,7 +235,9 @@ def anthropic_turn(teller, turn):
 
 def anthropic_result(call):
     content = call.result if isinstance(call.result, str) else [anthropic_part(part) for part in call.result]
-    return {"type": "tool_result", "tool_use_id": call.id, "content": content, **({"is_error": True} if call.is_error else {})}
+    # The result of a failed call has only texts.
+    is_text = isinstance(content, str) or all(part["type"] == "text" for part in content)
+    return {"type": "tool_result", "tool_use_id": call.id, "content": content, **({"is_error": True} if call.is_error and is_text else {})}
 
 
 def server_tool(teller):

@@ -126,7 +126,8 @@ def generated(count, seed, tools):
     for number in range(count):
         dialect, is_legal, data = generate.session(number, seed)
         if is_legal and (found := judge.refusals(dialect, data)):
-            sys.exit(f"session {number} is meant to be legal: {dict(found)}")
+            # The pool calls this in a thread of its own, where only an exception ends the run.
+            raise ValueError(f"session {number} is meant to be legal: {dict(found)}")
         rng = random.Random(f"operations/{seed}/{number}")
         names = rng.choices(list(OPERATIONS), weights=[2, 2, 2] + [1] * len(CONVERSIONS), k=rng.randint(1, 3))
         yield f"session {number}", dialect, data, [(name, rng.choice(OPERATIONS[name])) for name in names], tools
