@@ -636,12 +636,12 @@ fn actions_are_json_when_the_copy_is_a_file() {
 
 #[test]
 fn what_cannot_be_repaired_is_not_written() {
-    let nameless = AB.replace("\"id\":\"a\",", "").replace("\"id\":\"b\",", "");
+    let misplaced = AB.replace("\"assistant\"", "\"user\"");
     let done = check()
-        .file("s.jsonl", session(&[USER, &nameless, USER]))
+        .file("s.jsonl", session(&[USER, &misplaced, USER]))
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls have the id \"\"; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:2: cannot be repaired: a block is in a message of the wrong role, or in the wrong place; nothing was written\n")
         .code(2)
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");

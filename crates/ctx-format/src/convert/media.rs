@@ -1,6 +1,6 @@
 //! Images, audio and files, whose data each format stores in a different place.
 
-use crate::legality::content::{ImageFix, image_fix};
+use crate::legality::content::{ImageFix, image_fix, is_base64};
 use crate::{Media, Object};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -72,10 +72,13 @@ impl Data {
             }
             _ => return None,
         };
-        let DataLocation::Here(base64) = &data.place else { return Some(data) };
+        let base64 = match &data.place {
+            DataLocation::At(url) => return (!url.starts_with("data:")).then_some(data),
+            DataLocation::Here(base64) => base64,
+        };
         let fix = image_fix(&data.mime, base64).filter(|_| data.mime.starts_with("image/"));
         let data = match fix {
-            _ if base64.is_empty() => return None,
+            _ if !is_base64(base64) => return None,
             Some(ImageFix::Type(real)) => Self { mime: real.to_owned(), ..data },
             _ => data,
         };

@@ -1,7 +1,9 @@
 //! OpenAI chat messages, one per record, in the format described in the Chat Completions API
 //! reference.
 
-use crate::dialect::content::{blocks, kind_of, parts, role_of, text_or_json, with_text};
+use crate::dialect::content::{
+    bad_images, blocks, kind_of, parts, role_of, text_or_json, with_text,
+};
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::{SUMMARY_NAME, summary_text};
@@ -159,6 +161,11 @@ impl Dialect for Chat {
                 None => mend.add(object, "content", &json::quoted(NO_CONTENT)),
             }
         }
+        if mend.has(Rule::BadImage) {
+            for image in bad_images(object) {
+                mend.replace_with_text(&image);
+            }
+        }
         if mend.has(Rule::EmptyCalls) {
             mend.cut_members(object, &["tool_calls"]);
         }
@@ -192,6 +199,9 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     };
     if is_empty {
         outline.fault(Rule::EmptyMessage, "");
+    }
+    if !bad_images(object).is_empty() {
+        outline.fault(Rule::BadImage, "");
     }
     if role != Role::Assistant && object.elements_of("tool_calls").is_some_and(|it| !it.is_empty())
     {

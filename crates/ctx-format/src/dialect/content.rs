@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::convert::media::Data;
 use crate::record::edit;
-use crate::{Call, Edits, Object, Part, Role, Slot, json, scan};
+use crate::{Call, Edits, Media, Object, Part, Role, Slot, json, scan};
 
 /// The role of a message; `None` if the member `role` is missing or is not a string.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
@@ -40,6 +41,17 @@ pub(crate) fn parts<'a>(
         Some(elements) => elements.into_iter().map(of_element).collect(),
         None => vec![of_element(content)],
     }
+}
+
+/// Returns the images in a message that OpenAI's APIs do not accept.
+pub(crate) fn bad_images<'a>(message: &Object<'a>) -> Vec<Object<'a>> {
+    let is_bad = |block: &Object<'_>| {
+        let mut kinds = ["image_url", "input_image"].into_iter();
+        let Some(kind) = kinds.find(|kind| *kind == kind_of(block)) else { return false };
+        let data = Data::of(&Media { kind, raw: block.text().into() });
+        data.is_some_and(|data| !data.is_image())
+    };
+    blocks(message).into_iter().filter(is_bad).collect()
 }
 
 fn text_or_opaque(raw: &str) -> Part<'_> {

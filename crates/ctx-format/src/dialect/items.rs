@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
+use crate::dialect::content::{bad_images, blocks, kind_of, role_of, text_or_json};
 use crate::dialect::interface::{MISSING_RESULT, RecordChange, Sealed};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, Naming};
@@ -156,6 +156,9 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     if bad_arguments(item).is_some() {
         outline.fault(Rule::BadInput, &item.text_of("call_id").unwrap_or_default());
     }
+    if !bad_images(item).is_empty() {
+        outline.fault(Rule::BadImage, "");
+    }
     if !misplaced_texts(item).is_empty() {
         outline.fault(Rule::MisplacedBlock, "");
     }
@@ -200,6 +203,11 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     mend.name(item.get("call_id"), CALL_ID);
     if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
         mend.put(raw, json::quoted(raw));
+    }
+    if mend.has(Rule::BadImage) {
+        for image in bad_images(item) {
+            mend.replace_with_text(&image);
+        }
     }
     let is_misplaced = mend.has(Rule::MisplacedBlock);
     for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {

@@ -149,7 +149,14 @@ pub(crate) fn is_blank(raw: &str) -> bool {
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
         let is_space = match c {
-            '\\' => matches!(chars.next(), Some('n' | 't' | 'r' | 'f')),
+            '\\' => match chars.next() {
+                Some('u') => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    let unit = u32::from_str_radix(&digits, 16).ok();
+                    unit.and_then(char::from_u32).is_some_and(char::is_whitespace)
+                }
+                escape => matches!(escape, Some('n' | 't' | 'r' | 'f')),
+            },
             c => c.is_whitespace(),
         };
         if !is_space {
@@ -214,14 +221,19 @@ pub(crate) enum ImageFix {
 /// What precedes the data in a `data:` URL.
 pub(crate) const BASE64: &str = ";base64,";
 
+/// Returns true for data in base64.
+pub(crate) fn is_base64(data: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte);
+    !data.is_empty() && data.bytes().all(is_digit)
+}
+
 /// Returns how to make an image with this type and these base64 data acceptable; `None` if it is.
 /// Data of an unknown kind are left to the stated type.
 pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
     if data.is_empty() || data.starts_with("data:") {
         return Some(if data.contains(BASE64) { ImageFix::Data } else { ImageFix::Drop });
     }
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte);
-    if !data.bytes().all(is_base64) {
+    if !is_base64(data) {
         return Some(ImageFix::Drop);
     }
     let stated = if mime == "image/jpg" { "image/jpeg" } else { mime };
@@ -300,14 +312,15 @@ impl Mend<'_, '_> {
     /// Replaces a block that the API does not accept with a text that says what was there.
     pub(crate) fn replace_with_text(&mut self, block: &Object<'_>) {
         let what = match &*kind_of(block) {
-            "image" => "an image".to_owned(),
+            "image" | "image_url" | "input_image" => "an image".to_owned(),
             "document" => "a document".to_owned(),
             kind => format!("a block of the type {kind}"),
         };
         let mime = block.object_of("source").and_then(|source| source.text_of("media_type"));
         let of_type = mime.map_or_else(String::new, |mime| format!(" of the type {mime}"));
         let text = json::quoted(&format!("({what}{of_type} was here)"));
-        self.put(block.text(), format!("{{\"type\":\"text\",\"text\":{text}}}"));
+        let kind = if kind_of(block) == "input_image" { "input_text" } else { "text" };
+        self.put(block.text(), format!("{{\"type\":\"{kind}\",\"text\":{text}}}"));
     }
 }
 

@@ -245,7 +245,8 @@ impl Validator {
         if !self.rules.unique_ids {
             self.ids.clear();
         }
-        for id in &outline.calls {
+        // Ollama's calls have no ids, and are answered in order.
+        for id in outline.calls.iter().filter(|id| !id.is_empty()) {
             if !self.ids.insert(id.to_string()) {
                 self.add(line, Rule::RepeatedCallId, id);
             }

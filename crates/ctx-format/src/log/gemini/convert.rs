@@ -237,7 +237,8 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
 /// does not support it.
 fn piece(piece: &Piece<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let is_own = |raw: &&str| match &piece.part {
-        Part::Text(_) | Part::Reasoning(_) | Part::Media(_) => true,
+        Part::Text(_) | Part::Reasoning(_) => true,
+        Part::Media(media) => Data::of(media).is_some(),
         _ => ["executableCode", "codeExecutionResult"].iter().any(|key| raw.contains(key)),
     };
     let own = piece.block.filter(is_own).map(|raw| one_line(raw).into_owned());
