@@ -43,8 +43,8 @@ struct LossJson<'a> {
 
 impl Conversion {
     /// Converts `session`, which must not be a batch. Bad lines count as lost. If one of them may
-    /// hold a message, this is an error unless `drops_bad` is true. Temporary files are created in
-    /// the folder `temp`.
+    /// hold a message, this is an error unless `drops_bad` is true. Messages wait in a temporary
+    /// file in the folder `temp`.
     pub fn of(
         session: &mut Session,
         converter: Converter<'_>,

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(lines[1..], [THANKS]);
     }
 
-    /// Otherwise, a system message would stand between two user messages.
+    /// Otherwise, a system message would separate two user messages, which Anthropic rejects.
     #[test]
     fn the_summary_follows_the_system_messages() {
         let (old, note) = (tagged(r#""zone":"old""#, ASK), SYSTEM.replace("ship", "pack"));

@@ -164,17 +164,25 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     }
     let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
     let Some(id) = item.text_of("id").filter(|_| !is_link) else { return };
-    let begin = match &*kind_of(item) {
-        "item_reference" => return,
+    let item_type = kind_of(item);
+    if item_type == "item_reference" {
+        return;
+    }
+    if !accepts_id(&item_type, &id) {
+        outline.fault(Rule::BadItemId, &id);
+    }
+    outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
+}
+
+/// Returns true if the API accepts `id` as the id of an item of this type.
+pub(crate) fn accepts_id(item_type: &str, id: &str) -> bool {
+    let begin = match item_type {
         "" | "message" => "msg",
         "function_call" => "fc",
         "reasoning" => "rs",
         _ => "",
     };
-    if !id.starts_with(begin) || !TOOL.accepts(&id) {
-        outline.fault(Rule::BadItemId, &id);
-    }
-    outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
+    id.starts_with(begin) && TOOL.accepts(id)
 }
 
 /// Returns true for a summary by the server that has lost its content.

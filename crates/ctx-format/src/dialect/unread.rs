@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::log::Effect;
 use crate::{Class, Dialect, Object, Record, json, scan};
 
 /// What kind of content could not be read.
@@ -95,9 +96,13 @@ impl Unread {
     /// Returns what is wrong with a damaged line that its agent reads nevertheless. The line may
     /// hold a message that we do not see.
     pub fn damaged(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Self> {
-        let what = match (record.class, dialect.name()) {
-            (Class::NotUtf8, "claude-code" | "gemini" | "pi") => "is not UTF-8",
-            (Class::Nul, "claude-code") if record.bytes.starts_with(b"{") => "has NUL bytes",
+        let what = match record.class {
+            Class::NotUtf8 if dialect.log()?.on_damage(record.class)?.0 == Effect::Harmless => {
+                "is not UTF-8"
+            }
+            Class::Nul if dialect.name() == "claude-code" && record.bytes.starts_with(b"{") => {
+                "has NUL bytes"
+            }
             _ => return None,
         };
         let why = format!("the line {what}, but the agent reads it");

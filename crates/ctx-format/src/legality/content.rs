@@ -146,24 +146,11 @@ pub(crate) fn is_blank(raw: &str) -> bool {
     let Some(inner) = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')) else {
         return false;
     };
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        let is_space = match c {
-            '\\' => match chars.next() {
-                Some('u') => {
-                    let digits: String = chars.by_ref().take(4).collect();
-                    let unit = u32::from_str_radix(&digits, 16).ok();
-                    unit.and_then(char::from_u32).is_some_and(char::is_whitespace)
-                }
-                escape => matches!(escape, Some('n' | 't' | 'r' | 'f')),
-            },
-            c => c.is_whitespace(),
-        };
-        if !is_space {
-            return false;
-        }
+    // Most texts begin with a letter, so few have to be decoded.
+    match inner.chars().find(|c| !c.is_whitespace()) {
+        Some('\\') => json::text(raw).is_some_and(|text| text.trim().is_empty()),
+        other => other.is_none(),
     }
-    true
 }
 
 /// Finds escapes of single UTF-16 code units.

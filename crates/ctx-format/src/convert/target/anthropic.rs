@@ -142,10 +142,7 @@ fn is_legal(role: Role, raw: &str) -> bool {
         |it: &Member<'_>| members.is_empty() || members.split(' ').any(|key| key == it.key);
     let mut outline = Outline::of_line();
     check_block(role, &kind, &block, &mut outline);
-    let is_unsigned =
-        kind == "thinking" && block.text_of("signature").is_none_or(|it| it.is_empty());
     is_read(&block)
-        && !is_unsigned
         && block.members().iter().all(is_own)
         && outline.content.is_none_or(|content| content.faults.is_empty())
 }

@@ -5,7 +5,7 @@ use crate::compaction::{LineText, list, quoted};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::dialect::content::{kind_of, kind_of_raw};
-use crate::dialect::items::{members_of, message, text};
+use crate::dialect::items::{accepts_id, members_of, message, text};
 use crate::dialect::responses::Responses;
 use crate::record::edit::cut_members;
 use crate::record::json::one_line;
@@ -28,16 +28,6 @@ const OF_CODEX: &str = "agent_message reasoning function_call function_call_outp
 
 /// The type of the item with a summary by the server, which Codex also gives other names.
 const COMPACTION: &str = "compaction";
-
-/// The beginning of the API's own ids of items of this type, as JSON.
-fn id_prefix(kind: &str) -> &'static str {
-    match kind {
-        "" | "message" => "\"msg",
-        "function_call" => "\"fc",
-        "reasoning" => "\"rs",
-        _ => "\"",
-    }
-}
 
 impl Accepts {
     /// Writes the items for a message.
@@ -138,13 +128,14 @@ impl Accepts {
         }
         // Codex stores absent members as `null`, which the API rejects except in these. It rejects
         // ids that do not look like its own, too.
-        let members = members_of(if kind.contains("compaction") { COMPACTION } else { &kind });
+        let members = members_of(&kind);
+        let has_own_id = item.text_of("id").is_some_and(|id| accepts_id(&kind, &id));
         let is_known = |key: &str| members.is_none_or(|it| it.split(' ').any(|it| it == key));
         let is_taken = |it: &Member<'_>| match &*it.key {
             "type" => true,
             key if !is_known(key) => false,
             "call_id" | "code" | "outputs" | "result" => true,
-            "id" => it.value.starts_with(id_prefix(&kind)),
+            "id" => has_own_id,
             _ => it.value != "null",
         };
         let goes = |it: &Member<'_>| self == Self::All && !is_taken(it);
@@ -182,11 +173,11 @@ impl Accepts {
         let takes_parts = parts.iter().flatten().all(|raw| self.takes_part(raw));
         if self == Self::All {
             // A reply is a text, or a list of parts in an item that the API has returned.
-            let has_id = item.get("id").is_some_and(|raw| raw.starts_with(id_prefix(&kind)));
+            let has_id = item.text_of("id").is_some_and(|id| accepts_id(&kind, &id));
             let is_returned = has_id && item.get("status").is_some();
             let is_reply = item.get("role") == Some("\"assistant\"");
             let is_known = members_of(&kind).is_none_or(|it| !it.is_empty())
-                || kind.contains("compaction") && item.text_of("encrypted_content").is_some();
+                && (!kind.contains("compaction") || item.get("encrypted_content").is_some());
             return is_known && takes_parts && (is_returned || parts.is_none() || !is_reply);
         }
         takes_parts

@@ -18,7 +18,7 @@ pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, Rep
 pub use copy::{RepairedCopy, repair};
 pub use plan::{Planner, Salvage};
 
-/// What is said about each kind of repair. `{id}` stands for the id of the call or the result, and
+/// The sentence about each kind of repair. `{id}` stands for the id of the call or the result, and
 /// `{to}` for what else is different each time.
 static SENTENCES: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("sentences.json")).expect("sentences.json is valid")

@@ -233,8 +233,8 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
     }
 }
 
-/// Writes a piece as it came if it is a part of the API, or else as such a part; `None` if the API
-/// does not support it.
+/// Copies a piece that is already a part of the API, and writes any other piece as a part; `None` if
+/// the API does not support it.
 fn piece(piece: &Piece<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let is_own = |raw: &&str| match &piece.part {
         Part::Text(_) | Part::Reasoning(_) => true,
