@@ -56,7 +56,9 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps bad lines, --invalid drop leaves them out",
-        ErrorKind::IllegalConversion(_) => "ctx-check --repair writes a copy that can be converted",
+        ErrorKind::IllegalConversion(_) => {
+            "ctx-check --repair writes a copy that can be converted or says why it cannot"
+        }
         ErrorKind::LostLine(_) => {
             "ctx-check --repair recovers the message, --invalid drop leaves it out"
         }
