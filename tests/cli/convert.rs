@@ -113,7 +113,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
         .run();
     let dry =
         "ctx-convert: warning: <stdin>:1: 1 system message is left out: the agent uses its own\n";
-    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0].content"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"lost":false}]}"#;
+    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0]"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"lost":false}]}"#;
     Case::new(CTX_CONVERT)
         .args(["-n", "--json", "--to", "gemini"])
         .stdin(session)

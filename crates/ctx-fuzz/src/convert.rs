@@ -21,8 +21,7 @@ pub(crate) fn run(bytes: &[u8]) {
             assert!(is_message, "{}: {line}", to.name());
         }
     }
-    let lowering =
-        Converter { mark: Some("_source"), whole_records: true, ..Converter::new(&Anthropic) };
+    let lowering = Converter { mark: Some("_source"), ..Converter::new(&Anthropic) };
     let Some((written, report)) = convert(bytes, lowering) else { return };
     whole_records(&written, &report);
     let of_report: BTreeSet<u64> =

@@ -9,7 +9,7 @@ use memchr::memmem::find;
 
 use crate::compaction::list;
 use crate::convert::report::LossKind;
-use crate::convert::target::Gone;
+use crate::dialect::content::{kind_of, role_of};
 use crate::{Member, Object, json, scan};
 
 /// The members that identify or measure something, but are no part of what a message says.
@@ -45,18 +45,17 @@ impl Written {
         Self { raw: list(lines), texts: OnceCell::new() }
     }
 
-    /// Returns the values of `object` that are not in the records or in `gone`, each with its path.
-    /// Only the values within `sent`, which are slices of the object's text, are examined. `path` is
-    /// the path of the object.
+    /// Returns the values of `object` that are not in the records, each with its path. Only the values
+    /// within `sent`, which are slices of the object's text, are examined. `path` is the path of the
+    /// object.
     pub(crate) fn missing<'a>(
         &self,
         object: &Object<'a>,
         sent: &[&str],
-        gone: &[Gone],
         path: String,
     ) -> Vec<(String, &'a str)> {
         let sent = sent.iter().map(|raw| place(raw)).collect();
-        let mut search = Search { written: self, sent, gone, lost: Vec::new() };
+        let mut search = Search { written: self, sent, lost: Vec::new() };
         search.value(object.text().trim(), "", path);
         search.lost
     }
@@ -76,22 +75,37 @@ impl Written {
     }
 }
 
-/// Finds the loss in `gone` that counts the value `raw` already.
-pub(crate) fn known<'g>(gone: &'g [Gone], raw: &str) -> Option<(LossKind, &'g str)> {
-    let is_of = |gone: &str| {
-        // The text of reasoning is empty if only the signature was returned.
-        if gone.is_empty() {
-            return raw.contains("\"thinking\"");
+/// The types and keys of values that are reasoning.
+const REASONING: &str =
+    "encrypted_content reasoning reasoning_content redacted_thinking thinking thought thoughts";
+
+/// The types and keys of values that are images or files.
+const MEDIA: &str = "audio_url computer_screenshot document file fileData image image_generation_call \
+    image_url images inlineData input_audio input_file input_image video_url";
+
+/// Returns the kind of the loss of `raw`, the value at `path`, and what the source calls the value.
+pub(crate) fn kind_of_loss(raw: &str, path: &str) -> (LossKind, String) {
+    let object = Object::within(raw);
+    let kind = object.as_ref().map(kind_of).unwrap_or_default();
+    let (_, key) = path.rsplit_once('.').unwrap_or_default();
+    let keys = object.iter().flat_map(|it| it.members().iter().map(|member| &*member.key));
+    let mut names =
+        [&*kind, key.trim_end_matches(|c: char| c.is_ascii_digit() || "[]".contains(c))]
+            .into_iter()
+            .chain(keys);
+    let is_in = |list: &str, name: &str| list.split_ascii_whitespace().any(|it| it == name);
+    if let Some(name) = names.clone().find(|name| is_in(MEDIA, name)) {
+        return (LossKind::Media, name.to_owned());
+    }
+    let kind_of_loss = match key {
+        "name" if path.matches('.').count() == 1 => LossKind::Name,
+        _ if !kind.is_empty() && !is_in(REASONING, &kind) => {
+            return (LossKind::Part, kind.to_string());
         }
-        let mut is_it = raw.contains(gone) || gone.contains(raw);
-        json::map_strings(raw, |text| {
-            is_it |= text == gone;
-            None
-        });
-        is_it
+        _ if names.any(|name| is_in(REASONING, name)) => LossKind::Reasoning,
+        _ => LossKind::Field,
     };
-    let (kind, name, _) = gone.iter().find(|(_, _, gone)| is_of(gone))?;
-    Some((*kind, name))
+    (kind_of_loss, String::new())
 }
 
 /// A search through the values of a message.
@@ -99,7 +113,6 @@ struct Search<'w, 'a> {
     written: &'w Written,
     /// The addresses of the values to examine. If there are none, all values are examined.
     sent: Vec<Range<usize>>,
-    gone: &'w [Gone],
     lost: Vec<(String, &'a str)>,
 }
 
@@ -116,11 +129,11 @@ impl<'a> Search<'_, 'a> {
         let before = self.lost.len();
         let mut is_whole = true;
         let fate = match raw.as_bytes()[0] {
-            b'{' if self.gone.iter().any(|(_, _, gone)| gone == raw) => Fate::Lost,
             b'{' => {
                 let Some(object) = Object::within(raw) else { return Fate::Nothing };
                 let is_block = key.is_empty() || object.get("type").is_some();
-                is_whole = is_sent && is_block && object.get("role").is_none();
+                let is_message = role_of(&object).is_some_and(|role| !role.is_system());
+                is_whole = is_sent && is_block && !is_message;
                 self.object(&object, &path)
             }
             b'[' => {

@@ -7,7 +7,7 @@
 //! change. The [`Report`] counts each kind of content that the target format cannot represent, and
 //! gives the line number of its first occurrence.
 //!
-//! A session can also be *lowered* ([`Converter::whole_records`]). Each source record of a lowered
+//! A session can also be *lowered* ([`Converter::mark`]). Each source record of a lowered
 //! session (or each message, if a record holds a list of them) belongs to exactly one exchange, so
 //! a decision about an exchange is also a decision about its records.
 
@@ -39,15 +39,13 @@ pub use report::{Loss, LossKind, Report, Source, SourceId};
 pub struct Converter<'c> {
     /// The target dialect.
     pub to: &'static dyn Dialect,
-    /// The name of a member to add to each written record. The member lists the source records that
-    /// the written record was made from ([`SourceId`]). If this is `None`, no such member is added.
+    /// If this is set, the session is lowered: each source record (or each message in a record that
+    /// holds a list) is written in exactly one exchange. Messages that must stay together but do not
+    /// form an exchange are combined into one message. The only records left out of a lowered
+    /// session are those without a message. The value is the name of a member to add to each written
+    /// record. The member lists the source records that the record was made from ([`SourceId`]). The
+    /// target dialect must be a list of messages, not a log.
     pub mark: Option<&'c str>,
-    /// Whether to lower the session, so that each source record (or each message in a record that
-    /// holds a list) is written in exactly one exchange. Messages that must stay together but do
-    /// not form an exchange are combined into one message. The only records left out of a lowered
-    /// session are those without a message. The target dialect must be a list of messages, not a
-    /// log.
-    pub whole_records: bool,
     /// Whether to keep the time of each message in a member `timestamp`, which APIs reject.
     pub times: bool,
     /// The id of the new session if the target is an agent's format. If this is `None`, the id is
@@ -63,15 +61,7 @@ pub struct Converter<'c> {
 impl Converter<'_> {
     /// Creates a converter to the dialect `to`, with default values for all other settings.
     pub fn new(to: &'static dyn Dialect) -> Self {
-        Self {
-            to,
-            mark: None,
-            whole_records: false,
-            times: false,
-            session: None,
-            cwd: None,
-            now: DateTime::UNIX_EPOCH,
-        }
+        Self { to, mark: None, times: false, session: None, cwd: None, now: DateTime::UNIX_EPOCH }
     }
 }
 

@@ -45,10 +45,10 @@ impl Unit {
 
 /// Groups the entries of a context into units. `entries` must be in context order. If
 /// `joins_replies` is true, adjacent replies become one message.
-pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool) -> Vec<Unit> {
+pub(crate) fn units(entries: &[Entry], joins_replies: bool, is_whole: bool) -> Vec<Unit> {
     let mut nodes = nodes(entries, joins_replies);
     let ties = tie(entries, &mut nodes);
-    let blobs = if whole_records { blobs(&nodes, &ties) } else { Vec::new() };
+    let blobs = if is_whole { blobs(&nodes, &ties) } else { Vec::new() };
     let mut results: HashMap<usize, Vec<Answering>> = HashMap::new();
     for node in &nodes {
         for reply in &node.answers {

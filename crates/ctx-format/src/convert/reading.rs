@@ -64,7 +64,7 @@ impl<'c> Reading<'c> {
         }
         let number = self.records;
         self.records += 1;
-        if (record.class.is_bad() || record.class == Class::Tail) && !self.converter.whole_records {
+        if (record.class.is_bad() || record.class == Class::Tail) && self.converter.mark.is_none() {
             self.lose(LossKind::Line, record.class.as_str(), record.line, number);
         }
         let Some(object) = record.whole_object() else { return Ok(()) };
@@ -140,17 +140,17 @@ impl<'c> Reading<'c> {
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
         let joins_replies = Format::of(self.from).family == Family::Items;
-        let whole_records = self.converter.whole_records;
-        let units = pairing::units(&self.entries, joins_replies, whole_records);
+        let is_whole = self.converter.mark.is_some();
+        let units = pairing::units(&self.entries, joins_replies, is_whole);
         let writing = Writing {
             target: (Format::of(self.converter.to).writer)(),
             session: self.session(),
-            has_begun: self.converter.mark.is_some() || whole_records,
+            has_begun: is_whole,
             converter: self.converter,
             from: self.from,
             entries: &self.entries,
             spool: self.spool,
-            ids: reply::Ids::of(self.converter.to, self.converter.mark.is_some() || whole_records),
+            ids: reply::Ids::of(self.converter.to, is_whole),
             report: self.report,
             carried: Vec::new(),
             out,

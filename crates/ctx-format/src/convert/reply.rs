@@ -96,7 +96,6 @@ impl<'a> Maker<'_, '_> {
         }
         said.pieces.remove(at);
         said.items.retain(|item| item != raw);
-        self.notes.opaque(raw);
         None
     }
 
@@ -147,8 +146,6 @@ impl<'a> Maker<'_, '_> {
                 Part::Result(result) if self.keeps_blocks() => {
                     if calls.take(result).is_some() || self.notes.is_whole {
                         pieces.push(piece);
-                    } else {
-                        self.notes.opaque(piece.block.unwrap_or_default());
                     }
                     continue;
                 }

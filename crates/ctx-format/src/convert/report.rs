@@ -201,30 +201,16 @@ impl Report {
 
     /// Counts another loss with the given kind and name, and returns the entry that counts it.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) -> &mut Loss {
-        let loss = self.loss(kind, name, line);
-        loss.count += 1;
-        loss.first_line = loss.first_line.min(line);
-        loss
-    }
-
-    /// Adds the path of a lost value. `known` is the kind and name of the loss that counts the value
-    /// already; any other value is a loss of its own.
-    pub(crate) fn lose(&mut self, known: Option<(LossKind, &str)>, line: u64, path: String) {
-        let loss = match known {
-            Some((kind, name)) => self.loss(kind, name, line),
-            None => self.count(LossKind::Field, "", line),
-        };
-        loss.add_path(path);
-    }
-
-    fn loss(&mut self, kind: LossKind, name: &str, line: u64) -> &mut Loss {
         let is_it = |loss: &Loss| loss.kind == kind && loss.name == name;
         let place = self.losses.iter().position(is_it).unwrap_or_else(|| {
             let (name, paths) = (name.to_owned(), Vec::new());
             self.losses.push(Loss { kind, name, count: 0, first_line: line, paths });
             self.losses.len() - 1
         });
-        &mut self.losses[place]
+        let loss = &mut self.losses[place];
+        loss.count += 1;
+        loss.first_line = loss.first_line.min(line);
+        loss
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crate::compaction::LineText;
 use crate::convert::entry::Entry;
-use crate::convert::fields::{self, Written};
+use crate::convert::fields::{Written, kind_of_loss};
 use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
 use crate::convert::reading::held;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
-use crate::convert::target::{Gone, Line, Notes, Session, Target};
+use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{self, Turn};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
@@ -76,14 +76,14 @@ impl Writing<'_> {
         let mut notes = Notes {
             report: &mut self.report,
             session: &mut self.session,
+            to,
             entries: &entries,
             line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
-            is_whole: self.converter.whole_records,
+            is_whole: self.converter.mark.is_some(),
             summary_comes,
             next: roles.find(|role| !role.is_system()),
             is_last: following.is_empty(),
             is_same_api: self.from.name() == self.converter.to.name(),
-            gone: Vec::new(),
         };
         let mut turns = if unit.is_blob {
             turn::blob(&held)
@@ -99,24 +99,22 @@ impl Writing<'_> {
             let is_home = unit.results.iter().map(|answering| answering.is_home);
             maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
         };
-        if !self.converter.whole_records {
+        if self.converter.mark.is_none() {
             turns.retain_mut(|turn| has_content(turn, &mut notes));
         }
         let waited = self.target.waiting().len();
         let lines = self.target.unit(&turns, &mut notes);
-        let gone = notes.gone;
         self.report.messages += turns.len() as u64;
-        if self.converter.mark.is_none() && !self.converter.whole_records {
+        if self.converter.mark.is_none() {
             self.carried.extend(self.target.waiting().iter().skip(waited).cloned());
             self.carried.extend(lines.iter().map(|line| line.json.clone()));
-            self.find_lost(unit, &texts, &gone);
+            self.find_lost(unit, &texts);
         }
         self.lines(lines, &entries)
     }
 
-    /// Reports the values of a unit that have not been written. `gone` is the content that was left
-    /// out knowingly.
-    fn find_lost(&mut self, unit: &Unit, texts: &[String], gone: &[Gone]) {
+    /// Reports the values of a unit that have not been written.
+    fn find_lost(&mut self, unit: &Unit, texts: &[String]) {
         let written = Written::of(&self.carried);
         let mut results = unit.results.iter().map(|answering| answering.is_home);
         let is_home = std::iter::repeat_n(true, unit.said.len()).chain(results.clone());
@@ -129,8 +127,13 @@ impl Writing<'_> {
             }
             let path = entry.origin.path(self.from.is_log());
             let sent = self.from.wrapped(&object).sent;
-            for (path, raw) in written.missing(&object, &sent, gone, path) {
-                self.report.lose(fields::known(gone, raw), entry.line, path);
+            for (path, raw) in written.missing(&object, &sent, path) {
+                let is_instructions = entry.role.is_system() && self.converter.to.is_log();
+                let (kind, name) = match kind_of_loss(raw, &path) {
+                    _ if is_instructions => (LossKind::Instructions, String::new()),
+                    loss => loss,
+                };
+                self.report.count(kind, &name, entry.line).add_path(path);
             }
         }
         if results.all(|is_home| is_home) {
@@ -212,7 +215,7 @@ impl Writing<'_> {
         }
         self.report.records += 1;
         let mut record = record.end();
-        if !self.converter.whole_records {
+        if self.converter.mark.is_none() {
             record = without_surrogates(&record);
         }
         writeln!(self.out, "{record}").map_err(ConvertError::Output)

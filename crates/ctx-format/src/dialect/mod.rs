@@ -59,7 +59,7 @@ const FORMATS: [Format; 7] = [
         Box::new(target::anthropic::Writer::default())
     }),
     Format::new(&Responses, "a session in the format responses", Family::Items, || {
-        Box::new(target::items::Writer)
+        Box::new(target::items::Accepts::All)
     }),
     Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, || {
         Box::new(claude_code::Writer::default())

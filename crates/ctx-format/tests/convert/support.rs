@@ -18,7 +18,7 @@ pub(crate) fn lower(session: &str) -> (Vec<String>, Report) {
 
 pub(crate) fn lowering() -> Converter<'static> {
     let to = dialect::by_name("anthropic").expect("a dialect");
-    Converter { mark: Some("_source"), whole_records: true, ..Converter::new(to) }
+    Converter { mark: Some("_source"), ..Converter::new(to) }
 }
 
 pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<String>, Report) {

@@ -78,7 +78,6 @@ fn lower_session(
 ) -> Result<Content> {
     let mut converter = Converter::new(&Anthropic);
     converter.mark = Some(MARK);
-    converter.whole_records = true;
     let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
     let mut unread = FirstUnread::default();
     session.each(|record| {

@@ -13,7 +13,7 @@ use crate::{Call, Edits, Media, Member, Object, Outline, Part, Role};
 use super::{Line, Notes, Target, text_block};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
-use crate::convert::turn::{Answer, Piece, Results, Summary, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, TurnMessage};
 use crate::record::json::one_line;
 
 /// Writes sessions in the dialect `anthropic`.
@@ -39,19 +39,14 @@ impl Target for Writer {
         if role != "system" {
             self.last = Some(Role::from_word(role));
         }
-        notes.name(said);
         let is_new = !notes.is_same_api || notes.report.has_changed();
         let is_bound = is_new && fate(&Anthropic, said.model.as_deref()).is_some();
-        let content = content(&accepted(said, !is_bound, notes), notes).into_iter();
+        let content = content(&accepted(said, !is_bound, notes.is_whole), notes).into_iter();
         content.map(|content| message(role, &content)).collect()
     }
 
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         self::answer(answer, notes)
-    }
-
-    fn summary(&mut self, summary: &Summary<'_>, _: &mut Notes<'_>) -> Vec<Line> {
-        vec![Line::of_summary(&Anthropic, summary)]
     }
 
     /// Writes all results, each as a block, into one user message.
@@ -69,17 +64,13 @@ impl Target for Writer {
 pub(crate) fn accepted<'a>(
     said: &TurnMessage<'a>,
     takes_reasoning: bool,
-    notes: &mut Notes<'_>,
+    is_whole: bool,
 ) -> Vec<Piece<'a>> {
     let pieces = said.pieces.iter().filter(|piece| {
         let block = piece.block.and_then(Object::within);
         let is_signed = block.is_some_and(|block| is_reasoning(&kind_of(&block)));
         let is_image = said.role == Role::Assistant && matches!(piece.part, Part::Media(_));
-        let is_left_out = !notes.is_whole && (is_signed && !takes_reasoning || is_image);
-        if is_left_out {
-            notes.left_out(&piece.part);
-        }
-        !is_left_out
+        is_whole || !(is_signed && !takes_reasoning || is_image)
     });
     pieces.cloned().collect()
 }
@@ -161,12 +152,9 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             LineText::of_type("thinking").text("thinking", text).end()
         }
         Part::Call(call) => tool_use(call, notes),
-        Part::Media(media) => return self::media(media, notes),
+        Part::Media(media) => return self::media(media, notes.is_whole),
         Part::Opaque(raw) if notes.is_whole => opaque(raw),
-        Part::Reasoning(_) | Part::Opaque(_) => {
-            notes.left_out(part);
-            return None;
-        }
+        Part::Reasoning(_) | Part::Opaque(_) => return None,
         // The API does not allow a result at this position, so the result is written as text.
         Part::Result(result) => {
             notes.count(LossKind::AsText, "");
@@ -188,13 +176,9 @@ fn tool_use(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
         .end()
 }
 
-fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn media(media: &Media<'_>, is_whole: bool) -> Option<String> {
     let Some(data) = Data::of(media).filter(|data| data.is_image() || data.is_pdf()) else {
-        if notes.is_whole {
-            return Some(opaque(&media.raw));
-        }
-        notes.left_out(&Part::Media(media.clone()));
-        return None;
+        return is_whole.then(|| opaque(&media.raw));
     };
     let kind = if data.is_pdf() { "document" } else { "image" };
     let source = match &data.place {

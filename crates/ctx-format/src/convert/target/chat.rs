@@ -1,90 +1,98 @@
 //! Writes messages for the OpenAI Chat Completions API.
 
 use crate::compaction::{LineText, list, quoted};
-use crate::dialect::chat::Chat;
 use crate::record::json::one_line;
 use crate::{Call, Media, Object, Part, Role};
 
-use super::{Line, Notes, Target, text_block};
+use super::{Notes, Target, text_block};
 use crate::convert::media::Data;
-use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
+use crate::convert::turn::{Answer, Piece, TurnMessage};
 
 /// Writes sessions in the dialect `chat`.
 pub(crate) struct Writer;
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        message(said, notes).into_iter().collect()
+        let role = match said.role {
+            Role::Tool | Role::Function | Role::Other => Role::User,
+            role => role,
+        };
+        let is_reply = role == Role::Assistant;
+        let mut calls = Vec::new();
+        let mut refusals = Vec::new();
+        let mut rest = Vec::new();
+        let mut audio = None;
+        for Piece { part, .. } in &said.pieces {
+            match part {
+                Part::Call(call) => calls.push(tool_call(call, notes)),
+                Part::Refusal(text) if is_reply => refusals.push(text.as_ref()),
+                Part::Media(media) if media.kind == "audio" && is_reply && notes.is_same_api => {
+                    audio = Object::within(&media.raw).and_then(|audio| audio.text_of("id"));
+                }
+                part => rest.push(part),
+            }
+        }
+        let content = match content(&rest, role) {
+            Some(content) => content,
+            None if calls.is_empty() && refusals.is_empty() && audio.is_none() => {
+                return Vec::new();
+            }
+            None => "null".to_owned(),
+        };
+        let mut json = LineText::new()
+            .text("role", role.as_str())
+            .some_text("name", said.name.as_deref())
+            .json("content", &content)
+            .some_text("refusal", Some(&refusals.join("\n")))
+            .some_list("tool_calls", &calls);
+        if let Some(id) = audio {
+            json = json.json("audio", &LineText::new().text("id", &id).end());
+        }
+        vec![json.end()]
     }
 
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        self::answer(answer, notes)
-    }
-
-    fn summary(&mut self, summary: &Summary<'_>, _: &mut Notes<'_>) -> Vec<Line> {
-        vec![Line::of_summary(&Chat, summary)]
-    }
-}
-
-/// Writes a message; `None` if the API cannot represent any of its content.
-fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let role = match said.role {
-        Role::Tool | Role::Function | Role::Other => Role::User,
-        role => role,
-    };
-    let is_reply = role == Role::Assistant;
-    let mut calls = Vec::new();
-    let mut refusals = Vec::new();
-    let mut rest = Vec::new();
-    let mut audio = None;
-    for Piece { part, .. } in &said.pieces {
-        match part {
-            Part::Call(call) => calls.push(tool_call(call, notes)),
-            Part::Refusal(text) if is_reply => refusals.push(text.as_ref()),
-            Part::Media(media) if media.kind == "audio" && is_reply && notes.is_same_api => {
-                audio = Object::within(&media.raw).and_then(|audio| audio.text_of("id"));
+        // The content can only be text in this API.
+        let mut texts = Vec::new();
+        for part in &answer.result.parts {
+            match part {
+                Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
+                Part::Opaque(raw) => texts.push(notes.as_text(raw)),
+                _ => {}
             }
-            part => rest.push(part),
         }
+        let content = match texts.as_slice() {
+            [] => "\"\"".to_owned(),
+            [text] => quoted(text),
+            texts => {
+                let blocks = texts.iter().map(|text| text_block(text));
+                list(&blocks.collect::<Vec<_>>())
+            }
+        };
+        notes.no_error_mark(answer);
+        LineText::new()
+            .text("role", "tool")
+            .text("tool_call_id", &answer.id)
+            .json("content", &content)
+            .end()
     }
-    let content = match content(&rest, role, notes) {
-        Some(content) => content,
-        None if calls.is_empty() && refusals.is_empty() && audio.is_none() => return None,
-        None => "null".to_owned(),
-    };
-    let mut json = LineText::new()
-        .text("role", role.as_str())
-        .some_text("name", said.name.as_deref())
-        .json("content", &content)
-        .some_text("refusal", Some(&refusals.join("\n")))
-        .some_list("tool_calls", &calls);
-    if let Some(id) = audio {
-        json = json.json("audio", &LineText::new().text("id", &id).end());
-    }
-    Some(json.end())
 }
 
 /// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks. Only user messages can have media.
-fn content(parts: &[&Part<'_>], role: Role, notes: &mut Notes<'_>) -> Option<String> {
+fn content(parts: &[&Part<'_>], role: Role) -> Option<String> {
     let mut texts = Vec::new();
     let mut blocks = Vec::new();
     for part in parts {
         let block = match part {
             Part::Text(text) | Part::Refusal(text) => {
                 texts.push(text.as_ref());
-                text_block(text)
+                Some(text_block(text))
             }
-            Part::Media(media) if role == Role::User => match self::media(media, notes) {
-                Some(block) => block,
-                None => continue,
-            },
-            part => {
-                notes.left_out(part);
-                continue;
-            }
+            Part::Media(media) if role == Role::User => self::media(media),
+            _ => None,
         };
-        blocks.push(block);
+        blocks.extend(block);
     }
     match (texts.as_slice(), blocks.as_slice()) {
         (_, []) => None,
@@ -115,11 +123,11 @@ fn own(media: &Media<'_>) -> Option<String> {
     is_taken.then(|| part.json(media.kind, &one_line(inner.text())).end())
 }
 
-fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn media(media: &Media<'_>) -> Option<String> {
     if let Some(own) = own(media) {
         return Some(own);
     }
-    let data = notes.data(media, |data| data.is_image() || data.is_pdf())?;
+    let data = Data::of(media).filter(|data| data.is_image() || data.is_pdf())?;
     let url = data.url();
     let (kind, value) = if data.is_image() {
         ("image_url", LineText::new().text("url", &url))
@@ -129,30 +137,4 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
         ("file", file.text("file_data", &url))
     };
     Some(LineText::of_type(kind).json(kind, &value.end()).end())
-}
-
-/// Writes a tool result, whose content can only be text in this API.
-fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-    let mut texts = Vec::new();
-    for part in &answer.result.parts {
-        match part {
-            Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-            Part::Opaque(raw) => texts.push(notes.as_text(raw)),
-            part => notes.left_out(part),
-        }
-    }
-    let content = match texts.as_slice() {
-        [] => "\"\"".to_owned(),
-        [text] => quoted(text),
-        texts => {
-            let blocks = texts.iter().map(|text| text_block(text));
-            list(&blocks.collect::<Vec<_>>())
-        }
-    };
-    notes.no_error_mark(answer);
-    LineText::new()
-        .text("role", "tool")
-        .text("tool_call_id", &answer.id)
-        .json("content", &content)
-        .end()
 }

@@ -1,9 +1,9 @@
 //! Writes items for the OpenAI Responses API.
 
-use super::{Line, Notes, Target};
+use super::{Notes, Target};
 use crate::compaction::{LineText, list, quoted};
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
+use crate::convert::turn::{Answer, Piece, TurnMessage};
 use crate::dialect::content::{kind_of, kind_of_raw};
 use crate::dialect::items::{accepts_id, members_of, message, text};
 use crate::dialect::responses::Responses;
@@ -29,16 +29,14 @@ const OF_CODEX: &str = "agent_message reasoning function_call function_call_outp
 /// The type of the item with a summary by the server, which Codex also gives other names.
 const COMPACTION: &str = "compaction";
 
-impl Accepts {
-    /// Writes the items for a message.
-    pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+impl Target for Accepts {
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if !said.items.is_empty() {
             let mut calls = said.pieces.iter().filter(|it| it.call_id().is_some());
             return said.items.iter().flat_map(|raw| self.item(raw, &mut calls, notes)).collect();
         }
-        notes.name(said);
         let role = match said.role {
-            Role::System if self == Self::Codex => Role::Developer,
+            Role::System if *self == Self::Codex => Role::Developer,
             Role::System | Role::Developer | Role::Assistant => said.role,
             _ => Role::User,
         };
@@ -54,27 +52,43 @@ impl Accepts {
                     .text("call_id", call.id.as_deref().unwrap_or_default());
                 items.push(item.end());
             } else {
-                content.extend(self.part(part, role == Role::Assistant, notes));
+                content.extend(self.part(part, role == Role::Assistant));
             }
         }
         self.push_message(role, &mut content, &mut items);
         items
     }
 
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        let own = answer.block.as_deref();
+        if let Some(item) = own.and_then(|raw| self.kept(raw, Some(&answer.id), None, notes)) {
+            return item;
+        }
+        notes.no_error_mark(answer);
+        let output = match answer.result.parts.as_slice() {
+            [] => quoted(""),
+            [Part::Text(text)] => quoted(text),
+            [Part::Opaque(raw)] => quoted(notes.as_text(raw)),
+            _ => list(&notes.blocks(&answer.result, |part, _| self.part(part, false))),
+        };
+        let is_custom = own.is_some_and(|raw| kind_of_raw(raw) == "custom_tool_call_output");
+        let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+        LineText::of_type(kind).text("call_id", &answer.id).json("output", &output).end()
+    }
+}
+
+impl Accepts {
     /// Writes an item unchanged if the target accepts it; otherwise writes only the parts that the
     /// target can represent. If the item is a call, the next of `calls` has its new id and name.
     fn item<'p>(
-        self,
+        mut self,
         raw: &str,
         calls: &mut impl Iterator<Item = &'p Piece<'p>>,
         notes: &mut Notes<'_>,
     ) -> Vec<String> {
         let object = Object::parse(raw).ok();
         let message = object.as_ref().and_then(|object| Responses.message(object));
-        let Some((object, mut message)) = object.as_ref().zip(message) else {
-            notes.opaque(raw);
-            return Vec::new();
-        };
+        let Some((object, mut message)) = object.as_ref().zip(message) else { return Vec::new() };
         for part in message.parts.iter_mut().filter(|part| matches!(part, Part::Call(_))) {
             if let Some(call) = calls.next() {
                 *part = call.part.clone();
@@ -145,24 +159,6 @@ impl Accepts {
         Some(one_line(&edits.of_object(&item)).into_owned())
     }
 
-    /// Writes the item for a tool result.
-    pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        let own = answer.block.as_deref();
-        if let Some(item) = own.and_then(|raw| self.kept(raw, Some(&answer.id), None, notes)) {
-            return item;
-        }
-        notes.no_error_mark(answer);
-        let output = match answer.result.parts.as_slice() {
-            [] => quoted(""),
-            [Part::Text(text)] => quoted(text),
-            [Part::Opaque(raw)] => quoted(notes.as_text(raw)),
-            _ => list(&notes.blocks(&answer.result, |part, notes| self.part(part, false, notes))),
-        };
-        let is_custom = own.is_some_and(|raw| kind_of_raw(raw) == "custom_tool_call_output");
-        let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
-        LineText::of_type(kind).text("call_id", &answer.id).json("output", &output).end()
-    }
-
     /// Returns true if the target accepts the item unchanged.
     fn takes(self, item: &Object<'_>) -> bool {
         let kind = kind_of(item);
@@ -205,18 +201,17 @@ impl Accepts {
     }
 
     /// Writes a part of a message; `None` if the target cannot represent the part.
-    fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
+    fn part(self, part: &Part<'_>, is_reply: bool) -> Option<String> {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {
             // The API takes a reply that it has not returned itself only as a text.
             Part::Text(said) | Part::Refusal(said) if is_reply && self == Self::All => {
-                return Some(quoted(said));
+                Some(quoted(said))
             }
-            Part::Text(said) | Part::Refusal(said) => return Some(text(text_kind, said)),
-            Part::Media(media) if !is_reply => return self.media(media, notes),
-            part => notes.left_out(part),
+            Part::Text(said) | Part::Refusal(said) => Some(text(text_kind, said)),
+            Part::Media(media) if !is_reply => self.media(media),
+            _ => None,
         }
-        None
     }
 
     /// Moves the content collected since the last item, if any, into new message items.
@@ -230,12 +225,13 @@ impl Accepts {
         }
     }
 
-    fn media(self, media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    fn media(self, media: &Media<'_>) -> Option<String> {
         if matches!(media.kind, "input_image" | "input_file") && self.takes_part(&media.raw) {
             return Some(one_line(&media.raw).into_owned());
         }
         let takes_files = self == Self::All;
-        let data = notes.data(media, |data| data.is_image() || data.is_pdf() && takes_files)?;
+        let data =
+            Data::of(media).filter(|data| data.is_image() || data.is_pdf() && takes_files)?;
         if data.is_image() {
             let part = LineText::of_type("input_image");
             let part = part.text("image_url", &data.url());
@@ -251,22 +247,5 @@ impl Accepts {
             DataLocation::At(url) => part.text("file_url", url),
         };
         Some(part.end())
-    }
-}
-
-/// Writes sessions in the dialect `responses`.
-pub(crate) struct Writer;
-
-impl Target for Writer {
-    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        Accepts::All.said(said, notes)
-    }
-
-    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        Accepts::All.answer(answer, notes)
-    }
-
-    fn summary(&mut self, summary: &Summary<'_>, _: &mut Notes<'_>) -> Vec<Line> {
-        vec![Line::of_summary(&Responses, summary)]
     }
 }

@@ -2,13 +2,12 @@
 
 use crate::compaction::{Ids, LineText};
 use crate::convert::entry::Entry;
-use crate::convert::media::Data;
 use crate::convert::report::{LossKind, Report};
 use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
-use crate::{Denial, Dialect, Media, Object, Part, Role, ToolResult};
+use crate::{Denial, Dialect, Object, Part, Role, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod items;
 
-/// Writes sessions in one dialect. Implementations must write messages, results and summaries;
+/// Writes sessions in one dialect. Implementations must write messages and results;
 /// everything else has default methods.
 pub(crate) trait Target {
     /// Writes the lines that precede all messages.
@@ -32,7 +31,10 @@ pub(crate) trait Target {
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String;
 
     /// Writes the records for a summary.
-    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
+    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let record = notes.to.summary_record(notes.to.summary_role(summary.role), &summary.text);
+        vec![Line::new(record, &summary.origins)]
+    }
 
     /// Wraps the JSON of a message or a result in a record; `None` if the record has to wait until
     /// a summary is written.
@@ -94,6 +96,10 @@ pub(crate) fn lines_of<T: Target + ?Sized>(
     match turn {
         Turn::Message(said) => target.message(said, notes),
         Turn::Results(results) => target.results(results, notes),
+        // In an agent's file, only the last summary counts.
+        Turn::Summary(summary) if notes.summary_comes && notes.to.is_log() => {
+            target.message(&TurnMessage::of_summary(summary), notes)
+        }
         Turn::Summary(summary) => target.summary(summary, notes),
     }
 }
@@ -109,11 +115,6 @@ pub(crate) struct Line {
 impl Line {
     pub(crate) fn new(json: String, origins: &[usize]) -> Self {
         Self { json, origins: origins.to_vec() }
-    }
-
-    /// Creates the record for a summary in a dialect that is not a log.
-    fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
-        Self::new(dialect.summary_record(dialect.summary_role(*role), text), origins)
     }
 }
 
@@ -146,6 +147,7 @@ pub(crate) fn text_block(text: &str) -> String {
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) session: &'r mut Session,
+    pub(crate) to: &'static dyn Dialect,
     pub(crate) entries: &'r [&'r Entry],
     /// The source line to which subsequent losses are attributed.
     pub(crate) line: u64,
@@ -159,12 +161,7 @@ pub(crate) struct Notes<'r> {
     pub(crate) is_last: bool,
     /// Whether the API has already accepted the session, including its signed reasoning.
     pub(crate) is_same_api: bool,
-    /// The content that was left out so far.
-    pub(crate) gone: Vec<Gone>,
 }
-
-/// The kind and name of a loss, and the lost content as JSON or as text.
-pub(crate) type Gone = (LossKind, String, String);
 
 impl Notes<'_> {
     /// Attributes subsequent losses to the line that `turn` came from.
@@ -191,37 +188,9 @@ impl Notes<'_> {
         entries.find_map(|entry| entry.model.clone())
     }
 
-    /// Reports the loss of a participant's name if the message has one, because the target has no
-    /// member for it.
-    pub(crate) fn name(&mut self, said: &TurnMessage<'_>) {
-        if let Some(name) = said.name.as_ref().filter(|name| !name.is_empty()) {
-            self.lose(LossKind::Name, "", name);
-        }
-    }
-
-    /// Returns true if the message can be written to an agent's session. System messages are left
-    /// out and reported, because agents supply their own instructions.
-    pub(crate) fn is_for_agent(&mut self, said: &TurnMessage<'_>) -> bool {
-        self.name(said);
-        if said.role.is_system() {
-            self.count(LossKind::Instructions, "");
-            self.gone.extend(said.pieces.iter().filter_map(|piece| match &piece.part {
-                Part::Text(text) => Some((LossKind::Instructions, String::new(), text.to_string())),
-                _ => None,
-            }));
-        }
-        !said.role.is_system()
-    }
-
     /// Reports a loss of the given kind at the current source line.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);
-    }
-
-    /// Reports the loss of `content`, which is JSON or text.
-    fn lose(&mut self, kind: LossKind, name: &str, content: &str) {
-        self.count(kind, name);
-        self.gone.push((kind, name.to_owned(), content.to_owned()));
     }
 
     /// Reports that a result of the source is no longer marked as an error, if it was. A denial is
@@ -245,30 +214,6 @@ impl Notes<'_> {
         LineText::new().text("input", arguments).end()
     }
 
-    /// Reports that a part is left out. Texts, calls and results are not reported, because they are
-    /// always written elsewhere.
-    pub(crate) fn left_out(&mut self, part: &Part<'_>) {
-        match part {
-            Part::Reasoning(text) => self.lose(LossKind::Reasoning, "", text),
-            Part::Media(media) => self.lose(LossKind::Media, media.kind, &media.raw),
-            Part::Opaque(raw) => self.opaque(raw),
-            Part::Text(_) | Part::Refusal(_) | Part::Call(_) | Part::Result(_) => {}
-        }
-    }
-
-    /// Returns the data of `media` if the target accepts it; otherwise reports the loss.
-    pub(crate) fn data(
-        &mut self,
-        media: &Media<'_>,
-        has_place: impl FnOnce(&Data) -> bool,
-    ) -> Option<Data> {
-        let data = Data::of(media).filter(has_place);
-        if data.is_none() {
-            self.lose(LossKind::Media, media.kind, &media.raw);
-        }
-        data
-    }
-
     /// Returns the JSON of a part of unknown kind as text and reports that the part is written as
     /// text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
@@ -287,15 +232,5 @@ impl Notes<'_> {
             part => block(part, self),
         });
         blocks.collect()
-    }
-
-    /// Reports that a part of unknown kind is left out.
-    pub(crate) fn opaque(&mut self, raw: &str) {
-        match &*kind_of_raw(raw) {
-            "redacted_thinking" | "thinking" => self.lose(LossKind::Reasoning, "", raw),
-            // A part that is a plain string is encrypted reasoning, which only the API can read.
-            "" if raw.starts_with('"') => self.lose(LossKind::Reasoning, "", raw),
-            kind => self.lose(LossKind::Part, kind, raw),
-        }
     }
 }

@@ -43,7 +43,7 @@ impl Writer {
 
     /// Splits a reply into messages with a single block each.
     fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        let blocks = anthropic::blocks(&anthropic::accepted(said, true, notes), notes);
+        let blocks = anthropic::blocks(&anthropic::accepted(said, true, notes.is_whole), notes);
         let id = format!("msg_{}", notes.session.ids.uuid().replace('-', ""));
         let model = said.model.as_deref().filter(|model| model.starts_with("claude"));
         self.model = model.map(str::to_owned).or(self.model.take());
@@ -65,7 +65,8 @@ impl Writer {
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        if !notes.is_for_agent(said) {
+        // Agents supply their own instructions.
+        if said.role.is_system() {
             return Vec::new();
         }
         if said.role == Role::Assistant {

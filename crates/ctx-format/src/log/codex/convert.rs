@@ -64,9 +64,6 @@ impl Target for Writer {
     }
 
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        if notes.summary_comes {
-            return self.message(&TurnMessage::of_summary(summary), notes);
-        }
         let Summary { text, origins, .. } = summary;
         let mut history = std::mem::take(&mut self.before);
         history.push(items::of_user(text));

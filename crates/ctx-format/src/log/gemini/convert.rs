@@ -55,7 +55,6 @@ fn message_of(kind: &str, at: &[usize], content: &[String], notes: &mut Notes<'_
 /// Writes a reply and the results of its calls as one message; `None` if nothing in the reply can
 /// be written.
 fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Option<String> {
-    notes.name(said);
     // The calls get the same time as the reply that contains them.
     notes.time(&said.origins);
     // The client reads either all calls and thoughts from the content, or none.
@@ -80,7 +79,7 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
             }
             // The client would not send a reply with an empty part.
             (Part::Text(text) | Part::Refusal(text), _) if text.is_empty() => {}
-            _ => content.extend(self::piece(piece, notes)),
+            _ => content.extend(self::piece(piece)),
         }
     }
     if content.is_empty() && calls.is_empty() && thoughts.is_empty() {
@@ -159,14 +158,14 @@ impl Target for Writer {
         if said.role == Role::Assistant {
             return reply(said, &[], notes).into_iter().collect();
         }
-        if !notes.is_for_agent(said) {
+        // Agents supply their own instructions.
+        if said.role.is_system() {
             return Vec::new();
         }
         if is_command(&said.pieces) {
             notes.count(LossKind::Command, "");
         }
-        let parts = said.pieces.iter().filter_map(|it| piece(it, notes));
-        let parts: Vec<String> = parts.collect();
+        let parts: Vec<String> = said.pieces.iter().filter_map(piece).collect();
         if parts.is_empty() {
             return Vec::new();
         }
@@ -182,9 +181,6 @@ impl Target for Writer {
     /// Writes the summary as the first message of the list that replaces all earlier messages. The
     /// client recognizes a summary only at the beginning of such a list.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        if notes.summary_comes {
-            return self.message(&TurnMessage::of_summary(summary), notes);
-        }
         let text = LineText::new().text("text", &snapshot_of(&summary.text)).end();
         let mut messages = vec![message_of("user", &[], &[text], notes).end()];
         messages.append(&mut self.before);
@@ -235,31 +231,27 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
 
 /// Copies a piece that is already a part of the API, and writes any other piece as a part; `None` if
 /// the API does not support it.
-fn piece(piece: &Piece<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn piece(piece: &Piece<'_>) -> Option<String> {
     let is_own = |raw: &&str| match &piece.part {
         Part::Text(_) | Part::Reasoning(_) => true,
         Part::Media(media) => Data::of(media).is_some(),
         _ => ["executableCode", "codeExecutionResult"].iter().any(|key| raw.contains(key)),
     };
     let own = piece.block.filter(is_own).map(|raw| one_line(raw).into_owned());
-    own.or_else(|| part(&piece.part, notes))
+    own.or_else(|| part(&piece.part))
 }
 
 /// Writes a part in the API's format; `None` if the API does not support such a part.
-fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn part(part: &Part<'_>) -> Option<String> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => {
-            return Some(LineText::new().text("text", text).end());
-        }
-        Part::Media(media) => return self::media(media, notes),
-        part => notes.left_out(part),
+        Part::Text(text) | Part::Refusal(text) => Some(LineText::new().text("text", text).end()),
+        Part::Media(media) => self::media(media),
+        _ => None,
     }
-    None
 }
 
-fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let is_known = |data: &Data| !matches!(&*data.mime, "" | "image/svg+xml");
-    let data = notes.data(media, is_known)?;
+fn media(media: &Media<'_>) -> Option<String> {
+    let data = Data::of(media).filter(|data| !matches!(&*data.mime, "" | "image/svg+xml"))?;
     let inner = LineText::new().text("mimeType", &data.mime);
     let (key, inner) = match &data.place {
         DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),
@@ -279,7 +271,7 @@ fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
         match part {
             Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
             Part::Opaque(raw) => texts.push(notes.as_text(raw)),
-            part => media.extend(self::part(part, notes)),
+            part => media.extend(self::part(part)),
         }
     }
     if texts.len() > 1 {

@@ -47,7 +47,8 @@ impl Target for Writer {
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        if !notes.is_for_agent(said) {
+        // Agents supply their own instructions.
+        if said.role.is_system() {
             return Vec::new();
         }
         let is_reply = said.role == Role::Assistant;
@@ -91,9 +92,6 @@ impl Target for Writer {
     /// Writes a compaction that keeps all entries before it, because pi sends the summary before
     /// the kept entries.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        if notes.summary_comes {
-            return self.message(&TurnMessage::of_summary(summary), notes);
-        }
         let (id, line) = self.entry("compaction", &summary.origins, notes);
         let line = line
             .text("summary", &summary.text)
@@ -130,23 +128,21 @@ fn api_of(model: &str) -> (&'static str, &'static str) {
 /// Writes the block for a part; `None` if the format does not support such a block.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => return Some(text_block(text)),
+        Part::Text(text) | Part::Refusal(text) => Some(text_block(text)),
         Part::Call(call) => {
             let block = LineText::of_type("toolCall")
                 .text("id", call.id.as_deref().unwrap_or_default())
                 .text("name", &call.name)
                 .json("arguments", &notes.arguments(&call.arguments));
-            return Some(block.end());
+            Some(block.end())
         }
-        Part::Media(media) => return image(media, notes),
-        part => notes.left_out(part),
+        Part::Media(media) => image(media),
+        _ => None,
     }
-    None
 }
 
-fn image(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let is_here = |data: &Data| matches!(data.place, DataLocation::Here(_));
-    let image = notes.data(media, |data| data.is_image() && is_here(data))?;
+fn image(media: &Media<'_>) -> Option<String> {
+    let image = Data::of(media).filter(Data::is_image)?;
     let DataLocation::Here(data) = &image.place else { return None };
     Some(LineText::of_type("image").text("data", data).text("mimeType", &image.mime).end())
 }
