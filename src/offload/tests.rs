@@ -1,6 +1,7 @@
 //! Moving results out and restoring them gives the same bytes.
 
 use chrono::Utc;
+use ctx_engine::Note;
 use ctx_engine::PassError;
 use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::offload::{Change, ChangePass, FileFacts, Reading, Substitute, Template};
@@ -46,15 +47,30 @@ fn reading(name: &str, batch: bool) -> Reading {
 }
 
 /// Returns the records after `change`, without tags.
-fn pass(name: &str, batch: bool, bytes: &[u8], change: &mut dyn Change) -> Vec<u8> {
-    let reading = reading(name, batch);
-    let mut records = Records::open(bytes, &options(name, batch)).expect("from memory");
+fn pass(name: &str, bytes: &[u8], change: &mut dyn Change) -> Vec<u8> {
+    let reading = reading(name, false);
+    let mut records = Records::open(bytes, &options(name, false)).expect("from memory");
     let mut out = Vec::new();
     while let Some(record) = records.next().expect("from memory") {
         let changed = reading.changed(&record, change).expect("no failure");
         out.extend(changed.unwrap_or_else(|| record.untagged().into_owned()));
     }
     out
+}
+
+/// Returns the batch after `change`, and the notes.
+fn batch(reading: Reading, bytes: &str, change: &mut dyn Change) -> (String, Vec<Note>) {
+    let options = Options { dialect: reading.dialect, batch: true, ..Options::default() };
+    let mut records = Records::open(bytes.as_bytes(), &options).expect("from memory");
+    let mut pass = ChangePass::new(reading, change, Some(&std::env::temp_dir()));
+    while let Some(record) = records.next().expect("from memory") {
+        pass.push(&record).expect("no failure");
+    }
+    let mut notes = ctx_engine::Notes::new();
+    let spool = pass.finish(0, &mut notes).expect("no failure").1.expect("an output");
+    let mut out = Vec::new();
+    spool.write_to(&mut out).expect("to memory");
+    (String::from_utf8(out).expect("UTF-8"), notes.take())
 }
 
 fn options(name: &str, batch: bool) -> Options {
@@ -160,9 +176,9 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir);
-        let before = pass(name, false, &bytes, &mut Nothing);
+        let before = pass(name, &bytes, &mut Nothing);
         let mut offloader = offloader(&store, Plan { enough_tokens, ..plan(min_tokens) });
-        let out = pass(name, false, &bytes, &mut offloader);
+        let out = pass(name, &bytes, &mut offloader);
         offloader.finish(&[None]).expect("durable");
         let results = offloader.results;
         prop_assert_eq!(out == before, results.is_empty());
@@ -174,7 +190,7 @@ proptest! {
         prop_assert!(left.clone().all(|problem| problem.rule.is_of_content()));
 
         let mut restorer = restorer(&store);
-        let back = pass(name, false, &out, &mut restorer);
+        let back = pass(name, &out, &mut restorer);
         prop_assert_eq!(restorer.restored.len(), results.len());
         prop_assert_eq!(restorer.missing.len() + restorer.elsewhere.len(), 0);
         prop_assert_eq!(String::from_utf8_lossy(&back), String::from_utf8_lossy(&before));
@@ -203,19 +219,19 @@ fn conversations_of_a_batch_are_changed_too() {
     let store = store(&dir);
     let result = |text: &str| result("c", text).trim_end().to_owned();
     let large = long("words");
-    let batch = |one: &str, two: &str| {
+    let line = |one: &str, two: &str| {
         format!("{{\"id\":1, \"messages\" : [ {} ,{}],\"n\":1E2}}\n", result(one), result(two))
     };
-    let bytes = batch(&large, "small");
+    let bytes = line(&large, "small");
     let mut offloader = offloader(&store, plan(100));
-    let out = pass("chat", true, bytes.as_bytes(), &mut offloader);
+    let reading = reading("chat", true);
+    let (out, _) = batch(reading, &bytes, &mut offloader);
     offloader.finish(&[None]).expect("durable");
     let file = &offloader.results[0];
     let reference = reference(&file.path, file.bytes);
-    assert_eq!(String::from_utf8_lossy(&out), batch(&reference, "small"));
-    let mut restorer = restorer(&store);
-    let back = pass("chat", true, &out, &mut restorer);
-    assert_eq!(back, bytes.as_bytes());
+    assert_eq!(out, line(&reference, "small"));
+    let (back, _) = batch(reading, &out, &mut restorer(&store));
+    assert_eq!(back, bytes);
 }
 
 #[test]
@@ -229,15 +245,33 @@ fn the_last_replies_of_each_conversation_of_a_batch_are_protected() {
         old.trim_end(),
         new.trim_end()
     );
-    let mut records = Records::open(bytes.as_bytes(), &options("chat", true)).expect("from memory");
-    let record = records.next().expect("from memory").expect("a record");
-    let mut reading = reading("chat", true);
     for (protect_last, count) in [(0, 2), (1, 1), (2, 0), (9, 0)] {
         let mut offloader = offloader(&store, plan(100));
-        reading.protect_last = protect_last;
-        reading.changed(&record, &mut offloader).expect("no failure");
+        batch(Reading { protect_last, ..reading("chat", true) }, &bytes, &mut offloader);
         assert_eq!(offloader.results.len(), count, "{protect_last}");
     }
+}
+
+/// Reasoning that is bound to the results before it goes with them, in its own conversation only.
+#[test]
+fn reasoning_after_a_moved_result_leaves_its_conversation() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = store(&dir);
+    let line = |text: &str, thinking: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"ls","input":{{}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":"{text}"}}]}},{{"role":"assistant","model":"claude-opus-5-5","content":[{thinking}{{"type":"text","text":"b"}}]}}]}}"#
+        ) + "\n"
+    };
+    let thinking = r#"{"type":"thinking","thinking":"hm","signature":"Eq"},"#;
+    let (small, large) = (line("few", thinking), line(&long("words"), thinking));
+    let mut offloader = offloader(&store, plan(100));
+    let bytes = small.clone() + &large;
+    let (out, notes) = batch(reading("anthropic", true), &bytes, &mut offloader);
+    let file = &offloader.results[0];
+    let reference = format!("Tool result (ls, {} bytes) is at: {}", file.bytes, file.path);
+    assert_eq!(out, small + &line(&reference, ""));
+    assert_eq!(notes[0].lines, [2]);
+    assert!(notes[0].text.starts_with("removed 1 signed block of reasoning"), "{notes:?}");
 }
 
 #[test]
@@ -247,7 +281,7 @@ fn the_oldest_results_go_until_enough_is_freed() {
     let session = [result("a", &long("a")), result("b", "b"), result("c", &long("c"))].concat();
     let lines = |plan: Plan| {
         let mut offloader = offloader(&store, plan);
-        pass("chat", false, session.as_bytes(), &mut offloader);
+        pass("chat", session.as_bytes(), &mut offloader);
         let lines = offloader.results.iter().map(|result| result.line);
         (lines.collect::<Vec<_>>(), offloader.freed)
     };
@@ -266,7 +300,7 @@ fn a_dry_run_tells_the_same_and_writes_nothing() {
     let session = result("a", &long("a"));
     let run = |dry_run| {
         let mut offloader = offloader(&store, Plan { dry_run, ..plan(100) });
-        pass("chat", false, session.as_bytes(), &mut offloader);
+        pass("chat", session.as_bytes(), &mut offloader);
         offloader.finish(&[None]).expect("durable");
         offloader.results
     };
@@ -284,9 +318,9 @@ fn what_is_taken_out_stays_out() {
     let store = store(&dir);
     let plan = plan(2);
     let mut first = offloader(&store, plan.clone());
-    let out = pass("chat", false, result("a", &long("a")).as_bytes(), &mut first);
+    let out = pass("chat", result("a", &long("a")).as_bytes(), &mut first);
     let mut second = offloader(&store, plan);
-    assert_eq!(pass("chat", false, &out, &mut second), out);
+    assert_eq!(pass("chat", &out, &mut second), out);
     assert!(second.results.is_empty());
 }
 
@@ -296,7 +330,7 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");
     let store = store(&dir);
     let mut offloader = offloader(&store, plan(100));
-    let out = pass("chat", false, result("a", &long("a")).as_bytes(), &mut offloader);
+    let out = pass("chat", result("a", &long("a")).as_bytes(), &mut offloader);
     offloader.finish(&[None]).expect("durable");
     let path = &offloader.results[0].path;
     std::fs::remove_file(path).expect("removed");
@@ -304,11 +338,11 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     let session = [out, elsewhere.clone().into_bytes()].concat();
     let mut summed_up = restorer(&store);
     summed_up.unavailable = Some("[gone: {path}]".to_owned());
-    let back = pass("chat", false, &session, &mut summed_up);
+    let back = pass("chat", &session, &mut summed_up);
     let told = result("a", &format!("[gone: {path}]"));
     assert_eq!(String::from_utf8_lossy(&back), told + &elsewhere);
     let mut restorer = restorer(&store);
-    let back = pass("chat", false, &session, &mut restorer);
+    let back = pass("chat", &session, &mut restorer);
     assert_eq!(back, session);
     let (missing, error) = &restorer.missing[0];
     assert_eq!((missing.line, &missing.path), (1, path));

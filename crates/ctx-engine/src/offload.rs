@@ -2,12 +2,13 @@
 //! held back, because they may turn out to be protected. Earlier records are changed and written.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use ctx_format::{
-    Call, Conversation, Dialect, Edits, Object, Origin, Outline, Record, Role, Spool, ToolResult,
+    Call, Conversation, Dialect, Edits, Frame, Object, Origin, Outline, Record, Role, Spool,
+    ToolResult,
 };
 use ctx_policy::SignedReasoning;
 use regex::{Captures, Regex};
@@ -27,6 +28,8 @@ pub struct ChangePass<C> {
     waiting: VecDeque<Waiting>,
     /// The number of assistant messages in `waiting`, for comparison with `protect_last`.
     replies: u64,
+    temp: Option<PathBuf>,
+    notes: Notes,
 }
 
 struct Waiting {
@@ -46,12 +49,18 @@ impl<C: Change> ChangePass<C> {
             waiting: VecDeque::new(),
             replies: 0,
             reading,
+            temp: temp.map(Path::to_owned),
+            notes: Notes::new(),
         }
     }
 
     /// Processes the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
-        if self.reading.batch || self.reading.protect_last == 0 {
+        if self.reading.batch {
+            let new = self.conversation(record)?;
+            return self.write(record, new);
+        }
+        if self.reading.protect_last == 0 {
             return self.give(record, true);
         }
         let outline = self.reading.dialect.and_then(|dialect| record.outline(Some(dialect)));
@@ -68,6 +77,33 @@ impl<C: Change> ChangePass<C> {
         Ok(())
     }
 
+    /// Changes the conversation in a record of a batch. Returns the new bytes without a tag, or
+    /// `None` if nothing changes.
+    fn conversation(&mut self, record: &Record<'_>) -> Result<Option<Vec<u8>>> {
+        let untagged = record.untagged();
+        let plain = record.origin().record(&untagged);
+        let object = plain.whole_object();
+        let Some((object, conversation)) = object.and_then(|it| Some((it, Conversation::of(it)?)))
+        else {
+            return Ok(None);
+        };
+        let frame = Frame::of_conversation(object, &conversation);
+        let lines = frame.lines();
+        let reading = Reading { batch: false, ..self.reading };
+        let change: &mut dyn Change = &mut self.change;
+        let mut pass = ChangePass::new(reading, change, self.temp.as_deref());
+        // What is reported about a message is reported with the line of its conversation.
+        let origin = Origin { line: record.line, ..Origin::ALONE };
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            pass.push(&origin.clone().record(line))?;
+        }
+        let Some(spool) = pass.finish(0, &mut self.notes)?.1 else { return Ok(None) };
+        let mut list = Vec::new();
+        spool.write_to(&mut list).map_err(PassError::temporary)?;
+        let before = &untagged[..untagged.len() - object.text().len()];
+        Ok((list != lines).then(|| [before, &frame.with(&list)].concat()))
+    }
+
     /// Writes the last records unchanged, and returns `change` and the new session. `left_out` is
     /// the number of input records that were not pushed.
     pub fn finish(mut self, left_out: u64, notes: &mut Notes) -> Result<(C, Option<Spool>)> {
@@ -75,6 +111,7 @@ impl<C: Change> ChangePass<C> {
             self.release(false)?;
         }
         self.bound.finish(notes)?;
+        notes.append(self.notes);
         let spool = self.outlet.map(|outlet| outlet.finish(left_out));
         Ok((self.change, spool.transpose().map_err(cannot_wait)?))
     }
@@ -103,6 +140,10 @@ impl<C: Change> ChangePass<C> {
                 return Ok(());
             }
         }
+        self.write(record, new)
+    }
+
+    fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
         match &mut self.outlet {
             Some(outlet) => outlet.write(record, new).map_err(cannot_wait),
             None => Ok(()),
@@ -231,6 +272,21 @@ pub trait Change {
     ) -> Result<Option<Substitute>>;
 }
 
+impl Change for &mut dyn Change {
+    fn call(&mut self, call: &Call<'_>) {
+        (**self).call(call);
+    }
+
+    fn result(
+        &mut self,
+        line: u64,
+        result: &ToolResult<'_>,
+        raw: &str,
+    ) -> Result<Option<Substitute>> {
+        (**self).result(line, result, raw)
+    }
+}
+
 /// The new content of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Substitute {
@@ -256,8 +312,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns the record with its changes but without a tag, or `None` if nothing changes. In a
-    /// batch, the last messages of each record are protected.
+    /// Returns the record with its changes but without a tag, or `None` if nothing changes.
     pub fn changed(&self, record: &Record<'_>, change: &mut dyn Change) -> Result<Option<Vec<u8>>> {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return Ok(None);
@@ -265,58 +320,16 @@ impl Reading {
         if record.is_outside() {
             return Ok(None);
         }
-        let mut messages = self.messages(object);
-        if self.batch {
-            self.protect(dialect, &mut messages);
-        }
-        let mut edits = Edits::new();
-        for message in messages {
-            let start = object.place_of(message.text()).start;
-            edits.extend_at(start, results(dialect, &message, record.line, change)?);
-        }
+        let edits = results(dialect, object, record.line, change)?;
         if edits.is_empty() {
             return Ok(None);
         }
         let bytes = record.edited(&edits);
-        self.check(dialect, record, object, &bytes)?;
-        Ok(Some(bytes))
-    }
-
-    fn messages<'a>(&self, object: &Object<'a>) -> Vec<Object<'a>> {
-        if self.batch {
-            Conversation::of(object).map_or_else(Vec::new, |whole| whole.messages)
-        } else {
-            vec![object.clone()]
-        }
-    }
-
-    fn protect(&self, dialect: &dyn Dialect, messages: &mut Vec<Object<'_>>) {
-        let Some(before) = self.protect_last.checked_sub(1) else { return };
-        let is_reply = |index: &usize| {
-            let outline = dialect.outline(&messages[*index]);
-            outline.is_some_and(|outline| is_reply(&outline))
-        };
-        let before = usize::try_from(before).unwrap_or(usize::MAX);
-        let first = (0..messages.len()).rev().filter(is_reply).nth(before);
-        messages.truncate(first.unwrap_or(0));
-    }
-
-    /// Returns an error if the change would alter the structure of the record, for example by
-    /// changing which calls its results answer.
-    fn check(
-        &self,
-        dialect: &dyn Dialect,
-        record: &Record<'_>,
-        before: &Object<'_>,
-        bytes: &[u8],
-    ) -> Result<()> {
-        let after = record.origin().record(bytes);
-        let is_same = after.whole_object().is_some_and(|after| {
-            let (before, after) = (self.messages(before), self.messages(after));
-            let outline = |message| dialect.outline(message).map(Outline::without_content);
-            before.iter().map(outline).eq(after.iter().map(outline))
-        });
-        if is_same { Ok(()) } else { Err(ErrorKind::OtherRecord.at(record.line)) }
+        // A change must not alter, for example, which calls the results answer.
+        let outline = |object: &_| dialect.outline(object).map(Outline::without_content);
+        let after = record.origin().record(&bytes);
+        let is_same = after.whole_object().is_some_and(|after| outline(after) == outline(object));
+        if is_same { Ok(Some(bytes)) } else { Err(ErrorKind::OtherRecord.at(record.line)) }
     }
 }
 
