@@ -6,8 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-use crate::common_args::CommonArgs;
-use crate::{ExitStatus, Failure, Progress, Result, STDIN_NAME, printable};
+use crate::{CommonArgs, ExitStatus, Failure, Progress, Result, STDIN_NAME, printable};
 
 /// The kinds of messages that a tool prints on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,7 @@ use clap::builder::Resettable;
 use clap::{ArgMatches, Args as _, Command};
 use serde::Deserialize;
 
-use crate::common_args::CommonArgs;
-use crate::{ExitStatus, Failure, Io, Outcome};
+use crate::{CommonArgs, ExitStatus, Failure, Io, Outcome};
 
 /// The maximum length of a help line, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;

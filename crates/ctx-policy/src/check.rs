@@ -4,10 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::error::ConfigError;
 use crate::layer::{built_in, find};
-use crate::policy::{Method, Policy};
 use crate::share::Share;
+use crate::{ConfigError, Method, Policy};
 
 /// The valid values of `summary.max_output_factor`, which limits a model's output to a multiple of
 /// the requested length.

@@ -4,10 +4,7 @@
 
 use serde_json::Value;
 
-use crate::error::ConfigError;
-use crate::layer::{Layer, settings};
-use crate::parse_count;
-use crate::policy::Policy;
+use crate::{ConfigError, Layer, Policy, parse_count, settings};
 
 /// Reads settings from environment variables. The resulting layer overrides the policy `below`.
 /// `variable` looks up an environment variable. An empty variable counts as unset.

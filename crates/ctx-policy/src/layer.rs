@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::error::ConfigError;
-use crate::policy::Policy;
+use crate::{ConfigError, Policy};
 
 /// The text of the file that lists every setting with its default value and an explanation.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");

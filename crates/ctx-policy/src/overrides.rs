@@ -2,8 +2,7 @@
 
 use clap::Args;
 
-use crate::parse_count;
-use crate::policy::{Keep, Method, Policy};
+use crate::{Keep, Method, Policy, parse_count};
 
 /// The policy settings that flags can change. All other settings are taken from the policy.
 #[derive(Args, Clone, Debug, Default)]

@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use ctx_text::WordSet;
 use ctx_tokens::TokenCounter;
 
-use crate::language::Language;
 use crate::ledger::{Index, Ledger, Origin, Segment};
-use crate::{LISTS, is_shell};
+use crate::{LISTS, Language, is_shell};
 
 /// A line is listed only for a value that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.02;

@@ -6,11 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::error::{ConfigError, Warning};
-use crate::layer::Layer;
-use crate::presets::preset;
-use crate::share::Bounds;
 use crate::value::alternatives;
+use crate::{Bounds, ConfigError, Layer, Warning, preset};
 
 /// The table `[configuration]` in a preset, which describes the configuration file of the imitated
 /// system.

@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use crate::error::Result;
-use crate::id::{SessionId, SnapshotId};
-use crate::store::Store;
+use crate::{SessionId, SnapshotId, Store};
 
 /// An operation on a session, as recorded in the audit log. A field is empty if the audit record
 /// lacks it.

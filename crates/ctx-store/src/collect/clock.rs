@@ -17,11 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::time_of_last;
 use crate::error::Result;
-use crate::fs::open_plain;
-use crate::id::Stamp;
 use crate::snapshot::meta::snapshot_files;
 use crate::store::{Store, read_derived};
 use crate::trash::bins;
+use crate::{Stamp, open_plain};
 
 /// One day, plus two hours to allow for a late start and for the switch to daylight saving time.
 const DAY: TimeDelta = TimeDelta::hours(26);

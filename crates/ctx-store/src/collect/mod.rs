@@ -9,13 +9,11 @@ use strum::{Display, IntoStaticStr};
 
 use crate::collect::clock::ClockRecord;
 use crate::error::{Result, Severity, StoreError};
-use crate::id::{SessionId, SnapshotId};
-use crate::replace::retained::SweepReport;
 use crate::retention::{Candidate, Policy, Reason, decide};
-use crate::snapshot::Entry;
-use crate::snapshot::pack::{PackReport, Packing};
-use crate::store::{SessionLock, Store};
-use crate::trash::removal::{RemovalReport, StoreItem};
+use crate::{
+    Entry, PackReport, Packing, RemovalReport, SessionId, SessionLock, SnapshotId, Store,
+    StoreItem, SweepReport,
+};
 
 pub(crate) mod clock;
 mod report;

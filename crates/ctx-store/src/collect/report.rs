@@ -5,8 +5,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::collect::{Action, Cause};
-use crate::snapshot::pack::Packing;
-use crate::trash::removal::StoreItem;
+use crate::{Packing, StoreItem};
 
 /// The JSON object that reports the action on an item. Scripts rely on the keys: new keys may be
 /// added, but none may be removed.

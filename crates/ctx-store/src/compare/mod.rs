@@ -13,8 +13,7 @@ use brief::changes_within;
 use similar::{Algorithm, DiffOp};
 
 use crate::error::{OrCannot, Result};
-use crate::snapshot::Entry;
-use crate::store::Store;
+use crate::{Entry, Store};
 
 pub use brief::Brief;
 

@@ -22,8 +22,7 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::{Entries, make_dirs};
 use crate::fs::{hex, if_there, only_regular};
-use crate::id::SessionId;
-use crate::store::Store;
+use crate::{SessionId, Store};
 
 /// The name of an offloaded file: the sha256 of its bytes, followed by the suffix of its [`Form`],
 /// such as `.txt`.

@@ -14,16 +14,11 @@ use rustix::fs::OFlags;
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{if_there, read_through};
-use crate::id::SessionId;
 use crate::offload::write::read_sources;
 use crate::offload::{Folder, OffloadedFile};
-use crate::replace::session_file::SessionFile;
-use crate::snapshot::Entry;
 use crate::snapshot::meta::{PACKED, snapshot_files};
-use crate::snapshot::verified::SnapshotBytes;
-use crate::store::Store;
 use crate::trash::bins;
-use crate::trash::removal::{RemovalReport, StoreItem};
+use crate::{Entry, RemovalReport, SessionFile, SessionId, SnapshotBytes, Store, StoreItem};
 
 /// A session's snapshots, which are searched for references to offloaded files.
 #[derive(Default)]

@@ -16,12 +16,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::audit::{Facts, Operation};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{ends_line, if_there};
-use crate::id::SessionId;
 use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
-use crate::store::Store;
+use crate::{Facts, Operation, SessionId, Store};
 
 /// Writes one session's offloaded files. Nothing is created or recorded until the first file is
 /// written.

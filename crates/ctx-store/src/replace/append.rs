@@ -30,16 +30,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::{careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain};
-use crate::id::{SessionId, SnapshotId};
 use crate::os::Lease;
-use crate::replace::session_file::SessionFile;
-use crate::replace::{NewContent, ReplaceOutcome, Replacement};
-use crate::snapshot::draft::Snapshot;
-use crate::snapshot::meta::{FileHash, SnapshotKind};
-use crate::store::{SessionLock, Store};
+use crate::{
+    Facts, Figures, FileHash, NewContent, ReplaceOutcome, Replacement, SessionFile, SessionId,
+    SessionLock, Snapshot, SnapshotId, SnapshotKind, Store,
+};
 
 /// Lines to append to a session file.
 pub struct Addition<'a> {

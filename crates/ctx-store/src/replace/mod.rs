@@ -26,20 +26,16 @@ use std::path::{Path, PathBuf};
 use ctx_format::{FixedFile, Tally};
 use ring::digest::{Context, SHA256};
 
-use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::atomic::{TempFile, create, reap_beside};
 use crate::fs::{each_block, hex, is_there, parent, sync_name};
-use crate::id::{SessionId, SnapshotId};
-use crate::replace::retained::SweepReport;
-use crate::replace::session_file::{MinIdle, SessionFile};
 use crate::replace::swap::{NewFile, swap};
-use crate::snapshot::Entry;
-use crate::snapshot::draft::{Draft, Snapshot};
-use crate::snapshot::meta::SnapshotKind;
-use crate::store::{SessionLock, Store};
 use crate::trash::removal::{Removal, StoreItem};
 use crate::trash::sync_removal;
+use crate::{
+    Draft, Entry, Facts, Figures, MinIdle, SessionFile, SessionId, SessionLock, Snapshot,
+    SnapshotId, SnapshotKind, Store, SweepReport,
+};
 
 /// The result of a replacement.
 #[derive(Debug)]

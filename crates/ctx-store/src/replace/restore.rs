@@ -21,16 +21,12 @@ use ctx_format::counted;
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
 
-use crate::audit::Figures;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hash_into, hex, is_there};
-use crate::id::{SessionId, real_path};
-use crate::replace::session_file::{MinIdle, SessionFile, refuse_replacement};
-use crate::replace::{NewContent, ReplaceOutcome};
-use crate::snapshot::meta::{FileHash, Meta, SnapshotKind};
-use crate::snapshot::verified::SnapshotBytes;
-use crate::snapshot::{Catalog, Entry};
-use crate::store::Store;
+use crate::{
+    Catalog, Entry, Figures, FileHash, Meta, MinIdle, NewContent, ReplaceOutcome, SessionFile,
+    SessionId, SnapshotBytes, SnapshotKind, Store, real_path, refuse_replacement,
+};
 
 /// Which snapshot to restore.
 #[derive(Clone, Copy, Debug)]

@@ -11,10 +11,8 @@ use std::time::Duration;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{reap, reap_all, reap_beside};
 use crate::fs::{file_id, hash, id_of, is_unchanged, open_plain, parent};
-use crate::id::{SessionId, SnapshotId};
 use crate::os::Writers;
-use crate::snapshot::meta::{Meta, SnapshotKind};
-use crate::store::Store;
+use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
 /// If the kernel cannot tell whether a file has writers, the file is assumed to have none once it
 /// has not changed for this long.

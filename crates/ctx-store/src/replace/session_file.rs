@@ -17,11 +17,9 @@ use crate::fs::{
     file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
     try_lock,
 };
-use crate::id::{SessionId, SnapshotId, real_path};
 use crate::os::{Lease, keep_writers_out};
-use crate::snapshot::draft::Draft;
 use crate::snapshot::meta::{Meta, RETAINED};
-use crate::store::Store;
+use crate::{Draft, SessionId, SnapshotId, Store, real_path};
 
 const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would separate them";
 

@@ -17,11 +17,7 @@ use crate::fs::{
     open_plain, parent, sync_dir,
 };
 use crate::os::{Lease, Writers, has_no_writer};
-use crate::replace::NewContent;
-use crate::replace::session_file::SessionFile;
-use crate::snapshot::draft::Snapshot;
-use crate::snapshot::meta::FileHash;
-use crate::store::Store;
+use crate::{FileHash, NewContent, SessionFile, Snapshot, Store};
 
 /// How many times to try to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;

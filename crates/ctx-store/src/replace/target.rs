@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use ctx_format::{Options, Records};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::OutputTarget;
 use crate::fs::{is_same_file, is_unchanged};
-use crate::id::SessionId;
-use crate::replace::session_file::{MinIdle, SessionFile, refuse_replacement};
-use crate::replace::{NewContent, ReplaceOutcome, Replacement};
-use crate::store::Store;
+use crate::{
+    MinIdle, NewContent, OutputTarget, ReplaceOutcome, Replacement, SessionFile, SessionId, Store,
+    refuse_replacement,
+};
 
 /// The target of a tool's output.
 #[derive(Debug)]

@@ -18,15 +18,12 @@ use ctx_format::{FixedFile, Options, Records, Tally};
 use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{each_block, file_id, fingerprint, fingerprint_of, hex, open_plain, sync_name};
-use crate::id::{SessionId, SnapshotId, Stamp};
-use crate::snapshot::Entry;
 use crate::snapshot::meta::{FileHash, META_FORMAT, Meta, SnapshotKind, Tokens, retained_name};
-use crate::snapshot::verified::SnapshotBytes;
 use crate::store::{Store, StoreLock};
+use crate::{Entry, Facts, SessionId, SnapshotBytes, SnapshotId, Stamp};
 
 const OTHER_BYTES: &str = "the bytes that were read back differ from those that were written";
 

@@ -4,13 +4,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::error::{MissingReason, MissingSnapshot, Result, StoreError};
-use crate::id::{SessionId, SnapshotId};
-use crate::offload::OffloadedFile;
-use crate::snapshot::meta::SnapshotKind;
-use crate::snapshot::{Catalog, Entry};
-use crate::store::Store;
-use crate::trash::removal::StoreItem;
-use crate::when::When;
+use crate::{
+    Catalog, Entry, OffloadedFile, SessionId, SnapshotId, SnapshotKind, Store, StoreItem, When,
+};
 
 impl Store {
     /// Finds the snapshot that `wanted` names, in one session or, if `session` is `None`, in all

@@ -19,10 +19,9 @@ use walkdir::WalkDir;
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{if_there, is_there, open_plain};
-use crate::id::{SessionId, SnapshotId};
 use crate::os::is_link_error;
 use crate::snapshot::meta::{META, Meta, SnapshotFile, snapshot_files};
-use crate::store::Store;
+use crate::{SessionId, SnapshotId, Store};
 
 /// The snapshots in a store, ordered by session and number.
 #[derive(Debug, Default)]

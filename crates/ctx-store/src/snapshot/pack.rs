@@ -17,17 +17,15 @@ use ring::digest::{Context, SHA256};
 use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
-use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{each_block, file_names, hash, hex, if_there, is_there, open_plain};
-use crate::id::SnapshotId;
 use crate::snapshot::draft::EqualBytes;
 use crate::snapshot::meta::{FileHash, Meta, PLAIN};
 use crate::snapshot::verified::open_checked;
 use crate::snapshot::{Entry, bytes_of_meta};
-use crate::store::Store;
 use crate::trash::{remove, sync_removal};
+use crate::{Facts, SnapshotId, Store};
 
 /// The zstd compression level. A higher level would make packing much slower and the files hardly
 /// any smaller. For measurements, see `docs/benchmarks.md`.

@@ -14,14 +14,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::audit::Facts;
 use crate::error::Result;
-use crate::fs::file_names;
-use crate::id::{SessionId, SnapshotId};
-use crate::replace::Replacement;
-use crate::snapshot::Entry;
-use crate::snapshot::meta::{Meta, SnapshotKind};
 use crate::store::{Store, StoreLock, read_derived};
+use crate::{Entry, Facts, Meta, Replacement, SessionId, SnapshotId, SnapshotKind, file_names};
 
 /// The content of `recent/{session}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,15 +7,11 @@ use std::path::Path;
 
 use strum::Display;
 
-use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::reap;
 use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
-use crate::id::{SessionId, SnapshotId};
-use crate::snapshot::meta::{FileHash, Meta, SnapshotKind};
 use crate::snapshot::{Entry, Flaw, bytes_of_meta};
-use crate::store::Store;
-use crate::trash::removal::StoreItem;
+use crate::{Facts, FileHash, Meta, SessionId, SnapshotId, SnapshotKind, Store, StoreItem};
 
 /// A repair that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Display)]

@@ -14,10 +14,8 @@ use zstd::stream::read::Decoder;
 
 use crate::error::{OrCannot, Result};
 use crate::fs::{hash, if_there, open_plain};
-use crate::id::SnapshotId;
 use crate::snapshot::meta::{Meta, PACKED};
-use crate::snapshot::{Entry, Flaw};
-use crate::store::Store;
+use crate::{Entry, Flaw, SnapshotId, Store};
 
 /// The base-2 logarithm of the largest accepted zstd window. The limit in `zstdcat` is also 2^27
 /// bytes. Packing uses a window of 2^24 bytes.

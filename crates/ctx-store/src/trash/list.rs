@@ -7,12 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::id::{SessionId, Stamp};
 use crate::snapshot::bytes_of_meta;
-use crate::snapshot::meta::Meta;
-use crate::store::Store;
 use crate::trash::TrashedFiles;
-use crate::trash::removal::StoreItem;
+use crate::{Meta, SessionId, Stamp, Store, StoreItem};
 
 /// An item in the trash.
 #[derive(Clone, Debug)]

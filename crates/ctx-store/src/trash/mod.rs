@@ -17,12 +17,9 @@ use chrono::{DateTime, Utc};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::make_dirs;
 use crate::fs::{file_names, if_there, is_there, sync_dir};
-use crate::id::{SessionId, SnapshotId, Stamp};
-use crate::offload::{OffloadName, OffloadedFile};
-use crate::snapshot::Flaw;
 use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
-use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
+use crate::{Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
 
 /// The name of the subfolder that contains the offloaded files within a trash folder.
 const OFFLOADED: &str = "offloaded";

@@ -8,15 +8,11 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use strum::Display;
 
-use crate::audit::{Facts, Operation};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::remove_tree;
 use crate::fs::{if_there, let_others_in};
-use crate::id::{SessionId, SnapshotId};
-use crate::offload::OffloadedFile;
-use crate::snapshot::Entry;
-use crate::store::Store;
 use crate::trash::sync_removal;
+use crate::{Entry, Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store};
 
 /// An item in the store that can be removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]

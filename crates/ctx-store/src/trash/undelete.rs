@@ -3,15 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{let_others_in, sync_dir};
-use crate::id::SessionId;
 use crate::snapshot::find::Query;
 use crate::store::{Store, StoreLock};
 use crate::trash::TrashedFiles;
-use crate::trash::removal::StoreItem;
-use crate::when::When;
+use crate::{Facts, SessionId, StoreItem, When};
 
 impl Store {
     /// Returns the items in the trash that `wanted` names. `wanted` is `all`, the name of one item
