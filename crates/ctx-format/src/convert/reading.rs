@@ -175,6 +175,7 @@ impl<'c> Reading<'c> {
             time: times.take(1).next().unwrap_or(self.converter.now),
             ids,
             cache_marks: 0,
+            before: Vec::new(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::convert::pairing::Unit;
 use crate::convert::reading::held;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
-use crate::convert::target::{Line, Notes, Session, Target};
+use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
 use crate::convert::turn::{self, Turn};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
@@ -51,8 +51,8 @@ impl Writing<'_> {
             let summary_comes = last_summary.is_some_and(|last| number < last);
             self.unit(unit, summary_comes, &units[number + 1..])?;
         }
-        let lines = self.target.end(&self.session);
-        self.lines(lines, &[])?;
+        let left = std::mem::take(&mut self.session.before).into_iter();
+        self.lines(left.map(|json| Line::new(json, &[])).collect(), &[])?;
         Ok(self.report)
     }
 
@@ -102,13 +102,20 @@ impl Writing<'_> {
         if self.converter.mark.is_none() {
             turns.retain_mut(|turn| has_content(turn, &mut notes));
         }
-        let waited = self.target.waiting().len();
-        let lines = self.target.unit(&turns, &mut notes);
+        let mut lines = self.target.unit(&turns, &mut notes);
+        let place = self.target.before_summary();
+        if summary_comes && matches!(place, BeforeSummary::Moved | BeforeSummary::InsideAndMoved) {
+            for _ in &lines {
+                notes.count(LossKind::BeforeSummary, "");
+            }
+        }
         self.report.messages += turns.len() as u64;
         if self.converter.mark.is_none() {
-            self.carried.extend(self.target.waiting().iter().skip(waited).cloned());
             self.carried.extend(lines.iter().map(|line| line.json.clone()));
             self.find_lost(unit, &texts);
+        }
+        if summary_comes && matches!(place, BeforeSummary::Inside | BeforeSummary::InsideAndMoved) {
+            self.session.before.extend(lines.drain(..).map(|line| line.json));
         }
         self.lines(lines, &entries)
     }

@@ -64,10 +64,8 @@ const FORMATS: [Format; 7] = [
     Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, || {
         Box::new(claude_code::Writer::default())
     }),
-    Format::new(&Codex, "a Codex session", Family::Items, || Box::new(codex::Writer::default())),
-    Format::new(&Gemini, "a Gemini CLI session", Family::Gemini, || {
-        Box::new(gemini_log::Writer::default())
-    }),
+    Format::new(&Codex, "a Codex session", Family::Items, || Box::new(codex::Writer)),
+    Format::new(&Gemini, "a Gemini CLI session", Family::Gemini, || Box::new(gemini_log::Writer)),
     Format::new(&Pi, "a pi session", Family::Other, || Box::new(pi::Writer::default())),
 ];
 

@@ -36,21 +36,20 @@ pub(crate) trait Target {
         vec![Line::new(record, &summary.origins)]
     }
 
-    /// Wraps the JSON of a message or a result in a record; `None` if the record has to wait until
-    /// a summary is written.
-    fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Option<Line> {
-        Some(Line::new(json, at))
+    /// Wraps the JSON of a message or a result in a record.
+    fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Line {
+        Line::new(json, at)
     }
 
-    /// The messages that wait until a summary is written.
-    fn waiting(&self) -> &[String] {
-        &[]
+    /// Where the messages before a summary are written.
+    fn before_summary(&self) -> BeforeSummary {
+        BeforeSummary::InPlace
     }
 
     /// Writes the records for a message.
     fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let all = self.said(said, notes).into_iter();
-        all.filter_map(|json| self.line(said.role, json, &said.origins, notes)).collect()
+        all.map(|json| self.line(said.role, json, &said.origins, notes)).collect()
     }
 
     /// Writes the records for a reply's results, followed by any other content from the source
@@ -59,7 +58,7 @@ pub(crate) trait Target {
         let mut lines = Vec::new();
         for answer in &results.answers {
             let json = self.answer(answer, notes);
-            lines.extend(self.line(Role::Tool, json, &[answer.origin], notes));
+            lines.push(self.line(Role::Tool, json, &[answer.origin], notes));
         }
         if let Some(beside) = results.said_beside() {
             lines.extend(self.message(&beside, notes));
@@ -80,11 +79,19 @@ pub(crate) trait Target {
         });
         lines.collect()
     }
+}
 
-    /// Writes the lines that follow all messages.
-    fn end(&mut self, _: &Session) -> Vec<Line> {
-        Vec::new()
-    }
+/// Where a format has the messages before a summary.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BeforeSummary {
+    /// In records before the summary's record.
+    InPlace,
+    /// In records before the summary's record, but the model receives the summary first.
+    Moved,
+    /// Inside the summary's record, before the summary.
+    Inside,
+    /// Inside the summary's record, after the summary.
+    InsideAndMoved,
 }
 
 /// Calls the method of `target` that writes this kind of turn.
@@ -127,6 +134,8 @@ pub(crate) struct Session {
     pub(crate) time: DateTime<Utc>,
     /// The number of blocks so far that mark the end of a cached prefix.
     pub(crate) cache_marks: usize,
+    /// The records that will be written inside a summary's record.
+    pub(crate) before: Vec<String>,
 }
 
 impl Session {

@@ -88,14 +88,8 @@ impl Target for Writer {
         vec![self.wrap(&members, &summary.origins, notes)]
     }
 
-    fn line(
-        &mut self,
-        role: Role,
-        json: String,
-        at: &[usize],
-        notes: &mut Notes<'_>,
-    ) -> Option<Line> {
+    fn line(&mut self, role: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Line {
         let role = if role == Role::Assistant { "assistant" } else { "user" };
-        Some(self.wrap(&format!(r#""type":"{role}","message":{json}"#), at, notes))
+        self.wrap(&format!(r#""type":"{role}","message":{json}"#), at, notes)
     }
 }

@@ -3,17 +3,13 @@
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
-use crate::convert::target::{Line, Notes, Session, Target, lines_of};
+use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, lines_of};
 use crate::convert::turn::{Answer, Summary, Turn, TurnMessage};
 use crate::dialect::items;
 use crate::log::compaction::LineText;
-use crate::{Part, Role};
+use crate::{Object, Part, Role};
 
-#[derive(Default)]
-pub(crate) struct Writer {
-    /// The items that precede the next summary and are written on the same line.
-    before: Vec<String>,
-}
+pub(crate) struct Writer;
 
 fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
     let json = LineText::new().text("timestamp", time).text("type", kind).json("payload", payload);
@@ -51,8 +47,8 @@ impl Target for Writer {
         vec![wrap(&session.now(), "session_meta", &payload.end(), &[])]
     }
 
-    fn waiting(&self) -> &[String] {
-        &self.before
+    fn before_summary(&self) -> BeforeSummary {
+        BeforeSummary::Inside
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -65,17 +61,15 @@ impl Target for Writer {
 
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let Summary { text, origins, .. } = summary;
-        let mut history = std::mem::take(&mut self.before);
+        let before = std::mem::take(&mut notes.session.before);
+        let item = |line: &String| Some(Object::within(line)?.get("payload")?.to_owned());
+        let mut history: Vec<String> = before.iter().filter_map(item).collect();
         history.push(items::of_user(text));
         vec![wrap(&notes.time(origins), "compacted", &compacted(text, &history), origins)]
     }
 
-    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Option<Line> {
-        if notes.summary_comes {
-            self.before.push(json);
-            return None;
-        }
-        Some(wrap(&notes.time(at), "response_item", &json, at))
+    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Line {
+        wrap(&notes.time(at), "response_item", &json, at)
     }
 
     fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
@@ -86,10 +80,5 @@ impl Target for Writer {
             lines.extend(event(said, notes));
         }
         lines
-    }
-
-    fn end(&mut self, session: &Session) -> Vec<Line> {
-        let left = self.before.drain(..);
-        left.map(|item| wrap(&session.now(), "response_item", &item, &[])).collect()
     }
 }

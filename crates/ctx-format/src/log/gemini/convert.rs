@@ -5,18 +5,14 @@ use ring::digest::{SHA256, digest};
 use super::message::{NOT_SENT, SentMessage, snapshot_of, written};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
-use crate::convert::target::{Line, Notes, Session, Target};
+use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::gemini::{self as part, is_call_or_thought};
 use crate::log::compaction::{LineText, list};
 use crate::record::json::one_line;
 use crate::{Call, Media, Object, Part, Role};
 
-#[derive(Default)]
-pub(crate) struct Writer {
-    /// The messages that precede the next summary and are written into the same list.
-    before: Vec<String>,
-}
+pub(crate) struct Writer;
 
 impl Writer {
     /// Writes a reply and its results as one message, followed by any other content from the
@@ -150,8 +146,8 @@ impl Target for Writer {
         vec![Line::new(header.end(), &[])]
     }
 
-    fn waiting(&self) -> &[String] {
-        &self.before
+    fn before_summary(&self) -> BeforeSummary {
+        BeforeSummary::InsideAndMoved
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -183,7 +179,7 @@ impl Target for Writer {
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let text = LineText::new().text("text", &snapshot_of(&summary.text)).end();
         let mut messages = vec![message_of("user", &[], &[text], notes).end()];
-        messages.append(&mut self.before);
+        messages.append(&mut notes.session.before);
         let set = LineText::new().json("messages", &list(&messages));
         let json = LineText::new().json("$set", &set.end()).end();
         vec![Line::new(json, &summary.origins)]
@@ -204,17 +200,7 @@ impl Target for Writer {
                 _ => self.turn(turn, notes),
             });
         }
-        if notes.summary_comes {
-            for line in lines.drain(..) {
-                notes.count(LossKind::BeforeSummary, "");
-                self.before.push(line.json);
-            }
-        }
         lines
-    }
-
-    fn end(&mut self, _: &Session) -> Vec<Line> {
-        self.before.drain(..).map(|json| Line::new(json, &[])).collect()
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::report::LossKind;
-use crate::convert::target::{Line, Notes, Session, Target, lines_of, text_block};
-use crate::convert::turn::{Answer, Piece, Summary, Turn, TurnMessage};
+use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, text_block};
+use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
 
@@ -100,17 +99,13 @@ impl Target for Writer {
         vec![Line::new(line.end(), &summary.origins)]
     }
 
-    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Option<Line> {
+    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Line {
         let (_, line) = self.entry("message", at, notes);
-        Some(Line::new(line.json("message", &json).end(), at))
+        Line::new(line.json("message", &json).end(), at)
     }
 
-    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        let lines = lines_of(self, turn, notes);
-        if notes.summary_comes {
-            notes.count(LossKind::BeforeSummary, "");
-        }
-        lines
+    fn before_summary(&self) -> BeforeSummary {
+        BeforeSummary::Moved
     }
 }
 
