@@ -171,8 +171,8 @@ impl Writing<'_> {
         let object = Object::parse(&next.json).ok()?;
         let outline = to.outline(&object)?;
         self.has_begun = !outline.role.is_system();
-        let repair = to.repair().filter(|_| !to.rules().may_begin_with(&outline))?;
-        Some(repair.said_by_user(MISSING_BEGINNING))
+        let may_begin = to.rules().may_begin_with(&outline);
+        (!may_begin).then(|| to.said_by_user(MISSING_BEGINNING))
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {

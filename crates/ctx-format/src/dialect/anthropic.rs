@@ -8,7 +8,7 @@ use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names, is_blank};
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::rules::Results;
 use crate::{
     Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, Usage, json,
@@ -122,16 +122,25 @@ impl Dialect for Anthropic {
         object.text_of("model")
     }
 
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
-    }
-
     fn names(&self) -> Names {
         Names { calls: blocks::ID, tools: blocks::TOOL }
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         blocks::mend(object, mend);
+    }
+
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
+        changed(object, object, change, into)
+    }
+
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
+        result_block(result.id, result.found.as_ref().map(|(record, place)| (record, *place)))
+    }
+
+    fn result_records(&self, results: Vec<String>) -> Vec<String> {
+        let blocks = results.join(",");
+        vec![format!("{{\"role\":\"user\",\"content\":[{blocks}]}}")]
     }
 }
 
@@ -363,23 +372,8 @@ fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-impl RepairDialect for Anthropic {
-    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
-        changed(object, object, change, into)
-    }
-
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
-        result_block(result.id, result.found.as_ref().map(|(record, place)| (record, *place)))
-    }
-
-    fn records_of(&self, results: Vec<String>) -> Vec<String> {
-        let blocks = results.join(",");
-        vec![format!("{{\"role\":\"user\",\"content\":[{blocks}]}}")]
-    }
-}
-
 /// Returns the text of `record` with `change` applied to `message`, a value within it; see
-/// [`RepairDialect::changed`].
+/// [`Dialect::changed`].
 pub(crate) fn changed(
     record: &Object<'_>,
     message: &Object<'_>,

@@ -10,7 +10,7 @@ use crate::dialect::summary::{SUMMARY_NAME, summary_text};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, NO_CONTENT, Names, Naming};
 use crate::record::edit::cut_members;
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::rules::Results;
 use crate::{
     Call, Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, json,
@@ -146,10 +146,6 @@ impl Dialect for Chat {
         Rules { dialect: self.name(), results: Results::BehindReply, ..Rules::default() }
     }
 
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
-    }
-
     fn names(&self) -> Names {
         Names { calls: CALL_ID, tools: FUNCTION }
     }
@@ -185,6 +181,39 @@ impl Dialect for Chat {
             role.as_str(),
             json::quoted(text)
         )
+    }
+
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
+        let mut edits = Edits::new();
+        let calls = object.elements_of("tool_calls").unwrap_or_default();
+        for (place, to) in &change.rename_calls {
+            let call = calls.get(*place).and_then(|raw| Object::parse(raw).ok());
+            if let Some(id) = call.and_then(|call| call.get("id")) {
+                edits.put(&Slot::text(object, id), to);
+            }
+        }
+        let renamed = change.rename_results.get(&0);
+        if let Some((id, to)) = object.get("tool_call_id").zip(renamed) {
+            edits.put(&Slot::text(object, id), to);
+        }
+        edits.of_object(object)
+    }
+
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
+        if let Some((record, _)) = &result.found {
+            return Some(with_text(record, "tool_call_id", result.id));
+        }
+        let content = json::quoted(MISSING_RESULT);
+        // Calls in the deprecated format have no id.
+        let function = result.call.object_of("function_call");
+        let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
+            let name = json::quoted(&function.text_of("name").unwrap_or_default());
+            format!("\"role\":\"function\",\"name\":{name}")
+        } else {
+            let id = json::quoted(result.id);
+            format!("\"role\":\"tool\",\"tool_call_id\":{id}")
+        };
+        Some(format!("{{{head},\"content\":{content}}}"))
     }
 }
 
@@ -319,41 +348,6 @@ fn call<'a>(
     // Some servers return the arguments as an object instead of a string.
     let (arguments, slot) = text_or_json(object, function.get(key));
     Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
-}
-
-impl RepairDialect for Chat {
-    fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
-        let mut edits = Edits::new();
-        let calls = object.elements_of("tool_calls").unwrap_or_default();
-        for (place, to) in &change.rename_calls {
-            let call = calls.get(*place).and_then(|raw| Object::parse(raw).ok());
-            if let Some(id) = call.and_then(|call| call.get("id")) {
-                edits.put(&Slot::text(object, id), to);
-            }
-        }
-        let renamed = change.rename_results.get(&0);
-        if let Some((id, to)) = object.get("tool_call_id").zip(renamed) {
-            edits.put(&Slot::text(object, id), to);
-        }
-        edits.of_object(object)
-    }
-
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
-        if let Some((record, _)) = &result.found {
-            return Some(with_text(record, "tool_call_id", result.id));
-        }
-        let content = json::quoted(MISSING_RESULT);
-        // Calls in the deprecated format have no id.
-        let function = result.call.object_of("function_call");
-        let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
-            let name = json::quoted(&function.text_of("name").unwrap_or_default());
-            format!("\"role\":\"function\",\"name\":{name}")
-        } else {
-            let id = json::quoted(result.id);
-            format!("\"role\":\"tool\",\"tool_call_id\":{id}")
-        };
-        Some(format!("{{{head},\"content\":{content}}}"))
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::{ALL, Anthropic, Chat, Dialect, InvalidReasoning, Sealed, Sniff};
 use crate::legality::content::Mend;
-use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
 /// How many records to examine for signs of a format that is recognized but not supported.
@@ -143,10 +142,6 @@ impl Dialect for Plain {
 
     fn is_certain(&self) -> bool {
         false
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Chat.repair()
     }
 }
 

@@ -166,12 +166,6 @@ pub trait Dialect: Sync {
     /// What the API requires of any sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// Methods for repairing a session so that it complies with [`Self::rules`]; `None` if a call
-    /// and its result are always in the same record.
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
-    }
-
     /// The names that the API accepts.
     fn names(&self) -> Names {
         Names { calls: ANY_NAME, tools: ANY_NAME }
@@ -180,6 +174,29 @@ pub trait Dialect: Sync {
     /// Adds to `mend` the edits that repair the content of a message. Problems that concern several
     /// messages are not repaired here.
     fn mend(&self, _object: &Object<'_>, _mend: &mut Mend<'_, '_>) {}
+
+    /// Returns the text of `object` with `change` applied. `into` lists results from
+    /// [`Self::new_result`], which are inserted before the object's own results.
+    fn changed(&self, object: &Object<'_>, _change: &RecordChange, _into: Vec<String>) -> String {
+        object.text().to_owned()
+    }
+
+    /// Writes a result for a repair: a block of a message, or a record without a line ending. `None`
+    /// if the record in `result` has no result at the given index, or if a call and its result are
+    /// always in the same record.
+    fn new_result(&self, _result: &NewResult<'_>) -> Option<String> {
+        None
+    }
+
+    /// Writes results from [`Self::new_result`] as separate records, without line endings.
+    fn result_records(&self, results: Vec<String>) -> Vec<String> {
+        results
+    }
+
+    /// Writes a user message with the content `text` as a record without a line ending.
+    fn said_by_user(&self, text: &str) -> String {
+        text_record(Role::User, text)
+    }
 
     /// The messages in a record, in order. [`Self::message`] joins these messages into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
@@ -252,27 +269,6 @@ pub trait Dialect: Sync {
 
 /// The content of the result that is inserted for a call without a result.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
-
-/// Applies a [`Repair`](crate::repair::Repair) to records in a dialect's format.
-pub trait RepairDialect {
-    /// Returns the text of `object` with `change` applied. `into` lists results from
-    /// [`Self::result`], which are inserted before the object's own results.
-    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
-
-    /// Writes a result in the dialect's format: a block of a message, or a record without a line
-    /// ending. `None` if the record in `result` has no result at the given index.
-    fn result(&self, result: &NewResult<'_>) -> Option<String>;
-
-    /// Writes the given results as separate records, without line endings.
-    fn records_of(&self, results: Vec<String>) -> Vec<String> {
-        results
-    }
-
-    /// Writes a user message with the content `text` as a record without a line ending.
-    fn said_by_user(&self, text: &str) -> String {
-        text_record(Role::User, text)
-    }
-}
 
 /// What to change in a record. Calls and results are identified by their index among the calls or
 /// the results of the record.

@@ -7,7 +7,7 @@
 //!
 //! Code that selects messages treats all records of a reply as one exchange, even if other records
 //! come between them. A log's view reports the log's problems as flaws, whose remedies repair a
-//! copy of the log. [`Dialect::repair`] is only for lists of messages.
+//! copy of the log.
 
 pub(crate) mod anthropic;
 pub(crate) mod blocks;

@@ -6,7 +6,7 @@ use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::items;
 use crate::dialect::summary::summary_text;
 use crate::legality::content::{Mend, Names};
-use crate::repair::{NewResult, RecordChange, RepairDialect};
+use crate::repair::{NewResult, RecordChange};
 use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
@@ -49,10 +49,6 @@ impl Dialect for Responses {
         Rules { dialect: self.name(), system_apart: true, ..Rules::default() }
     }
 
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
-    }
-
     fn names(&self) -> Names {
         Names { calls: items::CALL_ID, tools: items::TOOL }
     }
@@ -60,14 +56,12 @@ impl Dialect for Responses {
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         items::mend(object, mend);
     }
-}
 
-impl RepairDialect for Responses {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         items::changed(object, object, change).of_object(object)
     }
 
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
         match &result.found {
             Some((item, _)) => Some(with_text(item, "call_id", result.id)),
             None => items::missing_result(&result.call, result.id),

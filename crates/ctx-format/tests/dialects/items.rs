@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use ctx_format::dialect::{Dialect, Sniff};
-use ctx_format::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+use ctx_format::repair::{MISSING_RESULT, NewResult};
 use ctx_format::rules::{Results, Rules};
 use ctx_format::{
-    Call, Denial, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread,
+    Call, Denial, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread,
 };
 
 pub(crate) struct Items;
@@ -90,10 +90,6 @@ impl Dialect for Items {
         }
     }
 
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
-    }
-
     fn summary_role(&self, wanted: Role) -> Role {
         wanted
     }
@@ -107,25 +103,15 @@ impl Dialect for Items {
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         object.text_of("text").filter(|_| object.is_true("summary"))
     }
-}
 
-/// Each record has only one call or one result, so no change has to move anything inside a record.
-impl RepairDialect for Items {
-    fn changed(&self, object: &Object<'_>, _: &RecordChange, _: Vec<String>) -> String {
-        Edits::new().of_object(object)
-    }
-
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+    // Each record has only one call or one result, so no change has to move anything inside a record.
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
         if let Some((record, _)) = &result.found {
             return Some(record.text().to_owned());
         }
         let id = serde_json::Value::from(result.id);
         let text = serde_json::Value::from(MISSING_RESULT);
         Some(format!(r#"{{"type":"output","call_id":{id},"output":{text}}}"#))
-    }
-
-    fn records_of(&self, results: Vec<String>) -> Vec<String> {
-        results
     }
 
     fn said_by_user(&self, text: &str) -> String {

@@ -63,8 +63,7 @@ fn repaired(records: &[&str], strict: bool) -> Vec<String> {
     }
     let repair = planner.finish(strict);
     let lines: Vec<String> = records.iter().map(|text| format!("{text}\n")).collect();
-    let how = Items.repair().expect("it can be repaired");
-    let bytes = (0..lines.len()).flat_map(|at| repair.repaired(&lines, at, how));
+    let bytes = (0..lines.len()).flat_map(|at| repair.repaired(&lines, at, &Items));
     let text = String::from_utf8(bytes.collect()).expect("UTF-8");
     text.lines().map(str::to_owned).collect()
 }

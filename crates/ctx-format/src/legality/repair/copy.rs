@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Action, Planner, Repair, RepairDialect, RepairKind, Salvage};
+use super::{Action, Planner, Repair, RepairKind, Salvage};
 use crate::binding::{Remainder, fate, without_reasoning};
 use crate::content::mended;
 use crate::log::compaction::Ids;
@@ -267,7 +267,6 @@ impl Copy {
     /// Gives every call its result and every result its call. Returns true if this changed any
     /// line.
     fn pair(&mut self, messages: &[(usize, Outline<'static>)], strict: bool) -> bool {
-        let Some(how) = self.dialect.repair() else { return false };
         let mut planner = Planner::new(self.dialect.rules());
         for (at, outline) in messages {
             planner.push(*at, self.lines[*at].source, outline);
@@ -281,11 +280,11 @@ impl Copy {
             return false;
         }
         self.actions.append(&mut repair.actions);
-        self.apply(&repair, how);
+        self.apply(&repair);
         true
     }
 
-    fn apply(&mut self, repair: &Repair, how: &dyn RepairDialect) {
+    fn apply(&mut self, repair: &Repair) {
         let old = std::mem::take(&mut self.lines);
         let mut moved = Moved::default();
         let mut is_new = Vec::new();
@@ -296,7 +295,7 @@ impl Copy {
                 Some(_) if is_dropped => links.parent.and_then(|parent| moved.target(parent)),
                 id => id.clone(),
             };
-            let new = repair.repaired(&old, at, how);
+            let new = repair.repaired(&old, at, self.dialect);
             for (number, bytes) in new.split_inclusive(|byte| *byte == b'\n').enumerate() {
                 let mut bytes = bytes.to_vec();
                 let is_own = number == 0 && !is_dropped;

@@ -7,14 +7,14 @@
 //! without a result gets a result that says that the original is missing.
 
 use crate::record::line_end;
-use crate::{Object, Origin, Rule, counted};
+use crate::{Dialect, Object, Origin, Rule, counted};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 mod copy;
 mod plan;
 
-pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange};
 pub use copy::{RepairedCopy, repair};
 pub use plan::{Planner, Salvage};
 
@@ -211,23 +211,23 @@ impl Repair {
         &self,
         records: &[B],
         at: usize,
-        how: &dyn RepairDialect,
+        dialect: &dyn Dialect,
     ) -> Vec<u8> {
         let bytes = records[at].as_ref();
         let Some(edit) = self.edits.get(&at) else { return bytes.to_vec() };
         let results = |calls: &[usize]| -> Vec<String> {
             let results = calls.iter().map(|call| self.result(records, *call));
-            results.filter_map(|it| how.result(&it?)).collect()
+            results.filter_map(|it| dialect.new_result(&it?)).collect()
         };
         let mut lines: Vec<Vec<u8>> = Vec::new();
         if edit.begin {
-            lines.push(how.said_by_user(MISSING_BEGINNING).into_bytes());
+            lines.push(dialect.said_by_user(MISSING_BEGINNING).into_bytes());
         }
         if !edit.drop {
             let own = line(bytes);
             lines.push(match object(own) {
                 Some(object) => {
-                    let text = how.changed(&object, &edit.change, results(&edit.into));
+                    let text = dialect.changed(&object, &edit.change, results(&edit.into));
                     // The object may follow a byte order mark.
                     [&own[..own.len() - object.text().len()], text.as_bytes()].concat()
                 }
@@ -235,7 +235,7 @@ impl Repair {
             });
         }
         if !edit.behind.is_empty() {
-            let behind = how.records_of(results(&edit.behind));
+            let behind = dialect.result_records(results(&edit.behind));
             lines.extend(behind.into_iter().map(String::into_bytes));
         }
         if lines.is_empty() {

@@ -20,7 +20,7 @@ fn repair(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<Strin
     let repair = plan(dialect, records, strict);
     let mut out = String::new();
     for at in 0..lines.len() {
-        let bytes = repair.repaired(&lines, at, dialect.repair().expect("it can be repaired"));
+        let bytes = repair.repaired(&lines, at, dialect);
         out.push_str(&String::from_utf8(bytes).expect("UTF-8"));
     }
     let actions = repair.actions.iter();

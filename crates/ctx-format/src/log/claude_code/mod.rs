@@ -20,7 +20,7 @@ use crate::dialect::sign::Sign;
 use crate::dialect::{anthropic, blocks};
 use crate::legality::content::{Mend, Names};
 use crate::log::view::ViewBuilder;
-use crate::repair::{NewResult, RecordChange, RepairDialect};
+use crate::repair::{NewResult, RecordChange};
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
     ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
@@ -97,10 +97,6 @@ impl Dialect for ClaudeCode {
 
     fn invalid_reasoning(&self) -> InvalidReasoning {
         InvalidReasoning::RemovedByAgent
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
     }
 
     fn names(&self) -> Names {
@@ -203,9 +199,7 @@ impl Dialect for ClaudeCode {
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
     }
-}
 
-impl RepairDialect for ClaudeCode {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         match message_of(object) {
             Some(message) => anthropic::changed(object, &message, change, into),
@@ -213,7 +207,7 @@ impl RepairDialect for ClaudeCode {
         }
     }
 
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
         let found = match &result.found {
             Some((line, place)) => Some((line, message_of(line)?, *place)),
             None => None,

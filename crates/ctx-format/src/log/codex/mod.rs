@@ -30,7 +30,7 @@ use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names};
 use crate::record::edit::cut_members;
-use crate::repair::{NewResult, RecordChange, RepairDialect};
+use crate::repair::{NewResult, RecordChange};
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,
@@ -86,10 +86,6 @@ impl Dialect for Codex {
     fn sealed(&self, object: &Object<'_>) -> Sealed {
         let items = Entry::of(object).and_then(|entry| entry.items());
         items::sealed_in(&items.unwrap_or_default())
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
     }
 
     fn names(&self) -> Names {
@@ -175,16 +171,14 @@ impl Dialect for Codex {
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
     }
-}
 
-impl RepairDialect for Codex {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let item = object.object_of("payload");
         let edits = item.map(|item| items::changed(object, &item, change));
         edits.unwrap_or_default().of_object(object)
     }
 
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
         let line = result.found.as_ref().map_or(&result.call, |(line, _)| line);
         let item = line.object_of("payload")?;
         let item = match result.found {

@@ -28,7 +28,7 @@ use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, 
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::log::compaction::LineText;
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::{
     Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,
@@ -146,10 +146,6 @@ impl Dialect for Pi {
         Rules { dialect: self.name(), ..Chat.rules() }
     }
 
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        Some(self)
-    }
-
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let raw = entry::edited(object).map_or(object.text().trim().into(), Cow::Owned);
         HeldMessage::alone(self, object, raw)
@@ -211,9 +207,7 @@ impl Dialect for Pi {
         let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::CompactionSummary)?;
         entry.body.text_of("summary")
     }
-}
 
-impl RepairDialect for Pi {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let mut edits = Edits::new();
         if let Some(entry) = Entry::of(object) {
@@ -230,7 +224,7 @@ impl RepairDialect for Pi {
         edits.of_object(object)
     }
 
-    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
         let mut edits = Edits::new();
         if let Some((line, _)) = &result.found {
             let id = line.object_of("message")?.get("toolCallId")?;
