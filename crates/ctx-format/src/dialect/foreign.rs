@@ -1,5 +1,6 @@
 //! Formats that are recognized but not read. `foreign.json` lists the name of each format, a
-//! remedy, and either a sign by which its records are recognized or the first bytes of its files.
+//! remedy, and a sign by which its records are recognized, the first bytes of its files, or the id
+//! of a format that only code can recognize.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -36,6 +37,8 @@ struct Listed {
     #[serde(default)]
     is_certain: bool,
     sign: Option<Sign>,
+    #[serde(default)]
+    id: String,
     /// What a file may begin with, with one character for each byte.
     #[serde(default)]
     begins: Vec<String>,
@@ -59,32 +62,16 @@ impl Listed {
 /// The format that `--batch` reads.
 const BATCH: &str = "a batch with one conversation per line";
 
-/// A message whose calls could be read in two dialects.
-const MIXED: Foreign = Foreign {
-    name: "a message in two formats",
-    remedy: "no API accepts both: remove its tool_use blocks or its tool_calls",
-    is_certain: false,
-};
-
-/// Lines that end as they did on the first Macs.
-const CARRIAGE_RETURNS: Foreign = Foreign {
-    name: "text with a carriage return at the end of each line",
-    remedy: "tr '\\r' '\\n' converts it",
-    is_certain: true,
-};
-
-const NOT_UTF8: Foreign = Foreign {
-    name: "text in another encoding than UTF-8",
-    remedy: "iconv -f LATIN1 -t UTF-8 converts it if it is Latin-1",
-    is_certain: false,
-};
-
 impl Foreign {
     /// Recognizes a file without readable lines by its first bytes.
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
         let line = head.split(|b| *b == b'\n').next().unwrap_or_default();
-        let returns = memmem::find(line, b"}\r{").map(|_| CARRIAGE_RETURNS);
+        let returns = memmem::find(line, b"}\r{").map(|_| Self::with_id("carriage-returns"));
         returns.or_else(|| Self::listed(|format| format.begins(head.trim_ascii_start())))
+    }
+
+    fn with_id(id: &str) -> Self {
+        Self::listed(|format| format.id == id).expect("foreign.json has this id")
     }
 
     fn listed(is_it: impl Fn(&Listed) -> bool) -> Option<Self> {
@@ -97,13 +84,9 @@ impl Foreign {
         let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
         let first = values.next()?.ok()?;
         let is_indented = first.get().contains('\n') && values.all(|value| value.is_ok());
-        let indented = Self {
-            name: "JSON that spans several lines",
-            remedy: "a batch has one conversation per line, as jq -c . writes it",
-            is_certain: true,
-        };
         let batch = Options { batch: true, ..Options::default() };
-        is_indented.then(|| Self::of_file(input, &batch).unwrap_or(indented))
+        let indented = || Self::with_id("indented");
+        is_indented.then(|| Self::of_file(input, &batch).unwrap_or_else(indented))
     }
 
     /// Returns the format of a record that cannot be read in `own`, the session's dialect.
@@ -111,7 +94,7 @@ impl Foreign {
         let listed = Self::by_sign(object);
         let is_of = |other: &dyn Dialect| other.sniff(object) == Sniff::Yes;
         match ALL.into_iter().find(|it| it.name() != own.name() && is_of(*it)) {
-            Some(_) if is_of(own) => Some(MIXED),
+            Some(_) if is_of(own) => Some(Self::with_id("mixed")),
             Some(other) if listed.is_none_or(|listed| !listed.is_certain) => {
                 let name = Format::of(other).session;
                 Some(Self { name, remedy: "leave --dialect out", is_certain: true })
@@ -133,7 +116,8 @@ impl Foreign {
             Ok(text) => text.trim_ascii(),
             Err(error) => {
                 let is_text = error.error_len().is_some() && head.starts_with(b"{");
-                return (is_text && options.dialect.is_none()).then_some(NOT_UTF8);
+                let is_not_utf8 = is_text && options.dialect.is_none();
+                return is_not_utf8.then(|| Self::with_id("not-utf8"));
             }
         };
         let list = json::elements(text).unwrap_or_else(|| vec![text]);
@@ -159,11 +143,8 @@ impl Foreign {
 fn damaged(text: &str) -> Option<Foreign> {
     let first = text.lines().next().unwrap_or_default().trim_end();
     let is_document = matches!(first, "{" | "[") || first.starts_with("[{");
-    (is_document && serde_json::from_str::<&RawValue>(text).is_err()).then_some(Foreign {
-        name: "a damaged JSON document",
-        remedy: "jq . shows where the error is",
-        is_certain: false,
-    })
+    let is_damaged = is_document && serde_json::from_str::<&RawValue>(text).is_err();
+    is_damaged.then(|| Foreign::with_id("damaged"))
 }
 
 /// Returns true if `text` is a single JSON array or object that spans several lines.

@@ -6,9 +6,7 @@ use std::borrow::Cow;
 use ctx_format::dialect::{Dialect, Sniff};
 use ctx_format::repair::{MISSING_RESULT, NewResult};
 use ctx_format::rules::{Results, Rules};
-use ctx_format::{
-    Call, Denial, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread,
-};
+use ctx_format::{Call, Denial, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 
 pub(crate) struct Items;
 
