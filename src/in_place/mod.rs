@@ -342,7 +342,7 @@ pub fn figures(report: &Report) -> Figures {
     Figures {
         compaction: Some(ctx_store::Compaction {
             preset: report.known_preset,
-            outcome: report.outcome.as_str(),
+            outcome: report.outcome.into(),
             success: report.success,
             triggers: report.triggers.clone(),
             tokens_before: report.tokens_before,
@@ -361,7 +361,7 @@ pub fn figures(report: &Report) -> Figures {
 pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     Figures {
         summing: Some(ctx_store::Summing {
-            method: summing.method.as_str(),
+            method: summing.method.into(),
             fell_back: summing.fell_back,
             model_calls: summing.usage.calls,
             model_tokens_in: summing.usage.tokens_in,

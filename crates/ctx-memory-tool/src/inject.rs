@@ -126,7 +126,7 @@ impl Args {
         })?;
         for (layer, lines) in &context.left_out {
             let lines = counted(*lines as u64, "line");
-            let layer = layer.as_str();
+            let layer = <&str>::from(layer);
             io.warn(format_args!("{lines} of {layer} left out because of --max-tokens"));
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));

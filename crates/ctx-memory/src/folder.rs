@@ -128,7 +128,7 @@ impl<'a> MemoryFolder<'a> {
                 bytes += added_bytes as u64;
                 // The daily log does not list tool runs, because there are too many of them.
                 if kind != MemoryKind::Runtime {
-                    let logged = |entry| format!("{}: {entry}", kind.as_str());
+                    let logged = |entry| format!("{}: {entry}", <&str>::from(kind));
                     counts.entries.extend(entries.into_iter().map(logged));
                 }
             }

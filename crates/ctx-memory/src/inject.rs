@@ -26,11 +26,6 @@ impl Layer {
     /// All layers, in the order in which they appear in the context.
     pub const ALL: [Self; 5] = [Self::Base, Self::Soul, Self::Memory, Self::Runtime, Self::Summary];
 
-    /// The name of the layer in flags and messages.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// The order in which lines are removed from the layers.
     const SACRIFICE: [Self; 4] = [Self::Runtime, Self::Memory, Self::Summary, Self::Soul];
 }

@@ -142,7 +142,7 @@ impl Tally {
         // Older versions of the tools did not record outcomes, but they completed a compaction only
         // if it made the session smaller.
         let is_done = event.phase == "done";
-        let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::as_str);
+        let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::into);
         if let Some(session) = &event.session {
             let is_over =
                 outcome.is_some_and(|outcome| !outcome.is_good() || outcome == Outcome::OverTarget);

@@ -172,13 +172,6 @@ pub enum Method {
     None,
 }
 
-impl Method {
-    /// Returns the name of the method in policies and reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// What to do with signed reasoning that a change makes invalid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -298,11 +291,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Returns the name of the rule in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns how the rule changes a session.
     pub fn effect(self) -> RuleEffect {
         match self {
@@ -352,15 +340,15 @@ mod tests {
         };
         let named = [Rule::Superseded, Rule::Duplicates, Rule::Noise, Rule::Reasoning, Rule::Empty];
         for rule in named {
-            assert_eq!(read(rule.as_str()), Some(rule));
+            assert_eq!(read(rule.into()), Some(rule));
         }
         // Rules with their own setting (a number or a string) have no name in policies.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
-            assert_eq!(read(rule.as_str()), None);
+            assert_eq!(read(rule.into()), None);
         }
         // A policy cannot enable rules that remove lines from an agent's own file.
         for rule in [Rule::DeadBranches, Rule::Progress, Rule::Copies] {
-            assert_eq!(read(rule.as_str()), None);
+            assert_eq!(read(rule.into()), None);
         }
     }
 }

@@ -121,13 +121,6 @@ pub enum Trigger {
     Overflow,
 }
 
-impl Trigger {
-    /// Returns the name of the trigger in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// What should be done about a session. The steps are ordered from the least to the most drastic.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr,
@@ -142,13 +135,6 @@ pub enum Step {
     Flush,
     /// Compact the session.
     Compact,
-}
-
-impl Step {
-    /// Returns the name of the step in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The result of checking a session against one trigger. Later versions may add JSON keys but never

@@ -132,11 +132,6 @@ pub enum SourceKind {
 impl SourceKind {
     /// All kinds, in the order of their declaration.
     pub const ALL: &'static [Self] = Self::VARIANTS;
-
-    /// The name of the kind in JSON.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// A file in the store, or other content that is read like a file.

@@ -90,7 +90,7 @@ impl Row {
             modified: modified.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
             age: found.mark.age(options.now).map_or(0, |age| age.as_secs()),
             due: step.map(|step| step == Step::Compact),
-            step: step.map(Step::as_str),
+            step: step.map(Step::into),
             packed: found.is_packed,
             mark: found.mark,
         }

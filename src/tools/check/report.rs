@@ -142,7 +142,7 @@ fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
 fn due_row(reading: &Reading) -> [String; 3] {
     let step = match reading.step {
         Step::None => "",
-        step => step.as_str(),
+        step => step.into(),
     };
     let value = match reading.trigger {
         Trigger::Overflow => "reported".to_owned(),
@@ -150,5 +150,5 @@ fn due_row(reading: &Reading) -> [String; 3] {
     };
     let reached = reading.reached;
     let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
-    [format!("  {}", reading.trigger.as_str()), value, format!("{reached:>6}  {step}")]
+    [format!("  {}", <&str>::from(reading.trigger)), value, format!("{reached:>6}  {step}")]
 }

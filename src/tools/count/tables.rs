@@ -77,7 +77,7 @@ fn name(args: &Args, file: &File) -> String {
 /// Returns the breakdown table for all files together, with the total.
 fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
     let size = if by.is_of_bytes() { "BYTES" } else { "TOKENS" };
-    let what = by.as_str().to_uppercase();
+    let what = <&str>::from(by).to_uppercase();
     let mut listing = Listing::new(&format!(">COUNT|>{size}|>SHARE|{what}"));
     let all = by.total(total);
     let mut push = |count: u64, size: u64, what: String, colour: Option<Paint>| {
@@ -132,7 +132,7 @@ impl Window {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().into_iter();
         let mut parts: Vec<(Portion, &str)> =
-            used.map(|(slice, size)| (portion(slice, size), slice.as_str())).collect();
+            used.map(|(slice, size)| (portion(slice, size), slice.into())).collect();
         let mut add = |fill, paint, amount, what| {
             let paint = Some(paint);
             parts.push((Portion { fill, paint, amount }, what));

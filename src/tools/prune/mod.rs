@@ -171,7 +171,7 @@ fn rule_table(sums: &Sums) -> String {
         format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
     };
     let mut table = row("rule", ["changes", "before", "after", "freed"]);
-    let rules = sums.by_rule().map(|(rule, sum)| (rule.as_str(), sum));
+    let rules = sums.by_rule().map(|(rule, sum)| (rule.into(), sum));
     for (rule, sum) in rules.chain([("total", sums.total())]) {
         let numbers = [sum.changes, sum.before, sum.after, sum.gain()].map(|n| n.to_string());
         table += &row(rule, numbers.each_ref().map(String::as_str));

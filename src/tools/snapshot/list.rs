@@ -58,7 +58,7 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
             short_bytes(meta.bytes),
             meta.tally.messages.to_string(),
             tokens.unwrap_or_else(|| NOTHING.to_owned()),
-            meta.kind.as_str().to_owned(),
+            <&str>::from(meta.kind).to_owned(),
             held.to_owned(),
             meta.source.as_deref().map_or_else(|| NOTHING.to_owned(), printable),
         ]);

@@ -201,7 +201,7 @@ impl Report {
         DueJson {
             name,
             due: due.step == Step::Compact,
-            step: due.step.as_str(),
+            step: due.step.into(),
             held_back: due.held_back,
             size: &self.size,
             triggers: &due.readings,

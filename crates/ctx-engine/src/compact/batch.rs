@@ -94,7 +94,7 @@ impl BatchPass<'_> {
             Some((object, conversation)) => {
                 match self.conversation(&record, object, &conversation, &mut notes) {
                     Ok((report, None)) if report.attention != Attention::None => {
-                        (tag(report.outcome.as_str()), Some(Ok(report)))
+                        (tag(report.outcome.into()), Some(Ok(report)))
                     }
                     Ok((report, new)) => (new, Some(Ok(report))),
                     // If the disk is full, all later conversations would also fail.

@@ -144,7 +144,7 @@ impl<'c> Compaction<'c> {
         let plan = &self.source.plan;
         let options = plan.options;
         let due = plan.limits.triggers.check(&self.before.size);
-        self.report.triggers = due.fired().map(|reading| reading.trigger.as_str()).collect();
+        self.report.triggers = due.fired().map(|reading| reading.trigger.into()).collect();
         let over_budget = options.budget.is_some() && self.is_over_target();
         if over_budget {
             self.report.triggers.push("budget");

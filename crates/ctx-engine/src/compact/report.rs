@@ -47,11 +47,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome as it appears in reports and in the audit log.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns true if a compaction was tried without success, which is recorded in the audit log.
     pub fn is_without_result(self) -> bool {
         matches!(self, Self::NoGain | Self::Unreachable | Self::SummaryFailed)
@@ -362,7 +357,7 @@ mod tests {
             (Outcome::OverTarget, "over-target"),
             (Outcome::GivenUp, "given-up"),
         ] {
-            assert_eq!((json!(outcome), outcome.as_str()), (json!(word), word));
+            assert_eq!((json!(outcome), outcome.into()), (json!(word), word));
             assert_eq!(word.parse(), Ok(outcome));
         }
     }

@@ -33,13 +33,6 @@ pub enum Slice {
     Overhead,
 }
 
-impl Slice {
-    /// Returns the name of the slice as it appears in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl Counts {
     /// Returns the token count of each slice. The counts add up to the total.
     pub fn slices(&self) -> Vec<(Slice, u64)> {
@@ -112,11 +105,6 @@ impl Row {
 }
 
 impl Breakdown {
-    /// Returns the name of the breakdown as it appears in flags and reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns true if the sizes are in bytes instead of tokens.
     pub fn is_of_bytes(self) -> bool {
         self == Self::Reach

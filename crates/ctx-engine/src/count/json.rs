@@ -98,7 +98,7 @@ impl<'a> CountFormat<'a> {
             encoding: self.encoding.name(),
             model: self.model,
             kinds: tally.tokens.rows().into_iter().collect(),
-            by: self.by.map(Breakdown::as_str),
+            by: self.by.map(Breakdown::into),
             rows: self.by.map(|by| by.rows(counts)),
         }
     }

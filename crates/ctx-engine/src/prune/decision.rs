@@ -117,7 +117,7 @@ impl<'p> Decision<'p> {
 
     fn report_changes(&self, notes: &mut Notes) {
         for (line, Freed { rule, before, after }) in self.freed() {
-            let text = format_args!("{}: {before} tokens, now {after}", rule.as_str());
+            let text = format_args!("{}: {before} tokens, now {after}", <&str>::from(rule));
             notes.add(Level::Detail, &[line], text);
         }
     }
@@ -162,7 +162,7 @@ impl<'p> Decision<'p> {
         let frees_tokens = self.sums.total().gain() > 0;
         let mut usage =
             (!is_list && frees_tokens).then(|| CalibrationPass::new(plan.counter, Some(dialect)));
-        let mut second = Unsent { rule: Rule::Copies.as_str(), count: 0, bytes: 0 };
+        let mut second = Unsent { rule: Rule::Copies.into(), count: 0, bytes: 0 };
         for index in 0..self.waiting.records.len() {
             let bytes = self.waiting.records.bytes(index)?;
             let record = self.waiting.records.record(index, &bytes);
@@ -327,7 +327,7 @@ pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
         return notes.info("nothing to prune");
     }
-    let rules = sums.by_rule().map(|(rule, sum)| (rule.as_str(), sum));
+    let rules = sums.by_rule().map(|(rule, sum)| (rule.into(), sum));
     for (what, sum) in rules.chain([("in all", sums.total())]) {
         let changes = counted(sum.changes, "change");
         notes.info(format_args!("{what}: {changes}, from {} to {} tokens", sum.before, sum.after));
@@ -347,7 +347,7 @@ pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
 /// Reports how many lines and second copies of text each rule removes from an agent's log.
 fn report_unsent(unsent: &[Unsent], notes: &mut Notes) {
     for Unsent { rule, count, bytes } in unsent {
-        let noun = if *rule == Rule::Copies.as_str() { "second copy" } else { "line" };
+        let noun = if *rule == <&str>::from(Rule::Copies) { "second copy" } else { "line" };
         let (count, bytes) = (counted(*count, noun), counted(*bytes, "byte"));
         notes.info(format_args!("{rule}: {count}, {bytes}"));
     }

@@ -317,7 +317,7 @@ impl Leaving {
         for (rule, line) in self.dropped.iter().zip(&log.lines) {
             if let Some(rule) = *rule {
                 let sum =
-                    sums.entry(rule).or_insert(Unsent { rule: rule.as_str(), count: 0, bytes: 0 });
+                    sums.entry(rule).or_insert(Unsent { rule: rule.into(), count: 0, bytes: 0 });
                 sum.count += 1;
                 sum.bytes += line.bytes;
             }

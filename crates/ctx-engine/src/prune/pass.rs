@@ -161,7 +161,7 @@ impl Decision<'_> {
         dry_run: bool,
     ) -> PruneReport<'a> {
         let rule = |(rule, sum): (Rule, Sum)| {
-            let (rule, freed_tokens) = (rule.as_str(), sum.gain());
+            let (rule, freed_tokens) = (rule.into(), sum.gain());
             RuleReport { rule, sum, freed_tokens }
         };
         let total = self.sums.total();

@@ -39,7 +39,7 @@ impl LogEntry {
         let (is_list_entry, entry) = without_marker(text.trim());
         let (word, text) = entry.split_once(':')?;
         let word = word.trim_matches(['*', '_', ' ']).to_ascii_lowercase();
-        let kind = KINDS.into_iter().find(|kind| kind.as_str() == word)?;
+        let kind = KINDS.into_iter().find(|kind| <&str>::from(kind) == word)?;
         let text = plain_line(text.trim_start_matches("**"));
         let plain = plain_line(&text.replace("~~", ""));
         let key = comparison_key(Entry::parse(&plain).map_or(plain.as_str(), |entry| entry.text));
@@ -155,7 +155,7 @@ mod tests {
         let log = DailyLog { name: "a.md".to_owned(), day, text: text.to_owned() };
         let found: Vec<_> = log
             .entries()
-            .map(|it| (it.line, format!("{}|{}", it.kind.as_str(), it.text)))
+            .map(|it| (it.line, format!("{}|{}", <&str>::from(it.kind), it.text)))
             .collect();
         assert_eq!(
             found,

@@ -35,11 +35,6 @@ impl ContentKind {
     /// All kinds, in the order in which the chart stacks them.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the kind's name in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns the kind of a message's text.
     pub(super) fn of_text(role: Role, is_summary: bool) -> Self {
         match role {

@@ -24,13 +24,6 @@ pub enum Cut {
     Replacement,
 }
 
-impl Cut {
-    /// Returns the cause's name in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// A point at which the context was reduced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {

@@ -158,7 +158,7 @@ fn any_trigger_is_enough_and_each_is_listed() {
     };
     let size = Size { messages: 40, turns: 3, tokens: 1_500, tool_bytes: 100, ..Size::default() };
     let due = triggers.check(&size);
-    let listed: Vec<_> = due.readings.iter().map(|r| r.trigger.as_str()).collect();
+    let listed: Vec<_> = due.readings.iter().map(|r| <&str>::from(r.trigger)).collect();
     let all = ["messages", "tokens", "share", "reserve", "tool-bytes", "turns", "overflow"];
     assert_eq!(listed, all);
     let fired: Vec<_> = due.fired().map(|reading| reading.trigger).collect();

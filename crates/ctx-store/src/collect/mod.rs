@@ -58,11 +58,6 @@ pub enum Action {
 }
 
 impl Action {
-    /// The name of the action, as reported to scripts.
-    pub fn as_str(&self) -> &'static str {
-        self.into()
-    }
-
     /// Returns the reasons to keep the item or to move it to the trash. The other actions have no
     /// reasons.
     pub fn reasons(&self) -> Vec<String> {

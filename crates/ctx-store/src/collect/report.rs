@@ -30,7 +30,7 @@ impl Action {
     /// Returns the line for users, such as `removed ID: no rule keeps it`, or `would remove …` in a
     /// dry run.
     pub fn say(&self, item: &StoreItem, dry_run: bool) -> String {
-        let name = self.as_str();
+        let name = <&str>::from(self);
         let verb = match self {
             Self::Keep(_) => name.to_owned(),
             _ if dry_run => format!("would {name}"),
@@ -61,7 +61,7 @@ impl Action {
                 StoreItem::Snapshot(_) => "snapshot",
                 StoreItem::Offloaded(_) => "offloaded",
             },
-            action: self.as_str(),
+            action: self.into(),
             last_of_session: *self == Self::Discard(Cause::NoRuleAndLast),
             bytes,
             packed_bytes,

@@ -98,11 +98,6 @@ impl SnapshotKind {
     pub(crate) fn is_of_replacement(self) -> bool {
         matches!(self, Self::PreRollback | Self::PreCompact)
     }
-
-    /// Returns the word that meta.json uses for this kind.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The length and hash of a session's new content or of a packed file.

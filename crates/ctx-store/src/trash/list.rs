@@ -57,7 +57,7 @@ impl Trashed {
     pub fn kind(&self) -> &'static str {
         match (&self.item, &self.meta) {
             (StoreItem::Offloaded(_), _) => "offloaded",
-            (_, Some(meta)) => meta.kind.as_str(),
+            (_, Some(meta)) => meta.kind.into(),
             _ => "uncommitted",
         }
     }

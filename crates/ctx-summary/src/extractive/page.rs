@@ -25,7 +25,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
             if cite && label == Label::User && segment.line > 0 && before != place {
                 let _ = write!(text, "[{}] ", segment.line);
             }
-            text.push_str(label.as_str());
+            text.push_str(label.into());
         }
         before = place;
         if label.goes_on() || !words.contains('\n') {
@@ -67,7 +67,7 @@ pub(super) fn words_of(text: &str, kind: SegmentKind) -> Cow<'_, str> {
 
 /// Puts a label before each line of `words` except the first line, whose label is already written.
 pub(super) fn marked(words: &str, label: Label) -> String {
-    words.replace('\n', &format!("\n{}", label.as_str()))
+    words.replace('\n', &format!("\n{}", <&str>::from(label)))
 }
 
 /// Returns true if the line cannot be mistaken for another speaker's line or for a heading of the

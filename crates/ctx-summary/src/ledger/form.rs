@@ -4,29 +4,34 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use strum::{IntoStaticStr, VariantArray};
+
 use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
 
 /// The label of a summary line. It names the line's speaker or source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum Label {
     /// The user speaks.
+    #[strum(serialize = "user: ")]
     User,
     /// The model speaks.
+    #[strum(serialize = "agent: ")]
     Agent,
     /// The model speaks in an earlier summary.
+    #[strum(serialize = "earlier: ")]
     Earlier,
     /// The model calls a tool.
+    #[strum(serialize = "call: ")]
     Call,
     /// The line is part of a long argument of the call above it.
+    #[strum(serialize = "+ ")]
     Part,
     /// The line comes from a tool's output, or from text that the user or the model quotes.
+    #[strum(serialize = "> ")]
     Quote,
 }
 
 impl Label {
-    const ALL: [Self; 6] =
-        [Self::User, Self::Agent, Self::Earlier, Self::Call, Self::Part, Self::Quote];
-
     /// Returns the label for a segment of the given origin and kind.
     pub fn of(origin: Origin, kind: SegmentKind) -> Self {
         match (origin, kind) {
@@ -38,18 +43,6 @@ impl Label {
                 Self::Part
             }
             (Origin::Call, _) => Self::Call,
-        }
-    }
-
-    /// Returns the label's text, as written at the beginning of a line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user: ",
-            Self::Agent => "agent: ",
-            Self::Earlier => "earlier: ",
-            Self::Call => "call: ",
-            Self::Part => "+ ",
-            Self::Quote => "> ",
         }
     }
 
@@ -67,13 +60,13 @@ pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
         Some((number.parse().ok()?, rest))
     };
     let (number, line) = number().map_or((None, line), |(number, rest)| (Some(number), rest));
-    let mut labels = Label::ALL.into_iter();
-    labels.find_map(|label| Some((label, number, line.strip_prefix(label.as_str())?)))
+    let mut labels = Label::VARIANTS.iter().copied();
+    labels.find_map(|label| Some((label, number, line.strip_prefix(<&str>::from(label))?)))
 }
 
 /// Returns the heading of the section for items of this kind.
 pub fn heading(kind: ItemKind) -> String {
-    let (first, rest) = kind.as_str().split_at(1);
+    let (first, rest) = <&str>::from(kind).split_at(1);
     format!("## {}{rest}", first.to_uppercase())
 }
 
@@ -140,7 +133,7 @@ const LEFT_OUT: &str = "⟦left out: ";
 /// Returns a line that says how many items of each kind did not fit, or an empty string if all fit.
 pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
-    let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
+    let counts = counts.map(|(kind, count)| format!("{count} {}", <&str>::from(kind)));
     let counts: Vec<String> = counts.collect();
     if counts.is_empty() {
         return String::new();
@@ -152,7 +145,7 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
     let count = |part: &str| {
         let (count, name) = part.split_once(' ')?;
-        let kind = ItemKind::ALL.iter().copied().find(|kind| kind.as_str() == name)?;
+        let kind = ItemKind::ALL.iter().copied().find(|kind| <&str>::from(kind) == name)?;
         Some((kind, count.parse().ok()?))
     };
     Some(counts.split(", ").filter_map(count).collect())

@@ -1,42 +1,36 @@
 //! Items: the facts in a session that a summary must not lose.
 
-use strum::VariantArray;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum ItemKind {
     /// A request in the user's words.
+    #[strum(serialize = "asks")]
     Ask,
     /// A rule in the user's words.
+    #[strum(serialize = "constraints")]
     Constraint,
     /// A settled question.
+    #[strum(serialize = "decisions")]
     Decision,
     /// Something that remains to be done.
     Open,
     /// An error.
+    #[strum(serialize = "errors")]
     Error,
     /// A file that was read or changed.
+    #[strum(serialize = "files")]
     File,
     /// A command that was run.
+    #[strum(serialize = "commands")]
     Command,
 }
 
 impl ItemKind {
     /// All kinds, in the order of their sections in a summary.
     pub const ALL: &'static [Self] = Self::VARIANTS;
-
-    /// Returns the name of the kind, in the plural.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ask => "asks",
-            Self::Constraint => "constraints",
-            Self::Decision => "decisions",
-            Self::Open => "open",
-            Self::Error => "errors",
-            Self::File => "files",
-            Self::Command => "commands",
-        }
-    }
 }
 
 /// The state of an item.

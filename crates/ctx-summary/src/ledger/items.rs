@@ -482,7 +482,7 @@ mod item_tests {
         for (place, kind) in ItemKind::ALL.iter().copied().enumerate() {
             assert_eq!(kind as usize, place);
         }
-        let words: HashSet<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        let words: HashSet<&str> = ItemKind::ALL.iter().map(<&str>::from).collect();
         assert_eq!(words.len(), ItemKind::ALL.len());
         assert!(words.iter().all(|word| !word.is_empty() && !word.contains([' ', ','])));
     }

@@ -51,7 +51,7 @@ fn left_out(summary: &str, kind: ItemKind) -> usize {
     let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
     let counts =
         line.map_or("", |line| line.trim_start_matches("⟦left out: ").trim_end_matches('⟧'));
-    let count = counts.split(", ").find_map(|part| part.strip_suffix(kind.as_str()));
+    let count = counts.split(", ").find_map(|part| part.strip_suffix(<&str>::from(kind)));
     count.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
@@ -86,7 +86,12 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
             let (all, told) = told(&ledger, &summary, kind);
             let before = summaries.last().map_or(0, |earlier| left_out(earlier, kind));
             let now = left_out(&summary, kind) - before;
-            assert_eq!(all, told + now, "{} in generation {number}:\n{summary}", kind.as_str());
+            assert_eq!(
+                all,
+                told + now,
+                "{} in generation {number}:\n{summary}",
+                <&str>::from(kind)
+            );
         }
         summaries.push(summary);
     }

@@ -26,7 +26,7 @@ pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
     let corners = chart.corners();
     let kinds = chart.kinds();
     let band = |kind: &ContentKind| {
-        let (word, path) = (kind.as_str(), band(&corners, *kind, scale));
+        let (word, path) = (<&str>::from(kind), band(&corners, *kind, scale));
         context! { word, path }
     };
     let point = |point: &Point| {
@@ -143,7 +143,7 @@ impl Chart<'_> {
             rows = rows.max(row + 1);
             context! {
                 name,
-                cut => mark.cut.as_str(),
+                cut => <&str>::from(mark.cut),
                 tool => &mark.tool,
                 line => mark.line,
                 time => mark.time.map(time),

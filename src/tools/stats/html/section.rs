@@ -25,7 +25,7 @@ pub(super) fn section(data: &SessionData) -> Value {
     let fired: Vec<Value> = status
         .due
         .fired()
-        .map(|it| context! { trigger => it.trigger.as_str(), value => it.value, limit => it.limit })
+        .map(|it| context! { trigger => <&str>::from(it.trigger), value => it.value, limit => it.limit })
         .collect();
     // Tokens outside all messages: the agent's system prompt and tools, and extra tokens that the
     // API counts.
@@ -41,7 +41,7 @@ pub(super) fn section(data: &SessionData) -> Value {
         used => status.tokens(),
         window => status.window(),
         window_flag => (!status.window_is_known).then(|| window_flag(profile.model.as_deref())),
-        step => status.due.step.as_str(),
+        step => <&str>::from(status.due.step),
         fired,
         messages => profile.context.total(),
         unrecorded,
@@ -75,7 +75,7 @@ fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
 /// Returns the parts of the bar for the window, each with its position and its width in percent.
 fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
     let whole = window.max(profile.context.total() + unrecorded).max(1);
-    let kinds = present(profile).map(|(kind, tokens)| (Some(kind.as_str()), tokens));
+    let kinds = present(profile).map(|(kind, tokens)| (Some(kind.into()), tokens));
     let rest = (unrecorded > 0).then_some((None, unrecorded));
     let mut x = 0.0;
     let part = |(word, tokens): (Option<&str>, u64)| {
@@ -96,7 +96,7 @@ fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let tools = profile.tools.iter();
     let mut parts: Vec<(u64, String)> = tools
         .map(|(name, share)| (share.tokens, format!("calls and results of {name}")))
-        .chain(kinds.map(|(kind, tokens)| (tokens, kind.as_str().to_owned())))
+        .chain(kinds.map(|(kind, tokens)| (tokens, <&str>::from(kind).to_owned())))
         .chain([(unrecorded, String::new())])
         .filter(|(tokens, _)| *tokens > 0)
         .collect();

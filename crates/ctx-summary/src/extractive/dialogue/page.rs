@@ -58,7 +58,7 @@ impl Page<'_> {
             if said_before != Some(statement.said) {
                 self.begin(statement.said, label);
             } else if !(goes_on && is_plain(&text)) {
-                self.text.push_str(label.as_str());
+                self.text.push_str(label.into());
             }
         }
         self.before = Some(number);
@@ -82,7 +82,7 @@ impl Page<'_> {
             let _ = write!(self.text, "[{}] ", said.line);
             self.next_line = said.line + CITE_AFTER;
         }
-        self.text.push_str(label.as_str());
+        self.text.push_str(label.into());
         if let Some(date) = said.date {
             let day = day(date);
             if day != self.day {

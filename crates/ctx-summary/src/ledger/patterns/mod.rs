@@ -54,11 +54,6 @@ pub enum MemoryKind {
 impl MemoryKind {
     /// All kinds, in the order in which sentences are tested for them.
     pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
-
-    /// Returns the name of the kind on the command line and in memory items.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The maximum length of a quote, in characters. The rest of a longer sentence is ignored.

@@ -20,7 +20,10 @@ fn each_pattern_finds_its_sentences_and_no_look_alikes() {
     let lines = include_str!("examples.txt").lines();
     for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(name) = line.strip_prefix("== ") {
-            kind = MemoryKind::ALL.into_iter().find(|kind| kind.as_str() == name).expect("a kind");
+            kind = MemoryKind::ALL
+                .into_iter()
+                .find(|kind| <&str>::from(kind) == name)
+                .expect("a kind");
         } else if let Some(name) = line.strip_prefix('[') {
             expected = Some(name.trim_end_matches(']')).filter(|name| !name.is_empty());
             tested.extend(expected.map(|name| (kind, name)));
