@@ -29,14 +29,13 @@
 //!   otherwise 258 tokens for each tile of 768 by 768 pixels
 //!   (ai.google.dev/gemini-api/docs/tokens).
 
-use std::ops::AddAssign;
-
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use ctx_format::{Media, Message, Object, Outline, Part, Tag, ToolResult};
 use ctx_policy::trigger::Size;
 use ctx_tokens::{Encoding, TokenCounter};
+use derive_more::{Add, AddAssign, Sum};
 
 /// The overhead of a message, in tokens: 3, plus 1 for the role, which is a single token in the
 /// encodings of chat models.
@@ -59,7 +58,7 @@ pub const SEALED: u64 = 6;
 const LEAST_BASE64: usize = 256;
 
 /// A number for each kind of content, such as its number of tokens or parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, AddAssign, Sum)]
 pub struct ByKind {
     /// Text and refusals.
     pub text: u64,
@@ -94,27 +93,6 @@ impl ByKind {
             ("other", self.other),
             ("overhead", self.overhead),
         ]
-    }
-}
-
-impl AddAssign for ByKind {
-    fn add_assign(&mut self, other: Self) {
-        self.text += other.text;
-        self.reasoning += other.reasoning;
-        self.calls += other.calls;
-        self.results += other.results;
-        self.media += other.media;
-        self.other += other.other;
-        self.overhead += other.overhead;
-    }
-}
-
-impl std::iter::Sum for ByKind {
-    fn sum<I: Iterator<Item = Self>>(tokens: I) -> Self {
-        tokens.fold(Self::default(), |mut sum, tokens| {
-            sum += tokens;
-            sum
-        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! Selectors for records, written as `role:NAME`, `line:N`, `line:N-M` or `re:REGEX`.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -8,7 +7,8 @@ use ctx_format::{Message, Record, Role};
 use regex::Regex;
 
 /// A selector for records that must stay, as given in a flag.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_more::Display)]
+#[display("{text}")]
 pub struct Pin {
     text: String,
     kind: Selector,
@@ -67,12 +67,6 @@ impl FromStr for Pin {
             _ => return Err("expected role:NAME, line:N, line:N-M or re:REGEX".to_owned()),
         };
         Ok(Self { text: text.to_owned(), kind })
-    }
-}
-
-impl fmt::Display for Pin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

@@ -2,9 +2,10 @@
 //! appears in a message.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
+use derive_more::{Debug, Display};
 use ureq::http::{HeaderValue, Uri};
 
 use crate::LlmError;
@@ -38,7 +39,10 @@ impl Api {
 /// label or a path segment is `anthropic`; otherwise, the chat completions API is used. `/v1` is
 /// inserted before the API's path unless the base URL already contains a version (`v1`, `v1beta`,
 /// `v4`).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Debug, Display)]
+#[debug("Endpoint({api:?}, {self})")]
+// Shown without its query, which may contain a key.
+#[display("{}", url.split('?').next().unwrap_or_default())]
 pub struct Endpoint {
     /// The API at this address.
     pub api: Api,
@@ -143,19 +147,6 @@ impl Endpoint {
     }
 }
 
-/// Shows the address without its query, which may contain a key.
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.url.split('?').next().unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Endpoint({:?}, {self})", self.api)
-    }
-}
-
 fn guess(host: &str, path: &str) -> Api {
     let is_anthropic = |part: &str| part.eq_ignore_ascii_case("anthropic");
     if host.split('.').any(is_anthropic) || path.split('/').any(is_anthropic) {
@@ -181,7 +172,8 @@ const OWN_KEY: &str = "CTX_LLM_KEY";
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
 /// The key for a server. `Key` does not implement `Display`, and its `Debug` output hides the text.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[debug("Key(hidden)")]
 pub struct Key(String);
 
 impl Key {
@@ -203,12 +195,6 @@ impl Key {
     /// Removes the key from text sent by the server, because some servers quote the key in errors.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(hidden)")
     }
 }
 

@@ -64,7 +64,8 @@ impl MemoryItem {
 
 /// A reference to the line that contains a statement: a line in a session, or in a memory file if a
 /// person wrote the statement there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{session}:{line}")]
 pub struct Citation {
     /// The name of the session, or the path of the memory file within the store.
     pub session: String,
@@ -132,12 +133,6 @@ impl Citation {
             return None;
         }
         Some(Self { session: session.to_owned(), line: line.parse().ok()? })
-    }
-}
-
-impl fmt::Display for Citation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.session, self.line)
     }
 }
 

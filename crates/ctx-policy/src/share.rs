@@ -1,8 +1,8 @@
 //! Shares of a whole in exact decimal arithmetic, so that `0.8` means exactly 0.8.
 
-use std::fmt;
 use std::str::FromStr;
 
+use derive_more::Display;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -11,7 +11,8 @@ use serde_json::Value;
 ///
 /// Shares are decimal because limits must be exact to the token: in binary floating point, `0.29 ×
 /// 100` is a little less than 29.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
+#[display("{}", f64::from(*_0) / f64::from(ONE))]
 pub struct Share(u32);
 
 const ONE: u32 = 1_000_000;
@@ -95,14 +96,9 @@ impl Serialize for Share {
     }
 }
 
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", f64::from(self.0) / f64::from(ONE))
-    }
-}
-
 /// The smallest and the largest valid share.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, Display)]
+#[display("a share from {_0} to {_1}")]
 pub struct Bounds(Share, Share);
 
 impl Bounds {
@@ -110,12 +106,6 @@ impl Bounds {
     /// accepted, because it is rejected elsewhere.
     pub(crate) fn admit(self, value: &Value) -> bool {
         Share::deserialize(value).map_or(true, |share| (self.0..=self.1).contains(&share))
-    }
-}
-
-impl fmt::Display for Bounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a share from {} to {}", self.0, self.1)
     }
 }
 

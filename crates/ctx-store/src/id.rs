@@ -1,12 +1,12 @@
 //! The ids of sessions and snapshots. A session id is used as a file name, so only a few characters
 //! are allowed in it. A snapshot id is `{sessionId}-{time}-{sequence}`.
 
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use ctx_format::Head;
+use derive_more::Display;
 use ring::digest::{SHA256, digest};
 
 use crate::error::{OrCannot, Result, StoreError};
@@ -14,7 +14,7 @@ use crate::fs::{hex, open_plain};
 
 /// The id of a session. The id matches `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, so it can never be a
 /// path, a flag or the name of a hidden file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
 pub struct SessionId(String);
 
 /// The maximum length of a session id in bytes. All allowed characters are ASCII, so this is also
@@ -87,16 +87,11 @@ impl FromStr for SessionId {
     }
 }
 
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// The time and the number of a snapshot: `20261121T234307.123456Z-0007`.
 ///
 /// Snapshots are ordered by sequence number, which is reliable even if the clock was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[display("{}-{sequence:04}", time.format(TIME))]
 pub struct Stamp {
     /// The number of the snapshot. Snapshots are numbered consecutively across all sessions in a
     /// store.
@@ -124,14 +119,9 @@ impl Stamp {
     }
 }
 
-impl fmt::Display for Stamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{:04}", self.time.format(TIME), self.sequence)
-    }
-}
-
 /// The id of a snapshot. The names of the snapshot's files begin with the id.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[display("{session}-{stamp}")]
 pub struct SnapshotId {
     /// The session to which the snapshot belongs.
     pub session: SessionId,
@@ -147,12 +137,6 @@ impl SnapshotId {
         let time = digits.checked_sub(TIME_LEN)?;
         let session = text.get(..time)?.strip_suffix('-')?;
         Some(Self { session: session.parse().ok()?, stamp: Stamp::parse(&text[time..])? })
-    }
-}
-
-impl fmt::Display for SnapshotId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.session, self.stamp)
     }
 }
 

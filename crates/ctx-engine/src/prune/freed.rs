@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ctx_policy::Rule;
+use derive_more::{Add, AddAssign};
 use serde::Serialize;
 
 /// One change's effect on the token count.
@@ -17,7 +18,9 @@ pub struct Freed {
 }
 
 /// The combined effect of several changes on the token count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Add, AddAssign, derive_more::Sum,
+)]
 pub struct Sum {
     /// The number of changes.
     pub changes: u64,
@@ -33,13 +36,6 @@ impl Sum {
     /// Returns the number of tokens freed by the changes.
     pub fn gain(&self) -> u64 {
         self.before.saturating_sub(self.after)
-    }
-
-    /// Adds the changes in another sum.
-    pub fn add(&mut self, other: Self) {
-        self.changes += other.changes;
-        self.before += other.before;
-        self.after += other.after;
     }
 }
 
@@ -57,7 +53,7 @@ impl FromIterator<Freed> for Sums {
     fn from_iter<I: IntoIterator<Item = Freed>>(changes: I) -> Self {
         let mut sums = Self::default();
         for freed in changes {
-            sums.0.entry(freed.rule).or_default().add(freed.into());
+            *sums.0.entry(freed.rule).or_default() += freed.into();
         }
         sums
     }
@@ -77,10 +73,6 @@ impl Sums {
 
     /// Returns the combined effect of all changes.
     pub fn total(&self) -> Sum {
-        let mut total = Sum::default();
-        for sum in self.0.values() {
-            total.add(*sum);
-        }
-        total
+        self.0.values().copied().sum()
     }
 }

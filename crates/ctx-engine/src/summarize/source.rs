@@ -1,20 +1,23 @@
 //! Where a model's answers come from, and how large the model's context window is.
 
 use std::cell::OnceCell;
-use std::fmt;
 
 use chrono::{DateTime, Utc};
 use ctx_llm::{Client, Clock, Completion, LlmError, Tape, Usage};
 
 use crate::Notes;
 
-/// The source of a model's answers.
+/// The source of a model's answers, shown as its address or its folder.
+#[derive(derive_more::Display)]
 pub enum ModelSource {
     /// A server that is asked for each answer.
+    #[display("{}", _0.endpoint())]
     Server(Client),
     /// A server whose answers are also recorded on a tape.
+    #[display("{}", _0.endpoint())]
     Recorded(Client, Tape),
     /// A tape of answers that were recorded earlier. No server is asked.
+    #[display("{}", _0.dir.display())]
     Replayed(Tape),
 }
 
@@ -43,15 +46,6 @@ impl ModelSource {
             Self::Server(client) => Ok(client.window()),
             Self::Recorded(client, tape) => tape.record_window(|| client.window()),
             Self::Replayed(tape) => Ok(tape.replay_window()),
-        }
-    }
-}
-
-impl fmt::Display for ModelSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
-            Self::Replayed(tape) => tape.dir.display().fmt(f),
         }
     }
 }

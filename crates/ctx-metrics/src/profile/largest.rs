@@ -149,7 +149,7 @@ impl Calls {
             let call = self.0.get(&line).map_or("", String::as_str);
             let (sum, _) =
                 groups.entry((freed.rule, call)).or_insert_with(|| (Sum::default(), line));
-            sum.add(freed.into());
+            *sum += freed.into();
         }
         let groups = groups.into_iter().map(|((rule, call), (sum, line))| Group {
             rule,

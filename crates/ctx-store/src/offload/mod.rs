@@ -9,12 +9,13 @@ pub(crate) mod unreferenced;
 pub(crate) mod write;
 
 use std::collections::HashSet;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use derive_more::Display;
 use ring::digest::{SHA256, digest};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::{Errno, retry_on_intr};
@@ -26,7 +27,8 @@ use crate::{SessionId, Store};
 
 /// The name of an offloaded file: the sha256 of its bytes, followed by the suffix of its [`Form`],
 /// such as `.txt`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[display("{sha256}{}", form.suffix())]
 pub struct OffloadName {
     /// The sha256 of the file's bytes, in lower-case hex digits.
     sha256: String,
@@ -53,25 +55,14 @@ impl OffloadName {
     }
 }
 
-impl fmt::Display for OffloadName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.sha256, self.form.suffix())
-    }
-}
-
 /// An offloaded file in a store, displayed as `{session}/{name}`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[display("{session}/{name}")]
 pub struct OffloadedFile {
     /// The session whose folder contains the file.
     pub session: SessionId,
     /// The name of the file in the session's folder.
     pub name: OffloadName,
-}
-
-impl fmt::Display for OffloadedFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.session, self.name)
-    }
 }
 
 impl OffloadedFile {

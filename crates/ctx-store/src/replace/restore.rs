@@ -12,7 +12,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -405,8 +404,10 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
     Ok(found)
 }
 
-/// Lines that other programs have appended to a session file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Lines that other programs have appended to a session file. They are shown as
+/// `2 lines (24 bytes) appended since ID`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, derive_more::Display)]
+#[display("{} ({}) appended since {since}", counted(*lines, "line"), counted(*bytes, "byte"))]
 pub struct Appended {
     /// The id of the snapshot that was taken before the lines were appended.
     pub since: String,
@@ -414,15 +415,6 @@ pub struct Appended {
     pub lines: u64,
     /// The number of bytes in these lines.
     pub bytes: u64,
-}
-
-/// Formats the lines as `2 lines (24 bytes) appended since ID`.
-impl fmt::Display for Appended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (lines, bytes) = (counted(self.lines, "line"), counted(self.bytes, "byte"));
-        let since = &self.since;
-        write!(f, "{lines} ({bytes}) appended since {since}")
-    }
 }
 
 #[cfg(test)]

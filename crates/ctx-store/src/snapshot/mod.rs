@@ -204,7 +204,7 @@ impl Entry {
 }
 
 /// How many of the checked items are intact, damaged or unreadable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, derive_more::AddAssign)]
 pub struct Verdicts {
     /// The number of intact items.
     pub sound: usize,
@@ -227,14 +227,6 @@ impl Verdicts {
     /// Returns the total number of checked items.
     pub fn all(self) -> usize {
         self.sound + self.damaged + self.unread
-    }
-}
-
-impl std::ops::AddAssign for Verdicts {
-    fn add_assign(&mut self, more: Self) {
-        self.sound += more.sound;
-        self.damaged += more.damaged;
-        self.unread += more.unread;
     }
 }
 
