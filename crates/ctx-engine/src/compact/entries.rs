@@ -5,13 +5,15 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use ctx_format::{Role, Spool};
+use ctx_format::Spool;
+use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
 use crate::{PassError, Result};
 
 /// The facts about a record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Immutable, IntoBytes, TryFromBytes)]
 #[allow(clippy::struct_excessive_bools)] // Independent facts.
+#[repr(C)]
 pub(super) struct Entry {
     pub(super) line: u32,
     /// The record's token count before pruning; 0 for a line without a message.
@@ -20,7 +22,6 @@ pub(super) struct Entry {
     /// exchange.
     pub(super) exchange: u32,
     pub(super) kind: EntryKind,
-    pub(super) role: Option<Role>,
     /// The number of tool results in the record; 255 means 255 or more.
     pub(super) results: u8,
     pub(super) is_summary: bool,
@@ -33,17 +34,27 @@ pub(super) struct Entry {
     pub(super) ends: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Immutable, IntoBytes, TryFromBytes)]
+#[repr(u8)]
 pub(super) enum EntryKind {
+    /// A message of the system or the developer.
     System,
-    /// A message that is not a system message.
-    Message,
+    User,
+    Assistant,
+    /// A message with another role.
+    Other,
     /// A line that is not a message.
     #[default]
     Line,
     Blank,
     /// A last line that is still being written.
     Tail,
+}
+
+impl EntryKind {
+    pub(super) fn is_message(self) -> bool {
+        matches!(self, Self::System | Self::User | Self::Assistant | Self::Other)
+    }
 }
 
 /// The entries of all records, in order.
@@ -53,7 +64,7 @@ pub(super) struct Entries {
 }
 
 /// The length of an entry in bytes.
-const LENGTH: usize = 16;
+const LENGTH: usize = size_of::<Entry>();
 /// The number of entries to hold in memory at a time.
 const BLOCK: usize = 16 << 10;
 
@@ -74,7 +85,7 @@ impl Entries {
 
     pub(super) fn push(&mut self, entry: &Entry) -> Result<()> {
         self.count += 1;
-        self.spool.get_mut().push(&entry.to_bytes()).map_err(PassError::temporary)
+        self.spool.get_mut().push(entry.as_bytes()).map_err(PassError::temporary)
     }
 
     /// Passes each entry to `handle`, with its 0-based number.
@@ -85,79 +96,19 @@ impl Entries {
             block.clear();
             let copied = self.spool.borrow_mut().copy_to(first * LENGTH, length, &mut block);
             copied.map_err(PassError::temporary)?;
-            for (number, bytes) in (first..).zip(block.as_chunks().0) {
-                handle(number, Entry::of_bytes(*bytes));
+            for (number, bytes) in (first..).zip(block.chunks_exact(LENGTH)) {
+                handle(number, Entry::try_read_from_bytes(bytes).expect("our own bytes"));
             }
         }
         Ok(())
     }
 }
 
-const KINDS: [EntryKind; 5] =
-    [EntryKind::System, EntryKind::Message, EntryKind::Line, EntryKind::Blank, EntryKind::Tail];
-const ROLES: [Option<Role>; 8] = [
-    None,
-    Some(Role::System),
-    Some(Role::Developer),
-    Some(Role::User),
-    Some(Role::Assistant),
-    Some(Role::Tool),
-    Some(Role::Function),
-    Some(Role::Other),
-];
-
-impl Entry {
-    fn flags(&mut self) -> [&mut bool; 6] {
-        [
-            &mut self.is_summary,
-            &mut self.begins_message,
-            &mut self.begins_turn,
-            &mut self.pinned,
-            &mut self.begins,
-            &mut self.ends,
-        ]
-    }
-
-    fn to_bytes(mut self) -> [u8; LENGTH] {
-        let place = |found: Option<usize>| found.unwrap_or(0).to_le_bytes()[0];
-        let flags = self.flags().into_iter().enumerate();
-        let flags = flags.fold(0, |flags, (at, flag)| flags | u8::from(*flag) << at);
-        let kind = place(KINDS.iter().position(|kind| *kind == self.kind));
-        let role = place(ROLES.iter().position(|role| *role == self.role));
-        let parts = [
-            self.line.to_le_bytes(),
-            self.tokens.to_le_bytes(),
-            self.exchange.to_le_bytes(),
-            [kind, role, self.results, flags],
-        ];
-        let mut bytes = [0; LENGTH];
-        bytes.copy_from_slice(parts.as_flattened());
-        bytes
-    }
-
-    fn of_bytes(bytes: [u8; LENGTH]) -> Self {
-        let mut parts = [[0; 4]; LENGTH / 4];
-        parts.as_flattened_mut().copy_from_slice(&bytes);
-        let [line, tokens, exchange, [kind, role, results, flags]] = parts;
-        let mut entry = Self {
-            line: u32::from_le_bytes(line),
-            tokens: u32::from_le_bytes(tokens),
-            exchange: u32::from_le_bytes(exchange),
-            kind: KINDS.get(usize::from(kind)).copied().unwrap_or_default(),
-            role: ROLES.get(usize::from(role)).copied().flatten(),
-            results,
-            ..Self::default()
-        };
-        for (at, flag) in entry.flags().into_iter().enumerate() {
-            *flag = flags >> at & 1 == 1;
-        }
-        entry
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, Entries, Entry, KINDS, ROLES};
+    use super::{BLOCK, Entries, Entry, EntryKind};
+
+    const KINDS: [EntryKind; 3] = [EntryKind::Assistant, EntryKind::Line, EntryKind::Tail];
 
     /// Returns an entry whose fields all depend on `number`.
     fn entry(number: usize) -> Entry {
@@ -168,7 +119,6 @@ mod tests {
             tokens: small << 8,
             exchange: u32::MAX - small,
             kind: KINDS[number % KINDS.len()],
-            role: ROLES[number % ROLES.len()],
             results: number.to_le_bytes()[0],
             is_summary: bit(0),
             begins_message: bit(1),

@@ -1,6 +1,6 @@
 //! Previews a compaction: shows the zones, and counts the records that would be removed.
 
-use ctx_format::{Role, Zone};
+use ctx_format::Zone;
 use serde::Serialize;
 
 use super::entries::{Entry, EntryKind};
@@ -74,7 +74,7 @@ impl Forecast {
                 return;
             }
             let zone = zones.of[record];
-            let tokens = entry.role.map(|_| entry.tokens.into());
+            let tokens = entry.kind.is_message().then_some(entry.tokens.into());
             forecast.zones[zone as usize].add(entry.line.into(), tokens);
             if zone == Zone::Old {
                 forecast.leaving.add(&entry);
@@ -127,11 +127,11 @@ impl ZoneCount {
 impl Leaving {
     fn add(&mut self, entry: &Entry) {
         self.tool_results += u64::from(entry.results);
-        match entry.role {
-            None => self.other_lines += u64::from(entry.kind != EntryKind::Blank),
-            Some(Role::Assistant) => self.model_messages += 1,
-            Some(Role::User) if !entry.is_summary && entry.results == 0 => self.user_messages += 1,
-            Some(_) => {}
+        match entry.kind {
+            EntryKind::Line | EntryKind::Tail => self.other_lines += 1,
+            EntryKind::Assistant => self.model_messages += 1,
+            EntryKind::User if !entry.is_summary && entry.results == 0 => self.user_messages += 1,
+            _ => {}
         }
     }
 }

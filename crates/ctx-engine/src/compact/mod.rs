@@ -29,7 +29,6 @@ use ctx_policy::trigger::{Size, Step};
 use options::Plan;
 use pruning::{Rules, prune};
 
-use crate::message_counter::add_to_size;
 use crate::{Invalid, Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
@@ -150,15 +149,7 @@ impl<'a> Source<'a> {
         if dialect.invalid_reasoning() != InvalidReasoning::Rejected {
             return Ok(());
         }
-        let mut size = Size::default();
-        new.each(|record| {
-            let outline = record.outline(Some(new.dialect));
-            if let Some((outline, message)) = outline.zip(record.message(Some(new.dialect))) {
-                add_to_size(&mut size, &outline, &message, &self.plan.environment.counter);
-            }
-            Ok(())
-        })?;
-        report.resize(&size);
+        report.resize(&new.size(&self.plan.environment.counter)?);
         Ok(())
     }
 

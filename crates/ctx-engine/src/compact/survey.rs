@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use chrono::NaiveDate;
-use ctx_format::{Class, Dialect, Message, Outline, Record, Tally, Zone};
+use ctx_format::{Class, Dialect, Message, Outline, Record, Role, Tally, Zone};
 use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
 use ctx_summary::Recognizer;
@@ -140,9 +140,9 @@ impl<'p> Survey<'p> {
     pub(super) fn kept(&self, zones: &Zones) -> Result<Size> {
         let mut size = Size::default();
         self.each_left(|record, entry| {
-            if let Some(role) = entry.role.filter(|_| zones.of[record] != Zone::Old) {
+            if entry.kind.is_message() && zones.of[record] != Zone::Old {
                 size.tokens = size.tokens.max(PRIMING) + u64::from(entry.tokens);
-                size.messages += u64::from(entry.begins_message && !role.is_system());
+                size.messages += u64::from(entry.begins_message && entry.kind != EntryKind::System);
             }
         })?;
         Ok(size)
@@ -154,8 +154,8 @@ impl Entry {
         match self.kind {
             EntryKind::Tail => KnownFacts::Tail,
             EntryKind::Line | EntryKind::Blank => KnownFacts::Line,
-            EntryKind::System | EntryKind::Message => KnownFacts::Message(MessageFacts {
-                is_system: self.kind == EntryKind::System,
+            kind => KnownFacts::Message(MessageFacts {
+                is_system: kind == EntryKind::System && !self.is_summary,
                 begins_message: self.begins_message,
                 begins_turn: self.begins_turn,
                 tokens: self.tokens.into(),
@@ -244,12 +244,15 @@ impl<'p> Surveyor<'_, 'p, '_> {
         pinned: bool,
     ) -> Entry {
         let exchange = self.exchanges.push(self.records, outline).unwrap_or(0);
-        let is_system = outline.role.is_system() && !outline.is_summary;
         Entry {
             tokens: saturating_u32(tokens),
             exchange: saturating_u32(exchange),
-            kind: if is_system { EntryKind::System } else { EntryKind::Message },
-            role: Some(outline.role),
+            kind: match outline.role {
+                Role::User => EntryKind::User,
+                Role::Assistant => EntryKind::Assistant,
+                role if role.is_system() => EntryKind::System,
+                _ => EntryKind::Other,
+            },
             results: u8::try_from(outline.results.len()).unwrap_or(u8::MAX),
             is_summary: outline.is_summary,
             begins_message: outline.begins_message(),
@@ -386,7 +389,7 @@ impl<'f> Flush<'f> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_format::{Role, Zone};
+    use ctx_format::Zone;
     use ctx_policy::Keep;
     use ctx_policy::When;
     use ctx_policy::trigger::Size;
@@ -423,9 +426,9 @@ mod tests {
     fn each_record_is_what_it_is() {
         let text = session(1, 3) + "\n[1]\n{\"half";
         let kinds: Vec<EntryKind> = entries(&survey(&text)).iter().map(|it| it.kind).collect();
-        let message = EntryKind::Message;
         let (line, blank, tail) = (EntryKind::Line, EntryKind::Blank, EntryKind::Tail);
-        let expected = [EntryKind::System, message, message, message, message];
+        let (user, model) = (EntryKind::User, EntryKind::Assistant);
+        let expected = [EntryKind::System, user, model, EntryKind::Other, model];
         assert_eq!(kinds[..5], expected);
         assert_eq!(kinds[5..], [blank, line, tail]);
         assert_eq!(survey("").records(), 0);
@@ -442,7 +445,7 @@ mod tests {
         assert_eq!(survey.system_tokens, 3 + u64::from(entries[0].tokens));
         assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
         assert_eq!(entries[3].results, 1);
-        assert_eq!(entries[3].role, Some(Role::Tool));
+        assert_eq!(entries[3].kind, EntryKind::Other);
     }
 
     #[test]
