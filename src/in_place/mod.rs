@@ -9,10 +9,7 @@ mod tests;
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{Builder, JoinHandle};
 
 use chrono::NaiveDate;
 use ctx_cli::{Failure, Result};
@@ -20,6 +17,7 @@ use ctx_engine::compact::{
     Attention, Compacted, Compaction, Content, Environment, MessageReader, NewFile, Options,
     Outcome, Report, Source,
 };
+use ctx_engine::parallel::{InTurn, PORTION, Work};
 use ctx_engine::summarize::Summing;
 use ctx_engine::{Invalid, Notes, PassError, Time};
 use ctx_format::{Dialect, FixedFile, Message, counted};
@@ -374,28 +372,13 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
 }
 
 /// Extracts memory items from a session's messages, in a separate thread if one can be started.
-enum ItemReader {
-    Threaded(ExtractionThread),
-    Alone(Items),
-}
-
-/// A thread that extracts memory items. The thread receives several messages at a time, because
-/// waking a thread takes as long as reading many short messages. The thread sends the messages back
-/// to be freed, because freeing another thread's memory requires waiting for that thread's
-/// allocator.
-struct ExtractionThread {
-    sender: SyncSender<Vec<Entry>>,
-    finished: Receiver<Vec<Entry>>,
-    next: Vec<Entry>,
-    handle: JoinHandle<Items>,
-}
+struct ItemReader(InTurn<Extraction>);
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// The number of messages in a portion, which is sent to the extraction thread as a whole.
-const PORTION: usize = 16;
-/// The maximum number of portions that may wait for the extraction thread.
-const WAITING: usize = 4;
+/// The number of messages that the extraction thread receives at a time, because waking a thread
+/// takes as long as reading many short messages.
+const MESSAGES: usize = 16;
 
 /// The maximum number of distinct items that are kept for one session. If a session has more items,
 /// half of the items are dropped: first the oldest items about tool calls and errors, and then the
@@ -444,67 +427,36 @@ fn hash_of(item: &MemoryItem) -> u64 {
     ctx_text::hash(&(item.kind, item.role, &item.text))
 }
 
+struct Extraction;
+
+impl Work for Extraction {
+    type Item = Entry;
+    type Done = ();
+    type State = Option<Items>;
+
+    fn work(&self, _: &[Entry]) {}
+
+    fn absorb(&self, items: &mut Option<Items>, portion: &[Entry], (): ()) {
+        let Some(items) = items else { return };
+        for (message, line, date) in portion {
+            items.read(message, *line, *date);
+        }
+    }
+}
+
 impl ItemReader {
     fn new(session: &SessionId) -> Self {
-        let (sender, queue) = sync_channel::<Vec<Entry>>(WAITING);
-        let (done, finished) = channel();
-        let mut items = Items::new(&session.to_string());
-        let thread = Builder::new().spawn(move || {
-            for entries in queue {
-                for (message, line, date) in &entries {
-                    items.read(message, *line, *date);
-                }
-                // Sending fails only if the receiver is gone. The messages are then no longer
-                // needed.
-                let _ = done.send(entries);
-            }
-            items
-        });
-        match thread {
-            Ok(handle) => {
-                let next = Vec::new();
-                Self::Threaded(ExtractionThread { sender, finished, next, handle })
-            }
-            Err(_) => Self::Alone(Items::new(&session.to_string())),
-        }
+        Self(InTurn::behind(Extraction, Some(Items::new(&session.to_string()))))
     }
 
     /// Returns the items from all messages read.
     fn finish(self) -> Vec<MemoryItem> {
-        let items = match self {
-            Self::Threaded(thread) => thread.finish(),
-            Self::Alone(items) => items,
-        };
-        reconcile(items.list)
+        reconcile(self.0.finish().map_or_else(Vec::new, |items| items.list))
     }
 }
 
 impl MessageReader for ItemReader {
     fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>) {
-        match self {
-            Self::Threaded(thread) => thread.push((message.into_owned(), line, date)),
-            Self::Alone(items) => items.read(&message, line, date),
-        }
-    }
-}
-
-impl ExtractionThread {
-    fn push(&mut self, entry: Entry) {
-        self.next.push(entry);
-        if self.next.len() == PORTION {
-            self.send();
-        }
-    }
-
-    fn send(&mut self) {
-        self.finished.try_iter().for_each(drop);
-        // Sending fails only if the thread has panicked. `finish` will then resume the panic.
-        let _ = self.sender.send(std::mem::take(&mut self.next));
-    }
-
-    fn finish(mut self) -> Items {
-        self.send();
-        drop(self.sender);
-        self.handle.join().unwrap_or_else(|panic| resume_unwind(panic))
+        self.0.push((message.into_owned(), line, date), PORTION / MESSAGES);
     }
 }

@@ -42,7 +42,7 @@ impl Work for Reader {
         portion.iter().map(read).collect()
     }
 
-    fn absorb(&self, ledger: &mut Ledger, done: Vec<(u64, Reading)>) {
+    fn absorb(&self, ledger: &mut Ledger, _: &[Entry], done: Vec<(u64, Reading)>) {
         for (line, reading) in done {
             ledger.absorb(line, reading);
         }

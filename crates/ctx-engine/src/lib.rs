@@ -30,7 +30,7 @@ mod note;
 pub mod offload;
 mod outlet;
 mod output_check;
-mod parallel;
+pub mod parallel;
 pub mod pins;
 pub mod placeholder;
 pub mod prune;

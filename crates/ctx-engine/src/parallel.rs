@@ -1,9 +1,9 @@
 //! Runs work on several threads and returns the results in stream order, so that the output, the
 //! notes and the counts do not depend on the number of threads.
 //!
-//! [`in_order`] passes the results one by one to the thread that reads the stream, and limits the
+//! `in_order` passes the results one by one to the thread that reads the stream, and limits the
 //! items in progress to a window. [`InTurn`] is for work that takes longer than reading; it merges
-//! the results on a separate thread.
+//! the results on the threads that do the work.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -182,7 +182,7 @@ impl<I, O> Window<I, O> {
 }
 
 /// The work that threads do on a stream.
-pub(crate) trait Work: Send + Sync + 'static {
+pub trait Work: Send + Sync + 'static {
     /// The type of the items in the stream.
     type Item: Send + 'static;
     /// The result of the work on one portion, independent of other portions.
@@ -193,18 +193,31 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// Does the work on one portion.
     fn work(&self, portion: &[Self::Item]) -> Self::Done;
 
-    /// Merges a result into the state. Called for each portion in order.
-    fn absorb(&self, state: &mut Self::State, done: Self::Done);
+    /// Merges a portion's result into the state. Called for each portion in order.
+    fn absorb(&self, state: &mut Self::State, portion: &[Self::Item], done: Self::Done);
 }
 
 /// Does work in portions, on several threads or, if none can be started, on the current thread.
-pub(crate) struct InTurn<W: Work> {
-    work: Arc<W>,
-    state: Arc<Mutex<W::State>>,
+pub struct InTurn<W: Work> {
+    merged: Arc<Merged<W>>,
     threads: Option<Threads<W::Item>>,
     portion: Vec<W::Item>,
     /// The length of the current portion in bytes.
     bytes: usize,
+}
+
+/// The work and the merged results. Results are merged by the workers themselves, in stream order,
+/// regardless of the order in which the portions are finished.
+struct Merged<W: Work> {
+    work: W,
+    turn: Mutex<Turn<W>>,
+}
+
+struct Turn<W: Work> {
+    state: W::State,
+    next: usize,
+    /// The finished portions that come after one that is not finished, with their results.
+    early: BTreeMap<usize, (Vec<W::Item>, W::Done)>,
 }
 
 /// The threads that do the work. Workers return each portion to the thread that allocated it,
@@ -219,7 +232,7 @@ struct Threads<I> {
 /// The maximum number of queued portions per thread.
 const WAITING: usize = 2;
 /// The minimum length of a portion in bytes.
-const PORTION: usize = 128 << 10;
+pub const PORTION: usize = 128 << 10;
 
 impl<W: Work> InTurn<W> {
     /// Starts one thread per core.
@@ -230,23 +243,25 @@ impl<W: Work> InTurn<W> {
 
     /// Starts at most `threads` threads. If `threads` is 1, the work is done on the current thread.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
-        Self::start_with(Builder::new, threads, work, state)
+        let workers = if threads > 1 { threads } else { 0 };
+        Self::start_with(Builder::new, workers, work, state)
     }
 
-    /// Like [`Self::start_on`], but starts threads with `builder`.
-    fn start_with(builder: fn() -> Builder, threads: usize, work: W, state: W::State) -> Self {
-        let (work, state) = (Arc::new(work), Arc::new(Mutex::new(state)));
-        Self {
-            threads: Threads::start(builder, threads, &work, &state),
-            work,
-            state,
-            portion: Vec::new(),
-            bytes: 0,
-        }
+    /// Starts one thread, so that the work is done while the current thread reads on.
+    pub fn behind(work: W, state: W::State) -> Self {
+        Self::start_with(Builder::new, 1, work, state)
+    }
+
+    /// Starts at most this many workers with `builder`.
+    fn start_with(builder: fn() -> Builder, workers: usize, work: W, state: W::State) -> Self {
+        let turn = Mutex::new(Turn { state, next: 0, early: BTreeMap::new() });
+        let merged = Arc::new(Merged { work, turn });
+        let threads = Threads::start(builder, workers, &merged);
+        Self { merged, threads, portion: Vec::new(), bytes: 0 }
     }
 
     /// Queues the next item, whose length is `bytes`. Blocks while too many portions are queued.
-    pub(crate) fn push(&mut self, item: W::Item, bytes: usize) {
+    pub fn push(&mut self, item: W::Item, bytes: usize) {
         self.portion.push(item);
         self.bytes += bytes;
         if self.bytes >= PORTION {
@@ -255,66 +270,64 @@ impl<W: Work> InTurn<W> {
     }
 
     /// Waits for all results, and returns the merged state.
-    pub(crate) fn finish(mut self) -> W::State {
+    pub fn finish(mut self) -> W::State {
         self.send();
-        if let Some(threads) = self.threads {
-            threads.finish();
+        if let Some(Threads { portions, handles, .. }) = self.threads {
+            drop(portions);
+            handles.into_iter().for_each(join);
         }
-        std::mem::take(&mut lock(&self.state))
+        std::mem::take(&mut lock(&self.merged.turn).state)
     }
 
     fn send(&mut self) {
         let portion = std::mem::take(&mut self.portion);
         self.bytes = 0;
-        match &mut self.threads {
-            Some(threads) => threads.send(portion),
-            None => self.work.absorb(&mut lock(&self.state), self.work.work(&portion)),
+        if let Some(threads) = &mut self.threads {
+            return threads.send(portion);
+        }
+        let Merged { work, turn } = self.merged.as_ref();
+        work.absorb(&mut lock(turn).state, &portion, work.work(&portion));
+    }
+}
+
+impl<W: Work> Merged<W> {
+    /// Does the work on a portion, and merges all results whose turn it is. Sends their portions
+    /// back.
+    fn work(&self, number: usize, portion: Vec<W::Item>, back: &Sender<Vec<W::Item>>) {
+        let done = self.work.work(&portion);
+        let Turn { state, next, early } = &mut *lock(&self.turn);
+        early.insert(number, (portion, done));
+        while let Some((portion, done)) = early.remove(next) {
+            self.work.absorb(state, &portion, done);
+            *next += 1;
+            // The receiver may already be gone when the last portions are returned.
+            let _ = back.send(portion);
         }
     }
 }
 
 impl<I: Send + 'static> Threads<I> {
-    /// Starts the workers and the collector. Returns `None` if one thread is enough, if the
-    /// collector cannot be started, or if no worker can be started.
+    /// Starts the workers. Returns `None` if none can be started.
     fn start<W: Work<Item = I>>(
         builder: fn() -> Builder,
-        threads: usize,
-        work: &Arc<W>,
-        state: &Arc<Mutex<W::State>>,
+        workers: usize,
+        merged: &Arc<Merged<W>>,
     ) -> Option<Self> {
-        if threads <= 1 {
-            return None;
-        }
-        let (portions, waiting) = sync_channel(WAITING * threads);
-        let (done, results) = sync_channel(WAITING * threads);
+        let (portions, waiting) = sync_channel(WAITING * workers);
         let (back, finished) = channel();
-        let collector = {
-            let (work, state) = (work.clone(), state.clone());
-            builder().spawn(move || collect(work.as_ref(), results, &mut lock(&state)))
-        };
-        let mut handles = vec![collector.ok()?];
         let waiting = Arc::new(Mutex::new(waiting));
         let worker = |_| {
-            let (work, waiting) = (work.clone(), waiting.clone());
-            let (done, back) = (done.clone(), back.clone());
+            let (merged, waiting, back) = (merged.clone(), waiting.clone(), back.clone());
             let worker = move || {
-                run(&waiting, |number, portion: Vec<I>| {
-                    let is_sent = done.send((number, work.work(&portion))).is_ok();
-                    // The receiver may already be gone when the last portions are returned.
-                    let _ = back.send(portion);
-                    is_sent
+                run(&waiting, |number, portion| {
+                    merged.work(number, portion, &back);
+                    true
                 });
             };
             builder().spawn(worker).ok()
         };
-        handles.extend((0..threads).map_while(worker));
-        if handles.len() == 1 {
-            // Without workers there are no results, so the collector stops and releases the state.
-            drop(done);
-            handles.into_iter().for_each(join);
-            return None;
-        }
-        Some(Self { portions, finished, handles, sent: 0 })
+        let handles: Vec<_> = (0..workers).map_while(worker).collect();
+        (!handles.is_empty()).then_some(Self { portions, finished, handles, sent: 0 })
     }
 
     fn send(&mut self, portion: Vec<I>) {
@@ -322,13 +335,6 @@ impl<I: Send + 'static> Threads<I> {
         // Sending fails only if all workers have panicked, which `finish` reports.
         let _ = self.portions.send((self.sent, portion));
         self.sent += 1;
-    }
-
-    fn finish(self) {
-        drop(self.portions);
-        // Joins the workers before the collector, because the collector has nothing to wait for
-        // once a worker has panicked.
-        self.handles.into_iter().rev().for_each(join);
     }
 }
 
@@ -347,18 +353,6 @@ fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> b
     while let Some((number, item)) = next() {
         if !handle(number, item) {
             return;
-        }
-    }
-}
-
-/// Merges the results in stream order, regardless of the order in which they arrive.
-fn collect<W: Work>(work: &W, results: Receiver<Numbered<W::Done>>, state: &mut W::State) {
-    let (mut early, mut next) = (BTreeMap::new(), 0);
-    for (number, done) in results {
-        early.insert(number, done);
-        while let Some(done) = early.remove(&next) {
-            work.absorb(state, done);
-            next += 1;
         }
     }
 }
@@ -517,7 +511,7 @@ mod in_turn_tests {
             portion.iter().map(square).collect()
         }
 
-        fn absorb(&self, state: &mut Vec<u64>, done: Vec<u64>) {
+        fn absorb(&self, state: &mut Vec<u64>, _: &[u64], done: Vec<u64>) {
             state.extend(done);
         }
     }
@@ -547,7 +541,7 @@ mod in_turn_tests {
             0 | 1 => Builder::new(),
             _ => Builder::new().stack_size(usize::MAX / 4),
         };
-        let builders: [(fn() -> Builder, bool); 3] = [(none, false), (first, false), (two, true)];
+        let builders: [(fn() -> Builder, bool); 3] = [(none, false), (first, true), (two, true)];
         for (builder, threaded) in builders {
             GIVEN.store(0, Ordering::Relaxed);
             let mut in_turn = InTurn::start_with(builder, 3, Squares, Vec::new());

@@ -203,13 +203,13 @@ impl Work for Checking {
         let mut report = Report::default();
         for (line, text) in portion {
             if let Ok(object) = Object::parse(text) {
-                self.absorb(&mut report, self.conversation(*line, &object));
+                report.merge(self.conversation(*line, &object), &self.plan);
             }
         }
         report
     }
 
-    fn absorb(&self, report: &mut Report, done: Report) {
+    fn absorb(&self, report: &mut Report, _: &[(u64, String)], done: Report) {
         report.merge(done, &self.plan);
     }
 }

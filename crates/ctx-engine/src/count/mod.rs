@@ -299,8 +299,8 @@ impl Work for Counting {
         counts
     }
 
-    fn absorb(&self, counts: &mut Counts, portion: Counts) {
-        counts.merge(&portion);
+    fn absorb(&self, counts: &mut Counts, _: &[String], done: Counts) {
+        counts.merge(&done);
     }
 }
 
