@@ -109,6 +109,7 @@ EXAMPLES = [
     ("responses", "R21", [SAID, SAID]),
     ("responses", "type: arguments", [item(), call(arguments={})]),
     ("claude-code", "A8", [{"type": "assistant", "message": reply(use("ü"))}]),
+    ("claude-code", "A30", [{"type": "user", "message": user([result(is_error=True, content=[image()])])}]),
     ("codex", "R8", [{"type": "response_item", "payload": call("c" * 65)}]),
     ("gemini", "G1", [gemini(toolCalls=[{"id": "a", "name": "Read", "args": {}}]), {"id": "n", "type": "user", "content": "Hi"}]),
     ("gemini", "G8", [{"type": "user", "content": []}]),

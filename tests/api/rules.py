@@ -174,9 +174,15 @@ def every_block(messages):
 
 
 def claude_code(messages):
-    """Claude Code repairs pairs, repeated ids and blank texts of what it reads, but sends ids, names and images as they are."""
+    """Claude Code repairs pairs, repeated ids and blank texts of what it reads, but sends ids, names and images as they are.
+
+    It leaves out what is not text in the result of an error. If the API refuses reasoning without a signature, it sends the session
+    again without any reasoning.
+    """
     for message in messages:
-        yield from (text for text in anthropic_blocks(message) if not text.startswith("A28"))
+        content = [{**block, "content": [inner for inner in blocks(block) if inner.get("type") == "text"]}
+                   if block.get("is_error") is True and isinstance(block.get("content"), list) else block for block in blocks(message)]
+        yield from (text for text in anthropic_blocks({**message, "content": content}) if not text.startswith(("A6 ", "A28")))
 
 
 # OpenAI Chat Completions

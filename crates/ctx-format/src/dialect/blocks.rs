@@ -74,8 +74,8 @@ pub(crate) fn check_block(
                 }
                 check_content(&kind, &inner, outline);
             }
-            if is_bad_error(block) {
-                outline.fault(Rule::BadErrorResult, &id("tool_use_id"));
+            if let Some(rule) = error_fault(block) {
+                outline.fault(rule, &id("tool_use_id"));
             }
         }
         "thinking" if is_unsigned(block) => outline.fault(Rule::UnsignedReasoning, ""),
@@ -139,15 +139,16 @@ fn is_unsigned(thinking: &Object<'_>) -> bool {
     matches!(thinking.get("signature"), None | Some("null" | "\"\""))
 }
 
-/// Returns true for the result of a failed call that has no content, or other content than texts.
-fn is_bad_error(result: &Object<'_>) -> bool {
+/// Returns the rule that the result of a failed call violates by having no text, or other content.
+fn error_fault(result: &Object<'_>) -> Option<Rule> {
     let is_text = |raw: &&str| Object::within(raw).is_some_and(|block| kind_of(&block) == "text");
-    result.is_true("is_error")
-        && match result.get("content").map(|raw| (raw, scan::elements(raw))) {
-            None => true,
-            Some((_, Some(list))) => list.is_empty() || !list.iter().all(is_text),
-            Some((raw, None)) => raw == "null" || is_blank(raw),
-        }
+    let content = result.get("content").unwrap_or("null");
+    let (has_text, is_text_alone) = match scan::elements(content) {
+        Some(list) => (list.iter().any(is_text), list.iter().all(is_text)),
+        None => (content != "null" && !is_blank(content), true),
+    };
+    let rule = if has_text { Rule::BadErrorResult } else { Rule::EmptyErrorResult };
+    (result.is_true("is_error") && !(has_text && is_text_alone)).then_some(rule)
 }
 
 fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
@@ -251,8 +252,8 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
     mend.cut_members(block, if all_marks { &EXTRA } else { extra_members(kind) });
     match (kind, fix) {
         ("tool_use", _) => {
-            mend.name(block.get("id"), ID);
-            mend.name(block.get("name"), TOOL);
+            mend.name(block, "id", ID);
+            mend.name(block, "name", TOOL);
             if let Some(input) = block.get("input").filter(|raw| !raw.starts_with('{')) {
                 mend.put(input, format!("{{\"input\":{input}}}"));
             }
@@ -271,8 +272,8 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
 }
 
 fn mend_result(result: &Object<'_>, mend: &mut Mend<'_, '_>) {
-    mend.name(result.get("tool_use_id"), ID);
-    let is_bad_error = is_bad_error(result);
+    mend.name(result, "tool_use_id", ID);
+    let is_bad_error = error_fault(result).is_some();
     match result.get("content").map(|raw| (raw, scan::elements(raw).unwrap_or_default())) {
         None if is_bad_error => mend.add(result, "content", &json::quoted(NO_CONTENT)),
         Some((raw, list)) if is_bad_error && list.is_empty() => {

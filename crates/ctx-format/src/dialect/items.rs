@@ -208,7 +208,9 @@ fn misplaced_texts<'a>(item: &Object<'a>) -> Vec<Object<'a>> {
 
 /// Repairs `item`, a value within the record of `mend`.
 pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
-    mend.name(item.get("call_id"), CALL_ID);
+    if item.get("call_id").is_some() {
+        mend.name(item, "call_id", CALL_ID);
+    }
     if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
         mend.put(raw, json::quoted(raw));
     }

@@ -251,12 +251,11 @@ impl Mend<'_, '_> {
         self.problems.iter().any(|problem| problem.rule == rule && problem.id == id)
     }
 
-    /// Replaces a name that the API does not accept. `raw` is the name as JSON.
-    pub(crate) fn name(&mut self, raw: Option<&str>, naming: Naming) {
-        let Some(raw) = raw else { return };
-        let name = json::text(raw).unwrap_or_default();
+    /// Replaces a name that is missing or that the API does not accept.
+    pub(crate) fn name(&mut self, within: &Object<'_>, key: &str, naming: Naming) {
+        let name = within.text_of(key).unwrap_or_default();
         if !naming.accepts(&name) {
-            self.put(raw, json::quoted(&naming.legal(&name)));
+            self.add(within, key, &json::quoted(&naming.legal(&name)));
         }
     }
 
@@ -270,7 +269,7 @@ impl Mend<'_, '_> {
         self.edits.replace(self.record.place_of(raw), json);
     }
 
-    /// Adds a member to `within`, an object in the record.
+    /// Sets a member of `within`, an object in the record.
     pub(crate) fn add(&mut self, within: &Object<'_>, key: &str, json: &str) {
         self.edits.set(self.record.place_of(within.text()).start, within, key, json);
     }

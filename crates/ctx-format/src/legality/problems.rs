@@ -60,8 +60,10 @@ pub enum Rule {
     ServerCall,
     /// A result that the API added itself has no call in the reply.
     ServerResult,
-    /// The result of a failed call has no content, or other content than texts.
+    /// The result of a failed call has other content than texts.
     BadErrorResult,
+    /// The result of a failed call has no text.
+    EmptyErrorResult,
     /// Reasoning has no signature.
     UnsignedReasoning,
     /// A block has a member that the API rejects.
@@ -314,7 +316,10 @@ impl Validator {
     /// Ends a reply, whose open calls to server tools can no longer get a result.
     fn end_server_calls(&mut self) {
         let calls = std::mem::take(&mut self.server_calls);
-        for (line, id) in calls.into_iter().chain(std::mem::take(&mut self.callers)) {
+        for (line, id) in calls {
+            self.add_demanded(line, Rule::ServerCall, &id);
+        }
+        for (line, id) in std::mem::take(&mut self.callers) {
             self.add(line, Rule::ServerCall, &id);
         }
     }

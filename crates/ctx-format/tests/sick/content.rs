@@ -59,15 +59,18 @@ fn blocks_that_the_messages_api_rejects_are_repaired() {
     };
     let mark = r#","cache_control":{"type":"ephemeral"}"#;
     let signed = r#"{"type":"thinking","thinking":"hm","signature":"Eq"}"#;
-    let error = |content: &str, repaired: &str| {
-        (vec![USER, USE], "bad-error-result", failed(content), failed(repaired))
+    let error = |rule, content: &str, repaired: &str| {
+        (vec![USER, USE], rule, failed(content), failed(repaired))
     };
+    let (bad, empty) = ("bad-error-result", "empty-error-result");
     let none = r#"{"role":"user","content":[{"content":"(no content)","type":"tool_result","tool_use_id":"t","is_error":true}]}"#;
     let cases = [
-        error(r#","content":"""#, r#","content":"(no content)""#),
-        error(r#","content":[]"#, r#","content":"(no content)""#),
-        (vec![USER, USE], "bad-error-result", failed(""), none.to_owned()),
+        error(empty, r#","content":"""#, r#","content":"(no content)""#),
+        error(empty, r#","content":[]"#, r#","content":"(no content)""#),
+        (vec![USER, USE], empty, failed(""), none.to_owned()),
+        error(empty, &format!(r#","content":[{png}]"#), &format!(r#","content":[{no_image}]"#)),
         error(
+            bad,
             &format!(r#","content":[{text},{png}]"#),
             &format!(r#","content":[{text},{no_image}]"#),
         ),
@@ -97,6 +100,51 @@ fn blocks_that_the_messages_api_rejects_are_repaired() {
     for (before, rule, line, expected) in &cases {
         check("anthropic", before, (rule, line), expected);
     }
+}
+
+/// Claude Code leaves out what is not text in the result of a failed call, and calls of the server
+/// without a result. It sends blocks without a signature, and sends the session again without
+/// reasoning if the API refuses them.
+#[test]
+fn only_what_claude_code_does_not_mend_itself_is_repaired() {
+    let line = |role: &str, block: &str| {
+        let parent = if role == "user" { "\"assistant\"" } else { "null" };
+        format!(
+            r#"{{"type":"{role}","uuid":"{role}","parentUuid":{parent},"sessionId":"s","message":{{"role":"{role}","content":[{block}]}}}}"#
+        )
+    };
+    let legal = [
+        r#"{"type":"thinking","thinking":"hm"}"#,
+        r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}"#,
+    ];
+    for block in legal {
+        let text = [line("assistant", block), line("user", r#"{"type":"text","text":"x"}"#)];
+        assert_eq!(broken("claude-code", &text.join("\n")), [], "{block}");
+    }
+    let text = |more: &str| line("user", &format!(r#"{{"type":"text","text":"x"{more}}}"#));
+    let failed = |content: &str| {
+        line(
+            "user",
+            &format!(
+                r#"{{"type":"tool_result","tool_use_id":"t","is_error":true,"content":{content}}}"#
+            ),
+        )
+    };
+    let call = line("assistant", r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#);
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    let document = r#"{"type":"document","source":{"type":"text","data":"d"}}"#;
+    let note = r#"[{"type":"text","text":"(a document was here)"}]"#;
+    let checked = |before: &[&str], rule, wrong: &str, right: &str| {
+        check("claude-code", before, (rule, wrong), right);
+    };
+    checked(&[], "extra-member", &text(r#","index":0"#), &text(""));
+    checked(&[&call], "empty-error-result", &failed("\"\""), &failed("\"(no content)\""));
+    checked(&[&call], "empty-error-result", &failed(&format!("[{document}]")), &failed(note));
+    let with_text = failed(&format!(r#"[{{"type":"text","text":"x"}},{document}]"#));
+    assert_eq!(broken("claude-code", &[call, with_text].join("\n")), []);
+    assert_eq!(broken("claude-code", &text(mark)), []);
+    let twice = [text(mark), text(mark)].join("\n");
+    assert_eq!(broken("claude-code", &twice), [(1, "cache-marks")]);
 }
 
 #[test]

@@ -134,6 +134,8 @@ impl Dialect for ClaudeCode {
             merges_roles: true,
             system_apart: true,
             unique_ids: true,
+            // The client adds three marks of its own, and the API accepts four.
+            cache_marks: Some(1),
             ..Rules::default()
         }
     }
