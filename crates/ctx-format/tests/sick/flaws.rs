@@ -51,6 +51,16 @@ fn lines_that_hang_on_nothing_are_hung_on_the_one_before() {
         lines[2] = lines[2].replace(r#""parentUuid":"u1""#, r#""parentUuid":"u4""#);
     };
     check(&file, in_a_loop, &[(3, "parent-loop")], &[(3, "reparent")], (4, 6));
+    let to_no_id = |lines: &mut Vec<String>| {
+        lines[4] = lines[4].replace(r#""parentUuid":"u3""#, r#""parentUuid":"""#);
+    };
+    check(&file, to_no_id, &[(5, "missing-parent")], &[(5, "reparent")], (2, 6));
+    // Nothing can be linked to a line whose id is empty.
+    let without_id = |lines: &mut Vec<String>| {
+        to_no_id(lines);
+        lines[3] = lines[3].replace(r#""uuid":"u3""#, r#""uuid":"""#);
+    };
+    check(&file, without_id, &[(5, "missing-parent")], &[], (2, 2));
     let file = files::pi();
     let drop_one = |lines: &mut Vec<String>| drop(lines.remove(3));
     let done = [(3, "answer"), (4, "reparent")];

@@ -10,13 +10,15 @@ use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::{Object, json};
 
 /// A line of the file as a node in the tree.
-#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
+#[allow(clippy::struct_excessive_bools)] // The facts are independent of each other.
 #[derive(Default)]
 pub(super) struct Node {
     /// The number of the line's record, starting at 0.
     pub(super) record: usize,
     pub(super) id: LineId,
     pub(super) parent: Option<LineId>,
+    /// Whether the line names an empty id as its parent, at which the client ends the path.
+    pub(super) is_cut_off: bool,
     /// The time of the line in milliseconds since 1970, if it has one.
     pub(super) time: Option<i64>,
     /// Whether the user, the model or a tool wrote the line. The client itself adds all other
@@ -107,11 +109,12 @@ impl Lines {
             self.last.is_at(LineId::at(object, "leafUuid"), object.is_true("explicit"));
         }
         let Some(id) = LineId::at(object, "uuid") else { return };
-        let named = |key| self.without_progress(LineId::at(object, key));
+        let named = |key| self.without_progress(LineId::at_filled(object, key));
         let mut node = Node {
             record,
             id,
             parent: named("parentUuid"),
+            is_cut_off: object.get("parentUuid") == Some("\"\""),
             is_sidechain: object.is_true("isSidechain"),
             is_sent: true,
             ..Node::default()
@@ -292,7 +295,7 @@ impl Tree for LoadedTree<'_> {
         let node = &self.lines.nodes[place];
         TreeLine {
             record: node.record,
-            names_parent: self.parent_id(place).is_some(),
+            names_parent: self.parent_id(place).is_some() || node.is_cut_off,
             is_boundary: node.boundary.is_some(),
             is_sent: node.is_said && node.is_sent,
             may_be_parent: node.is_said && node.is_sidechain == self.is_sidechain,
