@@ -112,8 +112,8 @@ EXAMPLES = [
     ("claude-code", "A30", [{"type": "user", "message": user([result(is_error=True, content=[image()])])}]),
     ("codex", "R8", [{"type": "response_item", "payload": call("c" * 65)}]),
     ("gemini", "G1", [gemini(toolCalls=[{"id": "a", "name": "Read", "args": {}}]), {"id": "n", "type": "user", "content": "Hi"}]),
-    ("gemini", "G8", [{"type": "user", "content": []}]),
-    ("gemini", "G9", [gemini(content=[{"text": ""}])]),
+    ("gemini", "G9 a part", [{"type": "user", "content": [{"text": "a"}, {}]}]),
+    ("gemini", "G9 inlineData", [{"type": "user", "content": [{"inlineData": {"mimeType": "image/png", "data": "data:image/png;base64," + PNG}}]}]),
     ("gemini", "type: parts.functionCall.args", [gemini(toolCalls=[{"name": "Read", "args": "ls"}])]),
     ("pi", "P2", [{"type": "session"}, {"type": "message", "message": {"role": "toolResult", "toolCallId": "a", "content": []}}]),
 ]

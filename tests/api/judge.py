@@ -171,7 +171,10 @@ def codex_items(records):
 
 
 def gemini_contents(records):
-    """Returns the contents that the Gemini CLI sends: a later record with a known id replaces the earlier one."""
+    """Returns the contents that the Gemini CLI sends: a later record with a known id replaces the earlier one.
+
+    The client sends no message without content, no empty text of the user, and no reply with an empty part.
+    """
     messages = {}
     for record in records:
         update = record.get("$set")
@@ -192,8 +195,9 @@ def gemini_contents(records):
         parts = [{key: part[key] for key in part if key != "thoughtSignature"} if isinstance(part, dict) else {"text": part} for part in parts]
         calls = [call for call in message.get("toolCalls") or [] if isinstance(call, dict)]
         if message.get("type") == "user":
-            contents.append({"role": "user", "parts": parts})
-        elif message.get("type") == "gemini" and (parts or calls):
+            parts = [part for part in parts if part.get("text") != ""]
+            contents += [{"role": "user", "parts": parts}] if any(parts) else []
+        elif message.get("type") == "gemini" and (parts or calls) and not any(part in ({}, {"text": ""}) for part in parts):
             # Newer versions keep a call in the content as well, with its signature.
             made = [part["functionCall"].get("id") for part in parts if isinstance(part.get("functionCall"), dict)]
             more = [{key: call[key] for key in ("id", "name", "args") if key in call} for call in calls if call.get("id") not in made]

@@ -318,6 +318,9 @@ def gemini(contents):
             data = [key for key, value in part.items() if key in DATA and value is not None]
             if len(data) != 1 or part.get("text") == "":
                 yield "G9 a part must have exactly one kind of data"
+            media = part.get("inlineData")
+            if isinstance(media, dict) and not BASE64.match(str(media.get("data"))):
+                yield "G9 inlineData whose data are not base64"
         calls = [part["functionCall"].get("name") for part in parts if isinstance(part.get("functionCall"), dict)]
         if calls and at + 1 < len(contents):
             following = contents[at + 1]["parts"]
@@ -329,6 +332,7 @@ def gemini(contents):
                 yield "G13 function responses have other names than the calls"
 
 
+BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+\Z")
 DATA = {"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult"}
 
 

@@ -4,6 +4,7 @@
 //! An [`Outline`] lists the faults of its message. The faults are found in the raw JSON, so that no
 //! text has to be decoded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -234,6 +235,12 @@ pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
     }
 }
 
+/// Returns a text, as JSON, that says what was in its place.
+pub(crate) fn was_here(what: &str, mime: Option<Cow<'_, str>>) -> String {
+    let of_type = mime.map_or_else(String::new, |mime| format!(" of the type {mime}"));
+    json::quoted(&format!("({what}{of_type} was here)"))
+}
+
 /// The edits that repair the faults of one record.
 pub struct Mend<'r, 'a> {
     record: &'r Object<'a>,
@@ -303,8 +310,7 @@ impl Mend<'_, '_> {
             kind => format!("a block of the type {kind}"),
         };
         let mime = block.object_of("source").and_then(|source| source.text_of("media_type"));
-        let of_type = mime.map_or_else(String::new, |mime| format!(" of the type {mime}"));
-        let text = json::quoted(&format!("({what}{of_type} was here)"));
+        let text = was_here(&what, mime);
         let kind = if kind_of(block) == "input_image" { "input_text" } else { "text" };
         self.put(block.text(), format!("{{\"type\":\"{kind}\",\"text\":{text}}}"));
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::gemini::{self as part, PartKind};
+use crate::legality::content::is_base64;
 use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
@@ -123,6 +124,16 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         let is_bad = |raw: &&str| !raw.starts_with('{') && *raw != "null";
         let bad = calls.iter().filter_map(|it| Some((it, it.get("args").filter(is_bad)?)));
         bad.map(|(call, raw)| (part::name_of(call), raw)).collect()
+    }
+
+    /// The parts with media that have no data or data that are not base64, each with the media.
+    pub(super) fn bad_media(&self) -> Vec<(&'a str, Object<'a>)> {
+        let calls = self.listed_calls();
+        let results = calls.iter().flat_map(|call| part::list(call.get("result")));
+        let media = |raw| Some((raw, Object::within(raw)?.object_of("inlineData")?));
+        let parts = self.content().into_iter().chain(results).filter_map(media);
+        let is_good = |data: Cow<'_, str>| is_base64(&data);
+        parts.filter(|(_, media)| !media.text_of("data").is_some_and(is_good)).collect()
     }
 
     /// Returns true if the message is a request from the user.

@@ -34,7 +34,7 @@ use crate::dialect::gemini as part;
 use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
-use crate::legality::content::Mend;
+use crate::legality::content::{BASE64, Mend, is_base64, was_here};
 use crate::log::view::ViewBuilder;
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy,
@@ -71,12 +71,26 @@ impl Dialect for Gemini {
         for (id, _) in sent.iter().flat_map(SentMessage::bad_arguments) {
             outline.fault(Rule::BadInput, &id);
         }
+        if sent.iter().any(|message| !message.bad_media().is_empty()) {
+            outline.fault(Rule::BadImage, "");
+        }
         Some(outline)
     }
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
-        for (_, raw) in Messages::of(object).sent().iter().flat_map(SentMessage::bad_arguments) {
+        let messages = Messages::of(object);
+        for (_, raw) in messages.sent().iter().flat_map(SentMessage::bad_arguments) {
             mend.put(raw, format!("{{\"input\":{raw}}}"));
+        }
+        for (part, media) in messages.sent().iter().flat_map(SentMessage::bad_media) {
+            let raw = media.get("data").unwrap_or_default();
+            match raw.trim_matches('"').split_once(BASE64) {
+                Some((_, data)) if is_base64(data) => mend.put(raw, json::quoted(data)),
+                _ => mend.put(
+                    part,
+                    format!("{{\"text\":{}}}", was_here("media", media.text_of("mimeType"))),
+                ),
+            }
         }
     }
 
