@@ -46,6 +46,7 @@ impl ItemType {
     /// Returns the kind of `item`; `None` if the type is unknown or `item` is not an item at all.
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
         match &*kind_of(item) {
+            "" if reference(item).is_some() => Some(Self::Server),
             "" => Self::of_role(item),
             "message" => role_of(item).map(|_| Self::Message),
             kind => KINDS.get(kind).map(|(kind, _)| *kind),
@@ -69,6 +70,15 @@ impl ItemType {
             Self::Setting => Role::Developer,
         }
     }
+}
+
+/// Returns the id of the item of an earlier request that `item` stands for, if it does.
+fn reference<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
+    let is_short = || {
+        let id = item.text_of("id").unwrap_or_default();
+        item.members().len() == 1 && ["msg_", "rs_", "fc_"].iter().any(|it| id.starts_with(it))
+    };
+    item.text_of("id").filter(|_| kind_of(item) == "item_reference" || is_short())
 }
 
 fn is_user_or_model(role: Role) -> bool {
@@ -131,6 +141,9 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
         ItemType::Result => outline.results.extend(pair_id(item)),
         _ => {}
     }
+    if outline.calls.len() + outline.results.len() > 0 {
+        outline.content_mut().result_type = result_type(&kind_of(item));
+    }
     // The server's own searches for tools have no id.
     let has_id = matches!(kind, ItemType::Call | ItemType::Result)
         && !kind_of(item).starts_with("tool_search");
@@ -140,6 +153,18 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     }
     outline.check_surrogates(item.text());
     Some(outline)
+}
+
+/// Returns the type of result that a call of this type needs, or the type of a result; the types
+/// `function`, `custom_tool` and so on are those of the tools. `None` if the API compares no types.
+fn result_type(kind: &str) -> Option<&'static str> {
+    let (kind, _) = KINDS.get_key_value(kind)?;
+    match kind.trim_end_matches("_output").trim_end_matches("_call") {
+        "mcp_approval_request" | "mcp_approval_response" => None,
+        // Codex answers the calls of its shell like those of functions.
+        "local_shell" => Some("function"),
+        kind => Some(kind),
+    }
 }
 
 /// What the API accepts as the id of a call.
@@ -164,11 +189,11 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     }
     let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
     let Some(id) = item.text_of("id").filter(|_| !is_link) else { return };
-    let item_type = kind_of(item);
-    if item_type == "item_reference" {
+    if reference(item).is_some() {
+        outline.content_mut().may_be_call = !id.starts_with("msg") && !id.starts_with("rs");
         return;
     }
-    if !accepts_id(&item_type, &id) {
+    if !accepts_id(&kind_of(item), &id) {
         outline.fault(Rule::BadItemId, &id);
     }
     outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
@@ -225,6 +250,17 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
         let kind = if is_of_model { "\"input_text\"" } else { "\"output_text\"" };
         mend.put(part.get("type").unwrap_or_default(), kind.to_owned());
         mend.cut_members(&part, &["annotations", "logprobs"]);
+    }
+    if mend.has(Rule::WrongResultType)
+        && let Some(raw) = item.get("type")
+    {
+        // Results of other types are not texts.
+        let is_custom = kind_of(item) == "custom_tool_call_output";
+        let kind = if is_custom { "function_call_output" } else { "custom_tool_call_output" };
+        if is_of_text(&kind_of(item)) {
+            mend.put(raw, json::quoted(kind));
+            mend.cut_members(item, &["name", "namespace", "status"]);
+        }
     }
     let kind = ItemType::of(item);
     let has_id = !mend.has(Rule::BadItemId) && !mend.has(Rule::RepeatedItemId);

@@ -26,6 +26,10 @@ pub struct Content {
     pub(crate) faults: Vec<(Rule, String)>,
     /// The id of an item, unless the item is a result.
     pub(crate) item_id: Option<String>,
+    /// The type of result that a call needs, or the type of the result itself.
+    pub(crate) result_type: Option<&'static str>,
+    /// Whether the message refers to an item of an earlier request that may be a call.
+    pub(crate) may_be_call: bool,
     /// Whether the message consists of reasoning, which belongs to the reply that follows it.
     pub(crate) is_reasoning: bool,
     /// Whether a reply in which a model reasoned before it made calls has this reasoning.

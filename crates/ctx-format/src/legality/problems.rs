@@ -4,9 +4,9 @@
 //! result. A tool that removes or changes records therefore compares the problems in its output
 //! with those in its input, because it must not add new problems.
 
-use super::rules::{OpenCall, Pairs, Rules};
+use super::rules::{Answer, OpenCall, Pairs, Rules};
 use crate::{Content, Outline, Role};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::LazyLock;
 
@@ -74,6 +74,8 @@ pub enum Rule {
     BadItemId,
     /// Two items have the same id.
     RepeatedItemId,
+    /// A result is of another type than its call needs.
+    WrongResultType,
     /// No reply follows a reasoning item.
     LoneReasoning,
     /// A system message is not at the beginning.
@@ -165,8 +167,10 @@ pub struct Validator {
     reasoning: Option<u64>,
     /// The ids of all items so far.
     item_ids: HashSet<String, RandomState>,
-    /// The ids of all calls so far, if no id may occur twice in a session.
+    /// The ids of the calls in the reply or, if ids must be unique, in the session so far.
     ids: HashSet<String, RandomState>,
+    /// The type of result that the last call with each id needs, if the API compares the types.
+    result_types: HashMap<String, &'static str, RandomState>,
     problems: Vec<Problem>,
 }
 
@@ -222,10 +226,17 @@ impl Validator {
         self.check_system(line, outline);
         let step = self.pairs.push(outline, |_| line);
         self.problems.extend(step.unanswered.iter().map(unanswered));
+        let result_type = outline.content.as_ref().and_then(|content| content.result_type);
         for (id, call) in outline.results.iter().zip(step.answers) {
-            if call.is_none() {
+            if call == Answer::None {
                 self.add(line, Rule::OrphanResult, id);
+            } else if self.result_types.get(&**id).copied().or(result_type) != result_type {
+                self.add_demanded(line, Rule::WrongResultType, id);
             }
+        }
+        if let Some(result_type) = result_type {
+            let calls = outline.calls.iter().map(|id| (id.to_string(), result_type));
+            self.result_types.extend(calls);
         }
         self.check_ids(line, outline);
         // The API answers its own calls after the results of the calls that their code makes.
@@ -244,7 +255,7 @@ impl Validator {
     /// Checks that no two calls have the same id: calls in one reply or, if the API requires that,
     /// in the whole session.
     fn check_ids(&mut self, line: u64, outline: &Outline<'_>) {
-        if !self.rules.unique_ids {
+        if !self.rules.keeps_ids(outline) {
             self.ids.clear();
         }
         // Ollama's calls have no ids, and are answered in order.

@@ -4,6 +4,7 @@
 //! Each format states its own [`Rules`]. Only `Pairs` interprets the rules, so validation and
 //! repair always agree on which result belongs to which call.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -49,6 +50,12 @@ pub enum Results {
 }
 
 impl Rules {
+    /// Returns true if no call may have the id of a call before the message.
+    pub(crate) fn keeps_ids(self, outline: &Outline<'_>) -> bool {
+        // A reply can consist of several items.
+        self.unique_ids || self.results == Results::Later && outline.role == Role::Assistant
+    }
+
     /// Returns true if a session may begin with this message.
     pub fn may_begin_with(self, outline: &Outline<'_>) -> bool {
         let has_summary = outline.content.as_ref().is_some_and(|content| content.summary.is_some());
@@ -72,6 +79,8 @@ pub(crate) struct Pairs<T> {
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
     /// The number of calls so far.
     calls: u64,
+    /// The number of references to items of earlier requests that may be calls.
+    references: u64,
     /// Whether the waiting calls can still get a result.
     results_may_come: bool,
     messages: u64,
@@ -99,8 +108,17 @@ pub(crate) struct Step<T> {
     pub(crate) ends_exchange: bool,
     /// The calls without a result in the exchange that has ended.
     pub(crate) unanswered: Vec<OpenCall<T>>,
-    /// For each result in the message, the call that it answers.
-    pub(crate) answers: Vec<Option<T>>,
+    /// What each result in the message answers.
+    pub(crate) answers: Vec<Answer<T>>,
+}
+
+/// What a result answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer<T> {
+    Call(T),
+    /// A call of an earlier request.
+    Elsewhere,
+    None,
 }
 
 /// The calls without a result at the end of the session.
@@ -129,7 +147,9 @@ impl<T: Copy + Default> Pairs<T> {
         if self.rules.system_apart && outline.role.is_system() {
             return step;
         }
-        self.messages += 1;
+        let is_item = self.rules.results == Results::Later && self.last_role == Some(outline.role);
+        self.messages += u64::from(!is_item);
+        self.references += u64::from(outline.content.as_ref().is_some_and(|it| it.may_be_call));
         self.turns += u64::from(outline.begins_turn);
         let is_reply = outline.role == Role::Assistant;
         let is_same_role = self.rules.merges_roles && self.last_role == Some(outline.role);
@@ -182,7 +202,7 @@ impl<T: Copy + Default> Pairs<T> {
 
     /// Pairs the results in a message with calls, for a format in which results are the first
     /// blocks of a message.
-    fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Option<T>> {
+    fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Answer<T>> {
         if !continues {
             self.results_may_come = self.last_role != Some(Role::User);
         }
@@ -192,8 +212,16 @@ impl<T: Copy + Default> Pairs<T> {
         answers
     }
 
-    fn answers(&mut self, outline: &Outline<'_>) -> Vec<Option<T>> {
-        outline.results.iter().map(|id| self.answer(id)).collect()
+    fn answers(&mut self, outline: &Outline<'_>) -> Vec<Answer<T>> {
+        let answer = |id: &Cow<'_, str>| match self.answer(id) {
+            Some(call) => Answer::Call(call),
+            None if self.references > 0 => {
+                self.references -= 1;
+                Answer::Elsewhere
+            }
+            None => Answer::None,
+        };
+        outline.results.iter().map(answer).collect()
     }
 
     fn answer(&mut self, id: &str) -> Option<T> {
@@ -215,7 +243,7 @@ impl<T: Copy + Default> Pairs<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Pairs;
+    use super::{Answer, Pairs};
     use crate::dialect::{Chat, Dialect};
     use crate::rules::Rules;
     use crate::{Outline, Role};
@@ -240,7 +268,10 @@ mod tests {
         let mut pairs = Pairs::new(rules);
         for (number, text) in messages.iter().enumerate() {
             let step = pairs.push(&outline(text), |place| (number, place));
-            answers.extend(step.answers);
+            answers.extend(step.answers.into_iter().map(|answer| match answer {
+                Answer::Call(call) => Some(call),
+                _ => None,
+            }));
             left.extend(step.unanswered.into_iter().map(|waiting| waiting.call.0));
         }
         let end = pairs.finish();

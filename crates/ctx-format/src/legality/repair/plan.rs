@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
-use crate::rules::{OpenCall, Pairs, Results, Rules};
+use crate::rules::{Answer, OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
 /// Decides how to repair a session. Calls are paired with results in the same way as in
@@ -20,7 +20,7 @@ pub struct Planner {
     /// The record number and line of each message that is not a system message, and whether a
     /// session may begin with it.
     messages: Vec<(usize, u64, bool)>,
-    /// The ids of the calls in the message or, if ids must be unique, in the session so far.
+    /// The ids of the calls in the reply or, if ids must be unique, in the session so far.
     ids: HashSet<String>,
     repair: Repair,
 }
@@ -54,11 +54,12 @@ impl Planner {
         if outline.role == Role::User {
             self.exchange.user.get_or_insert(record);
         }
-        let is_answer = step.answers.iter().any(Option::is_some);
+        let is_answer = step.answers.iter().any(|it| matches!(it, Answer::Call(_)));
         for (place, call) in step.answers.into_iter().enumerate() {
             match call {
-                Some(call) => self.answered(call, ResultAt { record, place }),
-                None => self.misplaced(ResultAt { record, place }, line, outline),
+                Answer::Call(call) => self.answered(call, ResultAt { record, place }),
+                Answer::Elsewhere => {}
+                Answer::None => self.misplaced(ResultAt { record, place }, line, outline),
             }
         }
         if outline.results_late && is_answer {
@@ -69,7 +70,7 @@ impl Planner {
     }
 
     fn open(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
-        if !self.rules.unique_ids {
+        if !self.rules.keeps_ids(outline) {
             self.ids.clear();
         }
         for (place, was) in outline.calls.iter().enumerate() {
