@@ -102,12 +102,7 @@ impl Session {
     /// Checks all records. If `must_be_known` is true, an unknown record is a failure.
     pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report> {
         self.inner.accepts_unknown |= !must_be_known;
-        let mut pass = CheckPass::new(plan, self.dialect());
-        self.pass(|record| {
-            pass.push(record);
-            Ok(())
-        })?;
-        Ok(pass.finish(&self.inner))
+        self.read(|session| CheckPass::run(plan, session))
     }
 
     /// Converts an error from a pass over this session into a failure.

@@ -88,7 +88,7 @@ impl Conversion {
         let options = Options { dialect: Some(self.to), ..Options::default() };
         let again = Some(Box::new(open()?) as _);
         let session = Session::open_twice(Box::new(open()?), again, &options, Invalid::Keep)?;
-        let found = check::report_of(session, self.to, false)?.findings.into_iter().next();
+        let found = check::report_of(session, &check::Plan::default())?.findings.into_iter().next();
         let Some(finding) = found else { return Ok(()) };
         Err(ErrorKind::IllegalConversion(finding.message).into())
     }

@@ -71,6 +71,11 @@ impl Session {
         self.records.dialect()
     }
 
+    /// Returns the model that a JSON document names beside its messages.
+    pub(crate) fn model(&self) -> Option<String> {
+        self.records.document_model().map(str::to_owned)
+    }
+
     /// Returns true if the input is one JSON document that is not a session.
     pub fn is_other_document(&self) -> bool {
         self.records.is_other_document()

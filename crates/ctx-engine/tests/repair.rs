@@ -16,21 +16,16 @@ fn open(bytes: &[u8]) -> Result<Session> {
 fn problems(bytes: &[u8], strict: bool) -> Vec<String> {
     let mut session = open(bytes).expect("from memory");
     let plan = Plan { strict, all: true, ..Plan::default() };
-    let mut pass = CheckPass::new(&plan, session.dialect());
-    let read = session.each(|record| {
-        pass.push(record);
-        Ok(())
-    });
-    if let Err(error) = read {
-        return vec![error.to_string()];
-    }
-    let findings = pass.finish(&session).findings;
-    findings.into_iter().map(|it| format!("{:?}: {}", it.line, it.message)).collect()
+    let report = match CheckPass::run(&plan, &mut session) {
+        Ok(report) => report,
+        Err(error) => return vec![error.to_string()],
+    };
+    report.findings.into_iter().map(|it| format!("{:?}: {}", it.line, it.message)).collect()
 }
 
 fn repair(bytes: &[u8], strict: bool) -> Result<RepairedSession> {
     let mut session = open(bytes)?;
-    let mut pass = RepairPass::new(session.dialect());
+    let mut pass = RepairPass::new(&session, None);
     session.each(|record| pass.push(record))?;
     pass.finish(strict)
 }

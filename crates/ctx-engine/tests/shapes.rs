@@ -17,6 +17,8 @@ struct Shape {
     /// The violated rules, or the reason why no tool reads the session.
     found: Vec<String>,
     is_repaired: bool,
+    /// The model, if it makes a difference.
+    model: Option<String>,
 }
 
 fn open(bytes: &[u8], dialect: Option<&'static dyn Dialect>) -> Result<Session> {
@@ -25,24 +27,23 @@ fn open(bytes: &[u8], dialect: Option<&'static dyn Dialect>) -> Result<Session> 
 }
 
 /// Returns the rules that a session violates.
-fn found(bytes: &[u8], dialect: Option<&'static dyn Dialect>) -> Result<Vec<String>> {
+fn found(
+    bytes: &[u8],
+    dialect: Option<&'static dyn Dialect>,
+    model: Option<&str>,
+) -> Result<Vec<String>> {
     let mut session = open(bytes, dialect)?;
-    let plan = Plan { all: true, ..Plan::default() };
-    let mut pass = CheckPass::new(&plan, session.dialect());
-    session.each(|record| {
-        pass.push(record);
-        Ok(())
-    })?;
-    let findings = pass.finish(&session).findings.into_iter();
+    let plan = Plan { all: true, model: model.map(str::to_owned), ..Plan::default() };
+    let findings = CheckPass::run(&plan, &mut session)?.findings.into_iter();
     let mut rules: Vec<String> = findings.map(|it| it.rule.to_owned()).collect();
     rules.sort();
     rules.dedup();
     Ok(rules)
 }
 
-fn repaired(bytes: &[u8]) -> Result<(Vec<u8>, &'static str)> {
+fn repaired(bytes: &[u8], model: Option<&str>) -> Result<(Vec<u8>, &'static str)> {
     let mut session = open(bytes, None)?;
-    let mut pass = RepairPass::new(session.dialect());
+    let mut pass = RepairPass::new(&session, model);
     session.each(|record| pass.push(record))?;
     let copy = pass.finish(false)?;
     Ok((copy.bytes.to_vec(), copy.dialect))
@@ -64,23 +65,24 @@ fn each_shape_is_read_repaired_and_converted_as_it_should_be() {
         let shape: Shape = serde_json::from_str(line).expect("a shape");
         let bytes = shape.text.as_bytes();
         let name = &shape.name;
-        let found_in = found(bytes, None).unwrap_or_else(|error| vec![error.to_string()]);
+        let model = shape.model.as_deref();
+        let found_in = found(bytes, None, model).unwrap_or_else(|error| vec![error.to_string()]);
         if found_in != shape.found {
             wrong.push(format!("{name}: found {found_in:?}, not {:?}", shape.found));
         }
-        let copy = repaired(bytes);
+        let copy = repaired(bytes, model);
         if copy.is_ok() != shape.is_repaired {
             wrong.push(format!("{name}: repaired: {}", copy.is_ok()));
         }
         if let Ok((copy, dialect)) = copy {
-            let left = found(&copy, dialect::by_name(dialect)).expect("from memory");
+            let left = found(&copy, dialect::by_name(dialect), model).expect("from memory");
             if !left.is_empty() {
                 wrong.push(format!("{name}: its repaired copy has {left:?}"));
             }
         }
         for to in dialect::ALL {
             let Ok(written) = converted(bytes, to) else { continue };
-            let problems = found(&written, Some(to));
+            let problems = found(&written, Some(to), None);
             let problems = problems.unwrap_or_else(|error| vec![error.to_string()]);
             if !problems.is_empty() && !written.is_empty() {
                 wrong.push(format!("{name}: converted to {}: {problems:?}", to.name()));

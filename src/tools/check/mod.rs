@@ -320,7 +320,8 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     let (source, target) = args.output.session(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
-    let mut pass = RepairPass::new(session.dialect());
+    let model = args.counting.models.name();
+    let mut pass = session.read(|session| Ok(RepairPass::new(session, model)))?;
     session.pass(|record| pass.push(record))?;
     // Bad lines that are kept in the copy are reported when the copy is checked.
     if session.bad().left_out() > 0 {

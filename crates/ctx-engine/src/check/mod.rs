@@ -14,10 +14,10 @@ use ctx_policy::trigger::Size;
 use understood::unread;
 
 use self::understood::Understood;
-use crate::Session;
 use crate::estimate::CalibrationPass;
 use crate::message_counter::MessageCounter;
 use crate::parallel::{InTurn, Work};
+use crate::{Result, Session};
 
 pub(crate) use repair::report_of;
 pub use repair::{RepairJson, RepairPass, RepairedSession};
@@ -115,17 +115,28 @@ impl ConversationCheck {
 }
 
 impl<'p> CheckPass<'p> {
-    /// Creates a check for a session. `dialect` is `None` if the dialect is unknown.
-    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+    /// Checks all records of `session`.
+    pub fn run(plan: &'p Plan, session: &mut Session) -> Result<Report> {
+        let mut pass = Self::new(plan, session);
+        session.each(|record| {
+            pass.push(record);
+            Ok(())
+        })?;
+        Ok(pass.finish(session))
+    }
+
+    fn new(plan: &'p Plan, session: &Session) -> Self {
+        let dialect = session.dialect();
         let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
         let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
         Self {
             plan,
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
-            conversation: dialect
-                .filter(|_| !plan.batch)
-                .map(|dialect| ConversationCheck::new(dialect, plan.model.clone())),
+            conversation: dialect.filter(|_| !plan.batch).map(|dialect| {
+                let model = plan.model.clone().or_else(|| session.model());
+                ConversationCheck::new(dialect, model)
+            }),
             batch: dialect.filter(|_| plan.batch).map(|dialect| {
                 let checking = Checking { plan: plan.clone(), dialect };
                 InTurn::start_on(plan.threads, checking, Report::default())
@@ -136,7 +147,7 @@ impl<'p> CheckPass<'p> {
     }
 
     /// Checks the next record.
-    pub fn push(&mut self, record: &Record<'_>) {
+    fn push(&mut self, record: &Record<'_>) {
         if record.piece.begins() {
             self.report.records += 1;
             if record.class.is_bad() || record.class == Class::Tail {
@@ -166,7 +177,7 @@ impl<'p> CheckPass<'p> {
     }
 
     /// Returns the report on `session`. Must be called after all records have been pushed.
-    pub fn finish(mut self, session: &Session) -> Report {
+    fn finish(mut self, session: &Session) -> Report {
         let (plan, mut report) = (self.plan, self.report);
         if let Some(mut conversation) = self.conversation.take() {
             if let Some(calibration) = self.calibration.take().map(CalibrationPass::finish) {

@@ -14,6 +14,7 @@ use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 /// Collects all records of a session, and repairs them at the end.
 pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
+    model: Option<String>,
     /// The lines with their numbers.
     lines: Vec<(u64, Vec<u8>)>,
 }
@@ -81,10 +82,11 @@ struct ActionJson<'a> {
 }
 
 impl RepairPass {
-    /// Prepares to repair a session in this dialect. A session in an unknown dialect cannot be
-    /// repaired.
-    pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
-        Self { dialect, lines: Vec::new() }
+    /// Prepares to repair `session` for `model` or, if this is `None`, for the model that the
+    /// session states. A session in an unknown dialect cannot be repaired.
+    pub fn new(session: &Session, model: Option<&str>) -> Self {
+        let model = model.map(str::to_owned).or_else(|| session.model());
+        Self { dialect: session.dialect(), model, lines: Vec::new() }
     }
 
     /// Stores the next record. Returns an error if the record rules out a repair.
@@ -111,35 +113,26 @@ impl RepairPass {
         let Some(dialect) = self.dialect else {
             return Err(ErrorKind::UnknownFormat.into());
         };
-        checked(repair(dialect, self.lines, strict), strict)
+        let plan = Plan { strict, model: self.model, ..Plan::default() };
+        checked(repair(dialect, self.lines, strict, plan.model.clone()), &plan)
     }
 }
 
-/// Checks a session that we have written in `dialect`.
-pub(crate) fn report_of(
-    mut session: Session,
-    dialect: &'static dyn Dialect,
-    strict: bool,
-) -> Result<Report> {
+/// Checks a session that we have written.
+pub(crate) fn report_of(mut session: Session, plan: &Plan) -> Result<Report> {
     session.accepts_unknown = true;
-    let plan = Plan { strict, ..Plan::default() };
-    let mut pass = CheckPass::new(&plan, Some(dialect));
-    session.each(|record| {
-        pass.push(record);
-        Ok(())
-    })?;
-    Ok(pass.finish(&session))
+    CheckPass::run(plan, &mut session)
 }
 
 /// Checks a repaired copy, and returns it with the warnings. The warnings have the line numbers of
 /// the original session. Fails if the copy has a problem.
-fn checked(copy: RepairedCopy, strict: bool) -> Result<RepairedSession> {
+fn checked(copy: RepairedCopy, plan: &Plan) -> Result<RepairedSession> {
     let dialect = copy.dialect;
     let bytes: Arc<[u8]> = copy.bytes.into();
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let reader = Box::new(Cursor::new(bytes.clone()));
     let session = Session::open(reader, &options, Invalid::Keep)?;
-    let report = report_of(session, dialect, strict)?;
+    let report = report_of(session, plan)?;
     let lines: HashMap<u64, u64> = (1..).zip(copy.sources).collect();
     let source = |line: u64| lines.get(&line).copied().unwrap_or(line);
     if let Some(Finding { line, message, .. }) = report.findings.into_iter().next() {

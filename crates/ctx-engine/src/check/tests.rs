@@ -25,12 +25,7 @@ fn lines(records: &[&str]) -> String {
 fn check(input: String, plan: &Plan) -> Result<Report> {
     let mut session = open(input, plan.batch);
     session.accepts_unknown = true;
-    let mut pass = CheckPass::new(plan, session.dialect());
-    session.each(|record| {
-        pass.push(record);
-        Ok(())
-    })?;
-    Ok(pass.finish(&session))
+    CheckPass::run(plan, &mut session)
 }
 
 fn rules(report: &Report) -> Vec<(Option<u64>, &'static str)> {
@@ -47,7 +42,7 @@ fn warnings(report: &Report) -> Vec<(Vec<u64>, String)> {
 
 fn repair(records: &[&str], strict: bool) -> Result<RepairedSession> {
     let mut session = open(lines(records), false);
-    let mut pass = RepairPass::new(session.dialect());
+    let mut pass = RepairPass::new(&session, None);
     session.each(|record| pass.push(record))?;
     pass.finish(strict)
 }
@@ -96,13 +91,7 @@ fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static 
     let mut session = Session::open(reader, &options, Invalid::Keep).expect("from memory");
     session.accepts_unknown = true;
     let plan = Plan::default();
-    let mut pass = CheckPass::new(&plan, session.dialect());
-    let read = session.each(|record| {
-        pass.push(record);
-        Ok(())
-    });
-    read.expect("read");
-    rules(&pass.finish(&session))
+    rules(&CheckPass::run(&plan, &mut session).expect("read"))
 }
 
 /// Unknown kinds of roles, records and parts are reported with their lines.

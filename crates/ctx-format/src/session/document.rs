@@ -21,6 +21,8 @@ pub(crate) struct Document {
     places: std::vec::IntoIter<(u64, u64)>,
     /// How many members other than `messages` the document has.
     pub(crate) members_beside: usize,
+    /// The model that the document names.
+    pub(crate) model: Option<String>,
 }
 
 impl Document {
@@ -48,7 +50,7 @@ impl Document {
     /// list of objects that begins with a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
-        let (_, elements, members_beside) = list_of(source)?;
+        let (_, elements, object) = list_of(source)?;
         let mut places = Vec::with_capacity(elements.len());
         let (mut line, mut counted) = (1, 0);
         for element in &elements {
@@ -57,7 +59,13 @@ impl Document {
             counted = start;
             places.push((line, start as u64));
         }
-        Some(Self { text: lines_of(elements), places: places.into_iter(), members_beside })
+        let members = object.as_ref().map_or(&[][..], Object::members);
+        Some(Self {
+            text: lines_of(elements),
+            places: places.into_iter(),
+            members_beside: members.len().saturating_sub(1),
+            model: object.and_then(|object| Some(object.text_of("model")?.into_owned())),
+        })
     }
 
     /// Sets the line number and byte offset of the next record in [`Self::text`] to those in the
@@ -69,23 +77,23 @@ impl Document {
     }
 }
 
-/// Returns a document's list of messages as raw JSON, the elements of that list, and a count of the
-/// document's other members.
-pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
+/// Returns a document's list of messages as raw JSON, the elements of that list, and the object
+/// around the list, if the document is one.
+fn list_of(text: &str) -> Option<(&str, Vec<&str>, Option<Object<'_>>)> {
     let trimmed = text.trim_ascii();
-    let (list, members_beside) = if trimmed.starts_with('{') {
+    let (list, object) = if trimmed.starts_with('{') {
         let object = Object::parse(trimmed).ok().filter(|object| object.rest().is_empty())?;
         if object.get("role").is_some() {
             return None;
         }
-        (object.get("messages")?, object.members().len() - 1)
+        (object.get("messages")?, Some(object))
     } else {
-        (trimmed, 0)
+        (trimmed, None)
     };
     let elements = json::elements(list)?;
     let objects: Option<Vec<_>> = elements.iter().map(|raw| Object::parse(raw).ok()).collect();
     objects?.first().filter(|first| is_message(first))?;
-    Some((list, elements, members_beside))
+    Some((list, elements, object))
 }
 
 /// Returns true if the object has a role or can belong to only one dialect.

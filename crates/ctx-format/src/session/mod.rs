@@ -135,6 +135,11 @@ impl<R: Read> Records<R> {
         self.document.as_ref().map(|it| it.members_beside)
     }
 
+    /// The model that a document names beside its messages.
+    pub fn document_model(&self) -> Option<&str> {
+        self.document.as_ref()?.model.as_deref()
+    }
+
     /// Returns true if the input is a JSON document, whose messages are the records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()

@@ -32,7 +32,7 @@ fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)>
 
 /// A repaired copy of the file, and the line and the name of each repair.
 fn repaired(dialect: &'static dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
-    let log = repair(dialect, lines(text), false);
+    let log = repair(dialect, lines(text), false, None);
     let actions = log.actions.iter();
     let actions = actions.map(|it| (it.line, it.what.as_str())).collect();
     (String::from_utf8_lossy(&log.bytes).into_owned(), actions)

@@ -50,13 +50,16 @@ const ROUNDS: usize = 16;
 
 /// Repairs a session in `dialect`. `lines` are the lines of the file with their line numbers and
 /// line endings. If `strict` is true, calls at the end of the session that may still get a result
-/// are also repaired.
+/// are also repaired. `model` is the model that shall accept the copy, if not the one that the
+/// session states.
 pub fn repair(
     dialect: &'static dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
     strict: bool,
+    model: Option<String>,
 ) -> RepairedCopy {
-    let mut copy = Copy { dialect, lines: Vec::with_capacity(lines.len()), actions: Vec::new() };
+    let (actions, kept) = (Vec::new(), Vec::with_capacity(lines.len()));
+    let mut copy = Copy { dialect, model, lines: kept, actions };
     for (source, bytes) in lines {
         copy.read(Line { source, bytes }, strict);
     }
@@ -89,6 +92,7 @@ pub fn repair(
 
 struct Copy {
     dialect: &'static dyn Dialect,
+    model: Option<String>,
     lines: Vec<Line>,
     actions: Vec<Action>,
 }
@@ -98,7 +102,7 @@ impl Copy {
     fn remove_reasoning(&mut self) {
         let changes = self.actions.iter().filter(|action| action.what.changes_context());
         let Some(first) = changes.map(|action| action.line).min() else { return };
-        let mut model = None;
+        let mut model = self.model.clone();
         for Line { source, bytes } in &mut self.lines {
             let record = Origin::ALONE.record(bytes);
             let Some(object) = record.whole_object() else { continue };
@@ -163,7 +167,7 @@ impl Copy {
         let bytes = self.bytes();
         let options = Options { dialect: Some(self.dialect), ..Options::default() };
         let mut records = Records::open(&*bytes, &options).ok()?;
-        let mut validator = Validator::new(self.dialect.rules());
+        let mut validator = Validator::new(self.dialect.rules()).of_model(self.model.clone());
         let (mut messages, mut number) = (Vec::new(), 0);
         while let Some(record) = records.next().ok()? {
             if let Some(outline) = record.outline(Some(self.dialect)) {
