@@ -48,8 +48,9 @@ use crate::template::filled;
 /// In a folder, the tool checks all session files, at any depth, whose names match --glob,
 /// including hidden files. Stores are skipped, and links are not followed.
 ///
-/// Some models refuse more than others. What only some refuse is a problem if --model or the session
-/// names one of these; if the model is unknown, some of it is reported with -v.
+/// Some models refuse more than others. What only some refuse is a problem, and --repair repairs it,
+/// if --model, the session or the request around its messages names one of these; if the model is
+/// unknown, some of it is reported with -v.
 ///
 /// --allow RULE ignores the problems that RULE finds. The number of ignored problems is shown with
 /// -v, and as `allowed` in JSON. --list-rules prints all rules: which APIs and agents demand each,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::dialect::anthropic::is_reasoning;
-use crate::dialect::content::{kind_of, role_of};
+use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::legality::content::{
     self, ANY_NAME, BASE64, ImageFix, Mend, NO_CONTENT, Naming, image_fix, is_blank,
 };
@@ -22,7 +22,11 @@ const EXTRA: [&str; 4] = ["cache_control", "index", "partial_json", "parsed_outp
 
 /// Returns the members that the API does not accept in a block of this type.
 fn extra_members(kind: &str) -> &'static [&'static str] {
-    if is_reasoning(kind) { &EXTRA } else { &EXTRA[1..] }
+    match kind {
+        "compaction" => &["index", "partial_json", "parsed_output", "citations"],
+        kind if is_reasoning(kind) => &EXTRA,
+        _ => &EXTRA[1..],
+    }
 }
 
 /// Adds the faults of a block of a message to the message's outline. Returns false for a text
@@ -63,7 +67,10 @@ pub(crate) fn check_block(
             if !ID.accepts(&id("tool_use_id")) {
                 outline.fault(Rule::BadCallId, &id("tool_use_id"));
             }
-            let content = block.objects_of("content").into_iter().flatten().flatten();
+            let content: Vec<_> = blocks(block);
+            if mixed_results(&content).next().is_some() {
+                outline.fault(Rule::MisplacedBlock, "");
+            }
             for inner in content {
                 let kind = kind_of(&inner);
                 if is_reasoning(&kind)
@@ -80,7 +87,9 @@ pub(crate) fn check_block(
         }
         "thinking" if is_unsigned(block) => outline.fault(Rule::UnsignedReasoning, ""),
         "server_tool_use" | "mcp_tool_use" => {
-            outline.content_mut().server_calls.push(id("id").into_owned());
+            let content = outline.content_mut();
+            content.server_calls.push(id("id").into_owned());
+            content.server_ids.push(id("id").into_owned());
         }
         kind if kind.ends_with("_tool_result") => {
             let content = outline.content_mut();
@@ -98,11 +107,11 @@ pub(crate) fn check_block(
 /// Adds the faults that blocks of messages and blocks of results have in common. Returns false for
 /// a text without characters.
 fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> bool {
-    let has_member = |key: &&str| block.get(key).is_some_and(|raw| raw != "null");
-    if has_member(&EXTRA[0]) && !is_reasoning(kind) {
+    let is_marked = block.get(EXTRA[0]).is_some_and(|raw| raw != "null");
+    if is_marked && !is_reasoning(kind) {
         outline.content_mut().cache_marks += 1;
     }
-    if extra_members(kind).iter().any(has_member) {
+    if extra_members(kind).iter().any(|key| block.get(key).is_some()) {
         outline.fault(Rule::ExtraMember, "");
     }
     if Image::of(kind, block).is_some_and(|image| image.fix().is_some()) {
@@ -116,7 +125,14 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
 }
 
 /// The types of blocks that only a user message or a result can have.
-const MEDIA: [&str; 2] = ["image", "document"];
+const MEDIA: [&str; 3] = ["image", "document", "search_result"];
+
+/// Returns the blocks of a result that cannot be beside its search results.
+fn mixed_results<'b, 'a>(content: &'b [Object<'a>]) -> impl Iterator<Item = &'b Object<'a>> {
+    let is_found = |block: &Object<'_>| kind_of(block) == "search_result";
+    let has_found = content.iter().any(is_found);
+    content.iter().filter(move |block| has_found && !is_found(block))
+}
 
 /// Returns true for a block that the API rejects because it has no text.
 fn is_empty(kind: &str, block: &Object<'_>) -> bool {
@@ -218,6 +234,7 @@ const OF_SYSTEM: [&str; 2] = ["clear_at", "output_config"];
 /// result. `content` is the same list as raw JSON.
 fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) {
     let blocks: Vec<_> = list.iter().map(|raw| content::block(raw)).collect();
+    rename_server_calls(&blocks, mend);
     let goes = blocks.iter().map(|block| {
         let Some((kind, block)) = block else { return false };
         let id = |key| block.text_of(key).unwrap_or_default();
@@ -239,6 +256,28 @@ fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) 
         blocks.iter().zip(goes).filter_map(|(block, goes)| block.as_ref().filter(|_| !goes))
     {
         mend_block(role, kind, block, mend);
+    }
+}
+
+/// Gives new ids to calls of server tools whose ids occur before, and to their results in the
+/// message.
+fn rename_server_calls(blocks: &[Option<(String, Object<'_>)>], mend: &mut Mend<'_, '_>) {
+    let with = |key: &str, of: &str| {
+        let is_of = |kind: &str| kind.ends_with(of) && !matches!(kind, "tool_use" | "tool_result");
+        let of_server = blocks.iter().flatten().filter(move |(kind, _)| is_of(kind));
+        of_server.filter_map(|(_, block)| block.get(key)).collect::<Vec<_>>()
+    };
+    let (calls, results) = (with("id", "tool_use"), with("tool_use_id", "tool_result"));
+    for (at, call) in calls.iter().enumerate() {
+        let id = json::text(call).unwrap_or_default();
+        let later = calls[at..].iter().filter(|it| *it == call).count();
+        let Some(line) = mend.of_id(Rule::RepeatedServerId, &id).nth(later - 1) else { continue };
+        let to = json::quoted(&format!("{id}_{}_{at}", line.line));
+        let mut answers = results.iter().rev().filter(|it| *it == call);
+        if let Some(answer) = answers.nth(later - 1) {
+            mend.put(answer, to.clone());
+            mend.put(call, to);
+        }
     }
 }
 
@@ -275,7 +314,7 @@ fn mend_result(result: &Object<'_>, mend: &mut Mend<'_, '_>) {
     mend.name(result, "tool_use_id", ID);
     let is_bad_error = error_fault(result).is_some();
     match result.get("content").map(|raw| (raw, scan::elements(raw).unwrap_or_default())) {
-        None if is_bad_error => mend.add(result, "content", &json::quoted(NO_CONTENT)),
+        None if is_bad_error => mend.set(result, "content", &json::quoted(NO_CONTENT)),
         Some((raw, list)) if is_bad_error && list.is_empty() => {
             mend.put(raw, json::quoted(NO_CONTENT));
         }
@@ -285,7 +324,25 @@ fn mend_result(result: &Object<'_>, mend: &mut Mend<'_, '_>) {
                 mend.replace_with_text(&block);
             }
         }
-        Some((raw, list)) if !list.is_empty() => mend_list(Role::Tool, raw, &list, mend),
+        Some((raw, list)) if !list.is_empty() && !mend_mixed(&blocks(result), mend) => {
+            mend_list(Role::Tool, raw, &list, mend);
+        }
         _ => {}
     }
+}
+
+/// Makes the texts of a result search results, like the others. Returns false if it has none, or
+/// has other blocks.
+fn mend_mixed(content: &[Object<'_>], mend: &mut Mend<'_, '_>) -> bool {
+    let texts: Vec<_> = mixed_results(content).collect();
+    if texts.is_empty() || texts.iter().any(|it| kind_of(it) != "text" || is_empty("text", it)) {
+        return false;
+    }
+    let citations = content.iter().find_map(|block| block.get("citations")?.strip_prefix('{'));
+    let citations = citations.map(|it| format!(",\"citations\":{{{it}")).unwrap_or_default();
+    for text in texts {
+        let head = r#"{"type":"search_result","source":"tool","title":"text","content":["#;
+        mend.put(text.text(), format!("{head}{}]{citations}}}", text.text()));
+    }
+    true
 }

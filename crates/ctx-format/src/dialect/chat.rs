@@ -152,10 +152,7 @@ impl Dialect for Chat {
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         if mend.has(Rule::EmptyMessage) {
-            match object.get("content") {
-                Some(raw) => mend.put(raw, json::quoted(NO_CONTENT)),
-                None => mend.add(object, "content", &json::quoted(NO_CONTENT)),
-            }
+            mend.set(object, "content", &json::quoted(NO_CONTENT));
         }
         if mend.has(Rule::BadImage) {
             for image in bad_images(object) {
@@ -165,6 +162,21 @@ impl Dialect for Chat {
         if mend.has(Rule::EmptyCalls) {
             mend.cut_members(object, &["tool_calls"]);
         }
+        // An image that is bad as well has become a text.
+        let is_unofficial = mend.has(Rule::UnofficialPart) && !mend.has(Rule::BadImage);
+        for part in unofficial_parts(object).filter(|_| is_unofficial) {
+            match part.get("image_url").filter(|raw| raw.starts_with('"') && is_of_user(object)) {
+                Some(url) => mend.put(url, format!("{{\"url\":{url}}}")),
+                None => mend.replace_with_text(&part),
+            }
+        }
+        if mend.has(Rule::LateSystem) {
+            mend.put(object.get("role").unwrap_or_default(), "\"user\"".to_owned());
+        }
+        if mend.has(Rule::MissingReasoning) {
+            mend.set(object, REASONING[0], "\" \"");
+        }
+        mend_names(object, mend);
     }
 
     fn summary_role(&self, wanted: Role) -> Role {
@@ -217,6 +229,48 @@ impl Dialect for Chat {
     }
 }
 
+/// Repairs the ids of calls and the names of functions, as some models demand.
+fn mend_names(object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    let calls: Vec<_> = object.objects_of("tool_calls").into_iter().flatten().flatten().collect();
+    let ids = calls.iter().map(|call| call.get("id")).chain([object.get("tool_call_id")]);
+    for raw in ids.flatten() {
+        let id = json::text(raw).unwrap_or_default();
+        if mend.has_id(Rule::BadCallId, &id) {
+            let legal = Naming { min: 9, max: 9, ..FUNCTION }.legal(&id);
+            mend.put(raw, json::quoted(&legal.replace(['_', '-'], "0")));
+        }
+    }
+    let functions = calls.iter().filter_map(|call| call.object_of("function"));
+    let is_bad = mend.has(Rule::BadToolName);
+    for function in functions.filter(|_| is_bad) {
+        mend.name(&function, "name", FUNCTION);
+    }
+}
+
+fn is_of_user(message: &Object<'_>) -> bool {
+    role_of(message) == Some(Role::User)
+}
+
+/// Returns the parts of a message that OpenAI's own API does not accept: media in a message that is
+/// not from the user, other media than images, sounds and files, and URLs and sounds in other
+/// forms.
+fn unofficial_parts<'a>(message: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
+    let is_of_user = is_of_user(message);
+    blocks(message).into_iter().filter(move |part| match &*kind_of(part) {
+        "image_url" => !is_of_user || part.object_of("image_url").is_none(),
+        "input_audio" => {
+            let format = part.object_of("input_audio").and_then(|it| it.text_of("format"));
+            !is_of_user || !matches!(format.as_deref(), Some("wav" | "mp3"))
+        }
+        "video_url" | "audio_url" => true,
+        "file" => !is_of_user,
+        _ => false,
+    })
+}
+
+/// The maximum number of calls in a reply.
+const CALLS: usize = 128;
+
 /// Adds the faults of a message's content to its outline.
 fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     let content = object.get("content");
@@ -236,13 +290,21 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     {
         outline.fault(Rule::MisplacedBlock, "");
     }
+    // Whether these are faults depends on the model.
+    if unofficial_parts(object).next().is_some() {
+        outline.fault(Rule::UnofficialPart, "");
+    }
+    if outline.calls.len() > CALLS {
+        outline.fault(Rule::TooManyCalls, "");
+    }
+    for id in outline.calls.iter().chain(&outline.results).cloned().collect::<Vec<_>>() {
+        if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            outline.fault(Rule::BadCallId, &id);
+        }
+    }
     for (listed, id) in
         object.objects_of("tool_calls").into_iter().flatten().zip(&outline.calls.clone())
     {
-        // Whether these are faults depends on the model.
-        if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            outline.fault(Rule::BadCallId, id);
-        }
         let function = listed.and_then(|call| call.object_of("function"));
         if function.is_some_and(|it| !FUNCTION.accepts(&it.text_of("name").unwrap_or_default())) {
             outline.fault(Rule::BadToolName, id);
@@ -252,7 +314,7 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if reasoning == Some(true) || !outline.calls.is_empty() {
         outline.content_mut().has_reasoning = Some(reasoning == Some(true));
     }
-    if object.get("tool_calls").is_some_and(is_empty_list) {
+    if object.get("tool_calls").is_some_and(|raw| raw == "null" || is_empty_list(raw)) {
         outline.fault(Rule::EmptyCalls, "");
     }
     outline.check_surrogates(object.text());

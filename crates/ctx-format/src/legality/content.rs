@@ -42,6 +42,8 @@ pub struct Content {
     pub(crate) summary: Option<bool>,
     /// Whether the message ends with the result of a server tool.
     pub(crate) ends_with_result: bool,
+    /// The ids of all calls in the message that the API itself answers.
+    pub(crate) server_ids: Vec<String>,
     /// The ids of the calls that the API itself answers in a later message: if their code makes
     /// calls, after the results of these.
     pub(crate) server_calls: Vec<String>,
@@ -259,14 +261,20 @@ impl Mend<'_, '_> {
     }
 
     pub(crate) fn has_id(&self, rule: Rule, id: &str) -> bool {
-        self.problems.iter().any(|problem| problem.rule == rule && problem.id == id)
+        self.of_id(rule, id).next().is_some()
+    }
+
+    /// Returns the problems with this id.
+    pub(crate) fn of_id(&self, rule: Rule, id: &str) -> impl Iterator<Item = &Problem> {
+        let problems = self.problems.iter().copied();
+        problems.filter(move |problem| problem.rule == rule && problem.id == id)
     }
 
     /// Replaces a name that is missing or that the API does not accept.
     pub(crate) fn name(&mut self, within: &Object<'_>, key: &str, naming: Naming) {
         let name = within.text_of(key).unwrap_or_default();
         if !naming.accepts(&name) {
-            self.add(within, key, &json::quoted(&naming.legal(&name)));
+            self.set(within, key, &json::quoted(&naming.legal(&name)));
         }
     }
 
@@ -280,8 +288,8 @@ impl Mend<'_, '_> {
         self.edits.replace(self.record.place_of(raw), json);
     }
 
-    /// Sets a member of `within`, an object in the record.
-    pub(crate) fn add(&mut self, within: &Object<'_>, key: &str, json: &str) {
+    /// Adds a member to `within`, an object in the record, or replaces its value.
+    pub(crate) fn set(&mut self, within: &Object<'_>, key: &str, json: &str) {
         self.edits.set(self.record.place_of(within.text()).start, within, key, json);
     }
 

@@ -40,8 +40,12 @@ pub enum Rule {
     EmptyMessage,
     /// A text block is empty or consists of whitespace.
     EmptyText,
-    /// A list of calls is empty.
+    /// A list of calls is empty or null.
     EmptyCalls,
+    /// There are too many calls in a reply.
+    TooManyCalls,
+    /// A part is one that only servers compatible with OpenAI's accept.
+    UnofficialPart,
     /// An escape stands for half a character.
     LoneSurrogate,
     /// The id of a call or a result is too long or has a character that the API rejects.
@@ -72,6 +76,8 @@ pub enum Rule {
     MisplacedSystem,
     /// The id of an item does not look like the API's ids for items of this type.
     BadItemId,
+    /// Two calls that the API answers itself have the same id.
+    RepeatedServerId,
     /// Two items have the same id.
     RepeatedItemId,
     /// A result is of another type than its call needs.
@@ -262,6 +268,11 @@ impl Validator {
         for id in outline.calls.iter().filter(|id| !id.is_empty()) {
             if !self.ids.insert(id.to_string()) {
                 self.add(line, Rule::RepeatedCallId, id);
+            }
+        }
+        for id in outline.content.iter().flat_map(|content| &content.server_ids) {
+            if !self.ids.insert(id.clone()) {
+                self.add_demanded(line, Rule::RepeatedServerId, id);
             }
         }
     }
