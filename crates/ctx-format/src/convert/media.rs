@@ -1,6 +1,6 @@
 //! Images, audio and files, whose data each format stores in a different place.
 
-use crate::legality::content::{ImageFix, image_fix, is_base64};
+use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
 use crate::{Media, Object};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -32,12 +32,12 @@ impl Data {
             // pi stores the data next to the type, whereas the Anthropic API stores it in the
             // member `source`.
             "image" | "document" if object.get("source").is_none() => {
-                here(text(&object, "mimeType"), text(&object, "data"))
+                here(text(&object, "mimeType"), &text(&object, "data"))
             }
             "image" | "document" => {
                 let source = within("source")?;
                 match source.text_of("type").as_deref() {
-                    Some("base64") => here(text(&source, "media_type"), text(&source, "data")),
+                    Some("base64") => here(text(&source, "media_type"), &text(&source, "data")),
                     Some("url") => Self::at(source.text_of("url")?.into(), media.kind),
                     _ => return None,
                 }
@@ -50,7 +50,7 @@ impl Data {
             "input_audio" => {
                 let audio = within("input_audio").unwrap_or_else(|| object.clone());
                 let format = audio.text_of("format")?;
-                here(format!("audio/{format}"), text(&audio, "data"))
+                here(format!("audio/{format}"), &text(&audio, "data"))
             }
             "file" | "input_file" => {
                 let file = within("file").unwrap_or_else(|| object.clone());
@@ -58,10 +58,10 @@ impl Data {
                 let name = file.text_of("filename").map(Into::into);
                 Self { name, ..Self::of_url(&url?) }
             }
-            "image_generation_call" => here("image/png".into(), text(&object, "result")),
+            "image_generation_call" => here("image/png".into(), &text(&object, "result")),
             "inlineData" => {
                 let data = within("inlineData")?;
-                here(text(&data, "mimeType"), text(&data, "data"))
+                here(text(&data, "mimeType"), &text(&data, "data"))
             }
             "fileData" => {
                 let data = within("fileData")?;
@@ -89,17 +89,17 @@ impl Data {
     fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
-            Some((mime, data)) => Self::here(mime.to_owned(), data.to_owned()),
+            Some((mime, data)) => Self::here(mime.to_owned(), data),
             None => Self::at(url.to_owned(), "image"),
         }
     }
 
-    fn here(mime: String, data: String) -> Self {
+    fn here(mime: String, data: &str) -> Self {
         // Some programs store a whole URL as the data.
         if data.starts_with("data:") {
-            return Self::of_url(&data);
+            return Self::of_url(data);
         }
-        Self { mime, place: DataLocation::Here(data), name: None }
+        Self { mime, place: DataLocation::Here(bare(data).into_owned()), name: None }
     }
 
     fn at(url: String, kind: &str) -> Self {

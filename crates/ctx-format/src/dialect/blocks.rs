@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::dialect::anthropic::is_reasoning;
 use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::legality::content::{
-    self, ANY_NAME, BASE64, ImageFix, Mend, NO_CONTENT, Naming, image_fix, is_blank,
+    self, ANY_NAME, ImageFix, Mend, NO_CONTENT, Naming, bare, image_fix, is_blank,
 };
 use crate::{Object, Outline, Role, Rule, json, scan};
 
@@ -303,8 +303,8 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
         ("tool_result", _) => mend_result(block, mend),
         (_, Some((ImageFix::Type(real), image))) => mend.put(image.mime, json::quoted(real)),
         (_, Some((ImageFix::Data, image))) => {
-            let data = image.data.split_once(BASE64).map_or(image.data, |(_, data)| data);
-            mend.put(image.data, format!("\"{data}"));
+            let data = json::text(image.data).unwrap_or_default();
+            mend.put(image.data, json::quoted(&bare(&data)));
         }
         _ => {}
     }

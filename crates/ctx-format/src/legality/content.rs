@@ -206,14 +206,19 @@ const IMAGES: [(&str, &str); 4] = [
 pub(crate) enum ImageFix {
     /// Its data are of this type, which is not the stated one.
     Type(&'static str),
-    /// Its data are those after [`BASE64`] in a `data:` URL.
+    /// Its data are in a `data:` URL, or have whitespace.
     Data,
     /// Its type is not accepted, or it has no data.
     Drop,
 }
 
-/// What precedes the data in a `data:` URL.
-pub(crate) const BASE64: &str = ";base64,";
+/// Returns data in base64 without the beginning of a `data:` URL and without whitespace.
+pub(crate) fn bare(data: &str) -> Cow<'_, str> {
+    let url = data.strip_prefix("data:").and_then(|url| url.split_once(";base64,"));
+    let data = url.map_or(data, |(_, data)| data);
+    let is_bare = !data.contains(|c: char| c.is_ascii_whitespace());
+    if is_bare { data.into() } else { data.split_ascii_whitespace().collect() }
+}
 
 /// Returns true for data in base64.
 pub(crate) fn is_base64(data: &str) -> bool {
@@ -224,11 +229,8 @@ pub(crate) fn is_base64(data: &str) -> bool {
 /// Returns how to make an image with this type and these base64 data acceptable; `None` if it is.
 /// Data of an unknown kind are left to the stated type.
 pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
-    if data.is_empty() || data.starts_with("data:") {
-        return Some(if data.contains(BASE64) { ImageFix::Data } else { ImageFix::Drop });
-    }
     if !is_base64(data) {
-        return Some(ImageFix::Drop);
+        return Some(if is_base64(&bare(data)) { ImageFix::Data } else { ImageFix::Drop });
     }
     let stated = if mime == "image/jpg" { "image/jpeg" } else { mime };
     match IMAGES.iter().find(|(_, begin)| data.starts_with(begin)) {

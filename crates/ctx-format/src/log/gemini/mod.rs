@@ -34,7 +34,7 @@ use crate::dialect::gemini as part;
 use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
-use crate::legality::content::{BASE64, Mend, is_base64, was_here};
+use crate::legality::content::{Mend, bare, is_base64, was_here};
 use crate::log::view::ViewBuilder;
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy,
@@ -83,10 +83,11 @@ impl Dialect for Gemini {
             mend.put(raw, format!("{{\"input\":{raw}}}"));
         }
         for (part, media) in messages.sent().iter().flat_map(SentMessage::bad_media) {
-            let raw = media.get("data").unwrap_or_default();
-            match raw.trim_matches('"').split_once(BASE64) {
-                Some((_, data)) if is_base64(data) => mend.put(raw, json::quoted(data)),
-                _ => mend.put(
+            let data = media.text_of("data").unwrap_or_default();
+            let data = bare(&data);
+            match media.get("data").filter(|_| is_base64(&data)) {
+                Some(raw) => mend.put(raw, json::quoted(&data)),
+                None => mend.put(
                     part,
                     format!("{{\"text\":{}}}", was_here("media", media.text_of("mimeType"))),
                 ),
