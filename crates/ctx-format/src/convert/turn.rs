@@ -195,8 +195,11 @@ fn blocks<'a>(object: &Object<'a>, parts: &[Part<'_>], family: Family) -> Vec<Op
         Family::Items if matches!(parts, [Part::Call(_) | Part::Result(_)]) => {
             vec![Some(object.text().trim())]
         }
-        Family::Blocks => {
-            let content = object.elements_of("content").unwrap_or_default();
+        Family::Blocks | Family::Other => {
+            // pi has the message in an entry.
+            let entry = object.object_of("message").filter(|_| family == Family::Other);
+            let content = entry.as_ref().unwrap_or(object).elements_of("content");
+            let content = content.unwrap_or_default();
             let is_each = content.len() == parts.len();
             content.into_iter().filter(|_| is_each).map(Some).collect()
         }

@@ -1,11 +1,15 @@
 //! Writes pi session files in version 3 of the format, as pi 0.73.1 does.
 
-use super::NO_USAGE;
+use super::{NO_USAGE, Pi};
+use crate::binding::fate;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, text_block};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
+use crate::dialect::content::kind_of;
+use crate::dialect::unread::has_text;
 use crate::log::compaction::{LineText, list, quoted};
-use crate::{Media, Part, Role};
+use crate::record::json::one_line;
+use crate::{Media, Object, Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
@@ -51,10 +55,16 @@ impl Target for Writer {
             return Vec::new();
         }
         let is_reply = said.role == Role::Assistant;
+        // Signed reasoning is bound to what is before it, and to the model.
+        let model = said.model.as_deref();
+        let is_valid = !notes.report.has_changed() || fate(&Pi, model).is_none();
         let content = match said.pieces.as_slice() {
             [Piece { part: Part::Text(text), .. }] if !is_reply => quoted(text),
             pieces => {
-                let blocks = pieces.iter().filter_map(|piece| block(&piece.part, notes));
+                let blocks = pieces.iter().filter_map(|piece| match piece.block {
+                    Some(raw) if is_valid && is_signed(raw) => Some(one_line(raw).into_owned()),
+                    _ => block(&piece.part, notes),
+                });
                 let blocks: Vec<String> = blocks.collect();
                 if blocks.is_empty() {
                     return Vec::new();
@@ -66,7 +76,7 @@ impl Target for Writer {
         let mut message = LineText::new().text("role", role).json("content", &content);
         if is_reply {
             let stop = if said.has_calls() { "toolUse" } else { "stop" };
-            let model = said.model.as_deref().unwrap_or("unknown");
+            let model = model.unwrap_or("unknown");
             let (api, provider) = api_of(model);
             message = message
                 .text("api", api)
@@ -107,6 +117,11 @@ impl Target for Writer {
     fn before_summary(&self) -> BeforeSummary {
         BeforeSummary::Moved
     }
+}
+
+fn is_signed(raw: &str) -> bool {
+    Object::within(raw)
+        .is_some_and(|it| kind_of(&it) == "thinking" && has_text(&it, "thinkingSignature"))
 }
 
 /// Guesses the API and the provider of a model from the model's name.
