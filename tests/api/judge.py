@@ -136,9 +136,12 @@ def is_ollama(message):
 
 
 # What Codex leaves out of its logs.
-OF_ITEM = {"reasoning": {"id": "rs_0"}, "web_search_call": {"id": "ws_0"}, "message": {"id": "msg_0", "status": "completed"}}
+OF_ITEM = {
+    "reasoning": {"id": "rs_0"}, "web_search_call": {"id": "ws_0"}, "local_shell_call": {"id": "lsh_0"}, "message": {"id": "msg_0", "status": "completed"},
+}
 OF_PART = {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}}
-NOT_SENT = ("ghost_snapshot", "other", "context_compaction")
+# The SDK does not know what agents say to each other, which Codex sends as it is.
+NOT_JUDGED = ("ghost_snapshot", "other", "context_compaction", "agent_message")
 
 
 def filled(item):
@@ -164,9 +167,17 @@ def codex_items(records):
         elif record.get("type") == "compacted" and isinstance(payload.get("replacement_history"), list):
             history = [item for item in payload["replacement_history"] if isinstance(item, dict)]
     for item in history:
-        if item.get("type") in NOT_SENT:
+        if item.get("type") == "compaction_summary":
+            item = {**item, "type": "compaction"}
+        # Codex does not load a compaction without its content.
+        if item.get("type") in NOT_JUDGED or item.get("type") == "compaction" and not isinstance(item.get("encrypted_content"), str):
             continue
-        item = filled(item)
+        item = filled({key: value for key, value in item.items() if value is not None or key != "id"})
+        if item.get("type") == "custom_tool_call":
+            # Codex sends what the API's own items have, and the API takes it.
+            item = {key: item[key] for key in item if key != "status"}
+        if item.get("type") == "local_shell_call" and isinstance(item.get("action"), dict):
+            item = {**item, "action": {"env": {}, **{key: value for key, value in item["action"].items() if value is not None}}}
         yield {key: value for key, value in item.items() if value is not None or key not in ("id", "content", "status", "encrypted_content")}
 
 
@@ -188,7 +199,7 @@ def gemini_contents(records):
         elif "type" in record and "content" in record:
             messages[record.get("id")] = record
     contents = []
-    for message in messages.values():
+    for message in sent_by_gemini_cli(list(messages.values())):
         content = message.get("content")
         parts = [{"text": content}] if isinstance(content, str) and content else content if isinstance(content, list) else []
         # A signature is opaque, whatever the type says of it.
@@ -206,6 +217,26 @@ def gemini_contents(records):
             if results:
                 contents.append({"role": "user", "parts": results})
     return contents
+
+
+def sent_by_gemini_cli(messages):
+    """Returns the messages without those that the client leaves out: blank ones of the user, and a run of replies one of which has an empty part."""
+    kept, run, is_void = [], [], False
+    for message in [*messages, {"type": "user", "content": ""}]:
+        content = message.get("content")
+        if message.get("type") == "gemini":
+            run.append(message)
+            is_void |= isinstance(content, list) and any(part in ({}, {"text": ""}, "") for part in content)
+        if message.get("type") == "user" or any(call.get("result") for call in message.get("toolCalls") or [] if isinstance(call, dict)):
+            kept += [] if is_void else run
+            run, is_void = [], False
+        if message.get("type") == "user" and any(set(part) - {"text"} or part["text"].strip() for part in map(as_part, content if isinstance(content, list) else [content])):
+            kept.append(message)
+    return kept
+
+
+def as_part(part):
+    return part if isinstance(part, dict) and part else {"text": str(part or "")}
 
 
 def pi_messages(records):

@@ -238,19 +238,27 @@ def call_id(item):
     return item.get("call_id") or (item.get("id") if item.get("type") == "local_shell_call_output" else None)
 
 
+def type_of(item):
+    return item.get("type", "item_reference" if set(item) == {"id"} else "message")
+
+
 def responses(items):
-    waiting, ids = [], set()
+    waiting, ids, references = [], set(), 0
     for at, item in enumerate(items):
-        kind = item.get("type", "message")
+        kind = type_of(item)
         if kind in KINDS:
             waiting.append((kind, call_id(item)))
         elif kind in OUTPUTS:
             call = next((call for call in waiting if call[0] in OUTPUTS[kind] and call[1] == call_id(item)), None)
             if call:
                 waiting.remove(call)
+            elif references:
+                references -= 1
             else:
                 yield f"R7 {kind} without its call"
         id = item.get("id")
+        # The item of an earlier request may be the call.
+        references += kind == "item_reference" and not str(id).startswith(("msg", "rs"))
         if id and kind != "item_reference" and kind not in OUTPUTS:
             yield from ["R21 duplicate item id"] * (id in ids)
             ids.add(id)
@@ -273,7 +281,7 @@ def last_call(items, kind, id):
 
 def responses_item(item):
     """Yields what is refused in one item, whatever is around it."""
-    kind = item.get("type", "message")
+    kind = type_of(item)
     if kind in KINDS or kind in OUTPUTS:
         if not call_id(item):
             yield f"R7 {kind} without a call_id"

@@ -257,3 +257,47 @@ fn a_bad_line_is_named_or_refused() {
     let all = Case::new(CTX_CONVERT).stdin(repaired.stdout).stdout_any().run();
     assert_eq!(String::from_utf8_lossy(&all.stdout).lines().count(), 3);
 }
+
+/// The system prompt of a request is beside its messages.
+#[test]
+fn the_system_prompt_of_a_request_becomes_a_message() {
+    let request = r#"{
+  "model": "claude-sonnet-4-5",
+  "max_tokens": 1024,
+  "system": [
+    {"type": "text", "text": "be careful"}
+  ],
+  "messages": [
+    {"role": "user", "content": "list"},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "Eq"}, {"type": "text", "text": "one file"}]}
+  ]
+}
+"#;
+    let expected = r#"{"role":"system","content":"be careful"}
+{"role":"user","content":"list"}
+{"role":"assistant","content":"one file"}
+"#;
+    let told = "ctx-convert: warning: <stdin>: members of the document other than its messages are left out: 2
+ctx-convert: warning: <stdin>:9: 1 part of reasoning is left out: only the API that produced it accepts it\n";
+    to("chat").stdin(request).stdout(expected).stderr(told).run();
+}
+
+/// What pi has signed stays in a session of pi where nothing before it changes.
+#[test]
+fn signed_reasoning_of_pi_stays_where_it_is_valid() {
+    let session = |model: &str, lost: &str| {
+        format!(
+            r#"{{"type":"session","version":3,"id":"demo","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}}
+{{"type":"message","id":"a0000001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"list","timestamp":1767225601000}}}}
+{lost}{{"type":"message","id":"a0000002","parentId":"a0000001","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":[{{"type":"thinking","thinking":"hm","thinkingSignature":"Eq"}},{{"type":"text","text":"one file"}}],"api":"anthropic-messages","provider":"anthropic","model":"{model}","stopReason":"stop","timestamp":1767225602000}}}}
+"#
+        )
+    };
+    let signed = r#"{"type":"thinking","thinking":"hm","thinkingSignature":"Eq"}"#;
+    let kept = |input: String| to("pi").stdin(input).stdout_has(signed).stderr_has("").run();
+    let note = "{\"type\":\"label\",\"id\":\"a0000009\",\"parentId\":\"a0000001\",\"timestamp\":\"2026-01-01T00:00:01.500Z\",\"label\":\"x\"}\n";
+    kept(session("claude-opus-5-5", ""));
+    kept(session("claude-opus-4-5", note));
+    let case = to("pi").stdin(session("claude-opus-5-5", note)).stdout_any();
+    case.stderr_has("1 part of reasoning is left out").run();
+}

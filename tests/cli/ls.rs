@@ -105,6 +105,20 @@ fn the_sessions_of_all_agents_are_in_one_table() {
     ls(&home).stdout(TABLE).run();
 }
 
+/// Older versions of the Gemini CLI write a whole session as one document.
+#[test]
+fn a_document_of_gemini_has_an_id() {
+    let home = tempfile::tempdir().expect("a folder");
+    let document = r#"{
+  "sessionId": "g-old",
+  "projectHash": "h",
+  "startTime": "2025-10-01T00:00:00.000Z",
+  "messages": [{"id": "1", "type": "user", "content": "hello"}]
+}"#;
+    put(home.path(), ".gemini/tmp/h/chats/session-1.json", DAY, document);
+    ls(&home).args(["--json"]).stdout_has(r#""session":"g-old""#).run();
+}
+
 /// The long form shows the file and the id, which the next command needs.
 #[test]
 fn long_rows_have_ids_and_paths() {

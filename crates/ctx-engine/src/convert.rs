@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ctx_format::convert::{Converter, Loss, Reading, Report};
 use ctx_format::repair::Salvage;
-use ctx_format::{Class, Dialect, FixedFile, Object, Options, Record, Spool};
+use ctx_format::{Class, Dialect, FixedFile, Object, Options, Origin, Record, Spool};
 use serde::Serialize;
 
 use crate::check;
@@ -54,6 +54,9 @@ impl Conversion {
         let to = converter.to;
         let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
+        if let Some(system) = session.take_system() {
+            reading.push(&Origin::ALONE.record(system.as_bytes()))?;
+        }
         let mut summary = None;
         session.each(|record| {
             if !drops_bad && may_hold_message(record, from) {

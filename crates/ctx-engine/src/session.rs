@@ -71,9 +71,14 @@ impl Session {
         self.records.dialect()
     }
 
+    /// Takes the system prompt that a JSON document has beside its messages, as a message.
+    pub(crate) fn take_system(&mut self) -> Option<String> {
+        self.records.take_system()
+    }
+
     /// Returns the model that a JSON document names beside its messages.
     pub(crate) fn model(&self) -> Option<String> {
-        self.records.document_model().map(str::to_owned)
+        self.records.document_text("model")
     }
 
     /// Returns true if the input is one JSON document that is not a session.

@@ -107,8 +107,9 @@ pub fn read(
         }
         content = Some(reader.finish());
     }
-    if let Some(content) = content.as_mut().filter(|it| it.folder.is_none()) {
-        content.folder = project_root(path);
+    if let Some(content) = &mut content {
+        content.session = content.session.take().or_else(|| records.document_text("sessionId"));
+        content.folder = content.folder.take().or_else(|| project_root(path));
     }
     Ok(Reading { mark, is_settled: mark.is_settled(now), content })
 }
@@ -242,7 +243,7 @@ fn one_line(text: &str) -> Option<String> {
 
 /// The first line of an index. Increase the version number in this line whenever a change to the
 /// code alters what is read from a session file.
-const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
+const HEAD: &str = concat!("{\"sessions\":\"4 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The cached results of reading session files, by path.
 #[derive(Debug, Default)]

@@ -95,7 +95,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         args.read.invalid = Invalid::Keep;
     }
     let mut session = args.read.session(source.open(&paths[0])?)?;
-    session.note_document(io);
     let last_change = || last_change(&paths[0]).map(|time| time.0);
     let converter = Converter {
         session: args.session.as_ref().map(SessionId::as_str),
@@ -106,6 +105,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let temp = std::env::temp_dir();
     let conversion = session.read(|it| Conversion::of(it, converter, drops_bad, &temp))?;
+    session.note_document(io);
     session.telling(io, |notes| conversion.report(notes));
     if args.strict {
         session.read(|_| conversion.refuse_losses())?;

@@ -19,10 +19,8 @@ pub(crate) struct Document {
     /// The line number and byte offset in the source of each record that [`Self::locate`] has not
     /// reached yet.
     places: std::vec::IntoIter<(u64, u64)>,
-    /// How many members other than `messages` the document has.
-    pub(crate) members_beside: usize,
-    /// The model that the document names.
-    pub(crate) model: Option<String>,
+    /// The members other than `messages`, as keys and raw values.
+    pub(crate) beside: Vec<(String, String)>,
 }
 
 impl Document {
@@ -59,13 +57,10 @@ impl Document {
             counted = start;
             places.push((line, start as u64));
         }
-        let members = object.as_ref().map_or(&[][..], Object::members);
-        Some(Self {
-            text: lines_of(elements),
-            places: places.into_iter(),
-            members_beside: members.len().saturating_sub(1),
-            model: object.and_then(|object| Some(object.text_of("model")?.into_owned())),
-        })
+        let members = object.as_ref().map_or(&[][..], Object::members).iter();
+        let beside = members.filter(|member| member.key != "messages");
+        let beside = beside.map(|it| (it.key.to_string(), it.value.to_owned())).collect();
+        Some(Self { text: lines_of(elements), places: places.into_iter(), beside })
     }
 
     /// Sets the line number and byte offset of the next record in [`Self::text`] to those in the
@@ -352,7 +347,7 @@ mod tests {
         let text = String::from_utf8(document.text).expect("UTF-8");
         let records = text.split_inclusive('\n').zip(document.places);
         let records = records.map(|(record, place)| (record.to_owned(), place.0));
-        Some((records.collect(), document.members_beside))
+        Some((records.collect(), document.beside.len()))
     }
 
     #[test]

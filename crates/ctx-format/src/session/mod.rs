@@ -16,8 +16,9 @@ use serde_with::skip_serializing_none;
 use self::document::Document;
 use self::reread::{Again, SecondReading, Source};
 use crate::dialect::{Detector, Dialect, foreign};
+use crate::record::json::one_line;
 use crate::record::lines::Lines;
-use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
+use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool, json};
 
 /// How to read a session.
 #[derive(Clone, Default)]
@@ -132,12 +133,23 @@ impl<R: Read> Records<R> {
     /// The number of members that the document has besides `messages`; those members are not in any
     /// record. `None` if the input is not a document.
     pub fn document_members_beside(&self) -> Option<usize> {
-        self.document.as_ref().map(|it| it.members_beside)
+        self.document.as_ref().map(|it| it.beside.len())
     }
 
-    /// The model that a document names beside its messages.
-    pub fn document_model(&self) -> Option<&str> {
-        self.document.as_ref()?.model.as_deref()
+    /// The text in a member that the document has besides `messages`.
+    pub fn document_text(&self, key: &str) -> Option<String> {
+        let mut beside = self.document.as_ref()?.beside.iter();
+        let (_, raw) = beside.find(|(name, _)| name == key)?;
+        json::text(raw).map(Into::into)
+    }
+
+    /// Takes the system prompt that a document has besides `messages`, as a message.
+    pub fn take_system(&mut self) -> Option<String> {
+        let beside = &mut self.document.as_mut()?.beside;
+        let is_said = |raw: &str| raw.starts_with(['"', '[']) && raw != "\"\"";
+        let at = beside.iter().position(|(key, raw)| key == "system" && is_said(raw))?;
+        let (_, raw) = beside.remove(at);
+        Some(format!(r#"{{"role":"system","content":{}}}"#, one_line(&raw)))
     }
 
     /// Returns true if the input is a JSON document, whose messages are the records.
