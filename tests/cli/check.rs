@@ -250,6 +250,7 @@ fn rules_of_some_models_are_asked_for_by_the_model() {
             "mistral-large",
             &[
                 "3: bad-call-id: the API does not accept the call id call_1",
+                "4: bad-call-id: the API does not accept the call id call_1",
                 "5: user-after-tool: a user message follows a tool message",
             ],
         ),

@@ -113,7 +113,7 @@ fn a_document_of_gemini_has_an_id() {
   "sessionId": "g-old",
   "projectHash": "h",
   "startTime": "2025-10-01T00:00:00.000Z",
-  "messages": [{"id": "1", "type": "user", "content": "hello"}]
+  "messages": [{"id": "1", "timestamp": "t", "type": "user", "content": "hello"}]
 }"#;
     put(home.path(), ".gemini/tmp/h/chats/session-1.json", DAY, document);
     ls(&home).args(["--json"]).stdout_has(r#""session":"g-old""#).run();

@@ -54,7 +54,7 @@ impl Conversion {
         let to = converter.to;
         let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
-        if let Some(system) = session.take_system() {
+        if let Some(system) = session.records.take_system() {
             reading.push(&Origin::ALONE.record(system.as_bytes()))?;
         }
         let mut summary = None;

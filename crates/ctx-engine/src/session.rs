@@ -28,7 +28,7 @@ pub enum Invalid {
 
 /// An open session.
 pub struct Session {
-    records: Records<Box<dyn Read + Send>>,
+    pub(crate) records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
     /// Whether an exchange in another dialect is an error; true if the user did not name a dialect.
@@ -69,16 +69,6 @@ impl Session {
     /// Returns the dialect, or `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.records.dialect()
-    }
-
-    /// Takes the system prompt that a JSON document has beside its messages, as a message.
-    pub(crate) fn take_system(&mut self) -> Option<String> {
-        self.records.take_system()
-    }
-
-    /// Returns the model that a JSON document names beside its messages.
-    pub(crate) fn model(&self) -> Option<String> {
-        self.records.document_text("model")
     }
 
     /// Returns true if the input is one JSON document that is not a session.

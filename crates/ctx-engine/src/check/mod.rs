@@ -134,7 +134,7 @@ impl<'p> CheckPass<'p> {
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(|dialect| {
-                let model = plan.model.clone().or_else(|| session.model());
+                let model = plan.model.clone().or_else(|| session.records.document_text("model"));
                 ConversationCheck::new(dialect, model)
             }),
             batch: dialect.filter(|_| plan.batch).map(|dialect| {

@@ -85,7 +85,8 @@ impl RepairPass {
     /// Prepares to repair `session` for `model` or, if this is `None`, for the model that the
     /// session states. A session in an unknown dialect cannot be repaired.
     pub fn new(session: &Session, model: Option<&str>) -> Self {
-        let model = model.map(str::to_owned).or_else(|| session.model());
+        let of_request = || session.records.document_text("model");
+        let model = model.map(str::to_owned).or_else(of_request);
         Self { dialect: session.dialect(), model, lines: Vec::new() }
     }
 

@@ -112,13 +112,9 @@ pub(super) fn unread(
     if !report.has(rule)
         && let Some(foreign) = dialect.and_then(|own| Foreign::of(object, own))
     {
-        message = format!("{message}: {}", with_remedy(&foreign));
+        message = format!("{message}: {foreign}; {}", foreign.remedy);
     }
     Finding::problem(Some(line), rule, message)
-}
-
-fn with_remedy(foreign: &Foreign) -> String {
-    format!("{foreign}; {}", foreign.remedy)
 }
 
 impl Report {

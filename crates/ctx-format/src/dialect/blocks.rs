@@ -234,7 +234,6 @@ const OF_SYSTEM: [&str; 2] = ["clear_at", "output_config"];
 /// result. `content` is the same list as raw JSON.
 fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) {
     let blocks: Vec<_> = list.iter().map(|raw| content::block(raw)).collect();
-    rename_server_calls(&blocks, mend);
     let goes = blocks.iter().map(|block| {
         let Some((kind, block)) = block else { return false };
         let id = |key| block.text_of(key).unwrap_or_default();
@@ -259,28 +258,6 @@ fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) 
     }
 }
 
-/// Gives new ids to calls of server tools whose ids occur before, and to their results in the
-/// message.
-fn rename_server_calls(blocks: &[Option<(String, Object<'_>)>], mend: &mut Mend<'_, '_>) {
-    let with = |key: &str, of: &str| {
-        let is_of = |kind: &str| kind.ends_with(of) && !matches!(kind, "tool_use" | "tool_result");
-        let of_server = blocks.iter().flatten().filter(move |(kind, _)| is_of(kind));
-        of_server.filter_map(|(_, block)| block.get(key)).collect::<Vec<_>>()
-    };
-    let (calls, results) = (with("id", "tool_use"), with("tool_use_id", "tool_result"));
-    for (at, call) in calls.iter().enumerate() {
-        let id = json::text(call).unwrap_or_default();
-        let later = calls[at..].iter().filter(|it| *it == call).count();
-        let Some(line) = mend.of_id(Rule::RepeatedServerId, &id).nth(later - 1) else { continue };
-        let to = json::quoted(&format!("{id}_{}_{at}", line.line));
-        let mut answers = results.iter().rev().filter(|it| *it == call);
-        if let Some(answer) = answers.nth(later - 1) {
-            mend.put(answer, to.clone());
-            mend.put(call, to);
-        }
-    }
-}
-
 fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
     let fix = Image::of(kind, block).and_then(|image| Some((image.fix()?, image)));
     let is_misplaced = role == Role::Assistant && MEDIA.contains(&kind);
@@ -290,6 +267,7 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
     let all_marks = mend.has(Rule::CacheMarks);
     mend.cut_members(block, if all_marks { &EXTRA } else { extra_members(kind) });
     match (kind, fix) {
+        ("server_tool_use" | "mcp_tool_use", _) => mend.rename(block.get("id")),
         ("tool_use", _) => {
             mend.name(block, "id", ID);
             mend.name(block, "name", TOOL);
@@ -301,6 +279,7 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
             }
         }
         ("tool_result", _) => mend_result(block, mend),
+        (kind, _) if kind.ends_with("_tool_result") => mend.rename(block.get("tool_use_id")),
         (_, Some((ImageFix::Type(real), image))) => mend.put(image.mime, json::quoted(real)),
         (_, Some((ImageFix::Data, image))) => {
             let data = json::text(image.data).unwrap_or_default();

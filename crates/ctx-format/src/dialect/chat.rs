@@ -6,6 +6,7 @@ use crate::dialect::content::{
 };
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
+use crate::dialect::sign::Sign;
 use crate::dialect::summary::{SUMMARY_NAME, summary_text};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, NO_CONTENT, Names, Naming};
@@ -17,6 +18,7 @@ use crate::{
 };
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// The dialect `chat`.
 pub struct Chat;
@@ -251,22 +253,15 @@ fn is_of_user(message: &Object<'_>) -> bool {
     role_of(message) == Some(Role::User)
 }
 
-/// Returns the parts of a message that OpenAI's own API does not accept: media in a message that is
-/// not from the user, other media than images, sounds and files, and URLs and sounds in other
-/// forms.
+/// Returns the parts of a message that OpenAI's own API does not accept.
 fn unofficial_parts<'a>(message: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
-    let is_of_user = is_of_user(message);
-    blocks(message).into_iter().filter(move |part| match &*kind_of(part) {
-        "image_url" => !is_of_user || part.object_of("image_url").is_none(),
-        "input_audio" => {
-            let format = part.object_of("input_audio").and_then(|it| it.text_of("format"));
-            !is_of_user || !matches!(format.as_deref(), Some("wav" | "mp3"))
-        }
-        "video_url" | "audio_url" => true,
-        "file" => !is_of_user,
-        _ => false,
-    })
+    let sign = &UNOFFICIAL[usize::from(is_of_user(message))];
+    blocks(message).into_iter().filter(|part| sign.is_of(part))
 }
+
+/// The signs of these parts, in messages that are not from the user and in those that are.
+static UNOFFICIAL: LazyLock<[Sign; 2]> =
+    LazyLock::new(|| serde_json::from_str(include_str!("unofficial.json")).expect("it is valid"));
 
 /// The maximum number of calls in a reply.
 const CALLS: usize = 128;

@@ -87,15 +87,8 @@ impl Format {
 }
 
 /// All dialects. If a record fits several dialects, the first of them in this list is used.
-pub static ALL: [&dyn Dialect; FORMATS.len()] = {
-    let mut all = [FORMATS[0].dialect; FORMATS.len()];
-    let mut at = 1;
-    while at < FORMATS.len() {
-        all[at] = FORMATS[at].dialect;
-        at += 1;
-    }
-    all
-};
+pub static ALL: [&dyn Dialect; FORMATS.len()] =
+    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Gemini, &Pi];
 
 /// Returns the dialect with the given name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
@@ -107,6 +100,12 @@ mod tests {
     use super::summary::SUMMARY_LINE;
     use super::{ALL, Dialect, Plain, by_name};
     use crate::{Object, Role};
+
+    #[test]
+    fn each_format_is_listed_in_order() {
+        let formats = super::FORMATS.map(|format| format.dialect.name());
+        assert_eq!(formats, ALL.map(Dialect::name));
+    }
 
     #[test]
     fn names_are_found() {

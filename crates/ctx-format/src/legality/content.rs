@@ -263,13 +263,15 @@ impl Mend<'_, '_> {
     }
 
     pub(crate) fn has_id(&self, rule: Rule, id: &str) -> bool {
-        self.of_id(rule, id).next().is_some()
+        self.problems.iter().any(|problem| problem.rule == rule && problem.id == id)
     }
 
-    /// Returns the problems with this id.
-    pub(crate) fn of_id(&self, rule: Rule, id: &str) -> impl Iterator<Item = &Problem> {
-        let problems = self.problems.iter().copied();
-        problems.filter(move |problem| problem.rule == rule && problem.id == id)
+    /// Gives a new id to a call of a server tool, or to its result, if an earlier call has the id.
+    pub(crate) fn rename(&mut self, raw: Option<&str>) {
+        let Some((raw, id)) = raw.and_then(|raw| Some((raw, json::text(raw)?))) else { return };
+        if self.has_id(Rule::RepeatedServerId, &id) {
+            self.put(raw, json::quoted(&format!("{id}_{}", self.problems[0].line)));
+        }
     }
 
     /// Replaces a name that is missing or that the API does not accept.
