@@ -110,6 +110,8 @@ EXAMPLES = [
     ("responses", "type: arguments", [item(), call(arguments={})]),
     ("claude-code", "A8", [{"type": "assistant", "message": reply(use("ü"))}]),
     ("claude-code", "A30", [{"type": "user", "message": user([result(is_error=True, content=[image()])])}]),
+    ("claude-code", "A4", [{"type": "user", "message": user([result(content=[text(""), text("a")])])}]),
+    ("claude-code", "A5", [{"type": "user", "message": user(" ")}]),
     ("codex", "R8", [{"type": "response_item", "payload": call("c" * 65)}]),
     ("gemini", "G1", [gemini(toolCalls=[{"id": "a", "name": "Read", "args": {}}]), {"id": "n", "type": "user", "content": "Hi"}]),
     ("gemini", "G9 a part", [{"type": "user", "content": [{"text": "a"}, {}]}]),

@@ -174,12 +174,16 @@ def every_block(messages):
 
 
 def claude_code(messages):
-    """Claude Code repairs pairs, repeated ids and blank texts of what it reads, but sends ids, names and images as they are.
+    """Claude Code repairs pairs, repeated ids and blocks of blank text, but sends ids, names, images and blank texts elsewhere as they are.
 
     It leaves out what is not text in the result of an error. If the API refuses reasoning without a signature, it sends the session
     again without any reasoning.
     """
     for message in messages:
+        if message.get("role") == "user" and isinstance(message.get("content"), str) and is_blank(message["content"]):
+            yield "A5 all messages must have non-empty content"
+        for inner in (inner for block in blocks(message) if block.get("type") == "tool_result" for inner in block.get("content") or [] if isinstance(inner, dict)):
+            yield from ["A4 text in a result must contain non-whitespace text"] * (inner.get("type") == "text" and is_blank(inner.get("text")))
         content = [{**block, "content": [inner for inner in blocks(block) if inner.get("type") == "text"]}
                    if block.get("is_error") is True and isinstance(block.get("content"), list) else block for block in blocks(message)]
         yield from (text for text in anthropic_blocks({**message, "content": content}) if not text.startswith(("A6 ", "A28")))

@@ -79,7 +79,9 @@ pub(crate) fn check_block(
                 {
                     outline.fault(Rule::MisplacedBlock, "");
                 }
-                check_content(&kind, &inner, outline);
+                if !check_content(&kind, &inner, outline) {
+                    outline.fault(Rule::EmptyResultText, "");
+                }
             }
             if let Some(rule) = error_fault(block) {
                 outline.fault(rule, &id("tool_use_id"));
@@ -101,7 +103,11 @@ pub(crate) fn check_block(
         }
         _ => {}
     }
-    check_content(kind, block, outline)
+    let has_content = check_content(kind, block, outline);
+    if !has_content {
+        outline.fault(Rule::EmptyText, "");
+    }
+    has_content
 }
 
 /// Adds the faults that blocks of messages and blocks of results have in common. Returns false for
@@ -117,11 +123,7 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
     if Image::of(kind, block).is_some_and(|image| image.fix().is_some()) {
         outline.fault(Rule::BadImage, "");
     }
-    let says_nothing = is_empty(kind, block);
-    if says_nothing {
-        outline.fault(Rule::EmptyText, "");
-    }
-    !says_nothing
+    !is_empty(kind, block)
 }
 
 /// The types of blocks that only a user message or a result can have.

@@ -40,6 +40,8 @@ pub enum Rule {
     EmptyMessage,
     /// A text block is empty or consists of whitespace.
     EmptyText,
+    /// A text block in a result is empty or consists of whitespace.
+    EmptyResultText,
     /// A list of calls is empty or null.
     EmptyCalls,
     /// There are too many calls in a reply.

@@ -144,7 +144,20 @@ fn only_what_claude_code_does_not_mend_itself_is_repaired() {
     checked(&[&call], "empty-error-result", &failed("\"\""), &failed("\"(no content)\""));
     checked(&[&call], "empty-error-result", &failed(&format!("[{document}]")), &failed(note));
     let with_text = failed(&format!(r#"[{{"type":"text","text":"x"}},{document}]"#));
-    assert_eq!(broken("claude-code", &[call, with_text].join("\n")), []);
+    assert_eq!(broken("claude-code", &[&*call, &with_text].join("\n")), []);
+    let blank = |block: &str| {
+        line(
+            "user",
+            &format!(
+                r#"{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"text","text":"x"}}{block}]}}"#
+            ),
+        )
+    };
+    let nested = blank(r#",{"type":"text","text":" "}"#);
+    checked(&[&call], "empty-result-text", &nested, &blank(""));
+    let said = |content: &str| text("").replace(r#"[{"type":"text","text":"x"}]"#, content);
+    checked(&[], "empty-message", &said("\" \""), &said("\"(no content)\""));
+    assert_eq!(broken("claude-code", &said("[]")), []);
     assert_eq!(broken("claude-code", &text(mark)), []);
     let twice = [text(mark), text(mark)].join("\n");
     assert_eq!(broken("claude-code", &twice), [(1, "cache-marks")]);

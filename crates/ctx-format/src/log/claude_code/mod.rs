@@ -23,7 +23,7 @@ use crate::log::view::ViewBuilder;
 use crate::repair::{NewResult, RecordChange};
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
-    ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
+    ReplyId, Role, Rule, Rules, SecondCopy, Unread, Usage, UsageOf, json,
 };
 
 pub(crate) use convert::Writer;
@@ -61,7 +61,12 @@ impl Dialect for ClaudeCode {
         let Some(message) = message_of(object) else {
             return added_parts(object).map(|_| Outline { role: Role::User, ..Outline::of_line() });
         };
-        let outline = anthropic::outline(&message)?;
+        let mut outline = anthropic::outline(&message)?;
+        // The client itself mends a list without text.
+        let is_sent = message.text_of("content").is_some() && outline.role == Role::User;
+        if let Some(content) = outline.content.as_mut().filter(|_| !is_sent) {
+            content.faults.retain(|(rule, _)| *rule != Rule::EmptyMessage);
+        }
         let is_summary = object.is_true("isCompactSummary");
         let is_request = !is_summary && !object.is_true("isMeta") && is_request(&message);
         Some(Outline { is_summary, begins_turn: outline.begins_turn && is_request, ..outline })
