@@ -146,10 +146,8 @@ impl Dialect for ClaudeCode {
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
-        let text = json::quoted(text);
-        format!(
-            r#"{{"type":"user","isCompactSummary":true,"message":{{"role":"user","content":{text}}}}}"#
-        )
+        let message = format!(r#"{{"role":"user","content":{}}}"#, json::quoted(text));
+        format!(r#"{{"type":"user","isCompactSummary":true,"message":{message}}}"#)
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {

@@ -134,8 +134,7 @@ fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Strin
 impl Target for Writer {
     fn begin(&mut self, session: &mut Session) -> Vec<Line> {
         let hash = digest(&SHA256, session.cwd.as_bytes());
-        let digits = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
-        let hash: String = digits.collect();
+        let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         let time = session.now();
         let header = LineText::new()
             .text("sessionId", &session.id)
@@ -186,8 +185,7 @@ impl Target for Writer {
     }
 
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let mut turns = turns.iter().peekable();
+        let (mut lines, mut turns) = (Vec::new(), turns.iter().peekable());
         while let Some(turn) = turns.next() {
             notes.at(turn);
             lines.extend(match (turn, turns.peek()) {
@@ -207,12 +205,8 @@ impl Target for Writer {
 /// Returns true if the client would mistake the user message for a command or for a text that it
 /// wrote itself.
 fn is_command(pieces: &[Piece<'_>]) -> bool {
-    match pieces.first() {
-        Some(Piece { part: Part::Text(text), .. }) => {
-            NOT_SENT.iter().any(|begin| text.trim_start().starts_with(begin))
-        }
-        _ => false,
-    }
+    let Some(Piece { part: Part::Text(text), .. }) = pieces.first() else { return false };
+    NOT_SENT.iter().any(|begin| text.trim_start().starts_with(begin))
 }
 
 /// Copies a piece that is already a part of the API, and writes any other piece as a part; `None` if
