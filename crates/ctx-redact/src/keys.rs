@@ -93,17 +93,13 @@ fn uuid(tail: &[u8]) -> Option<usize> {
 fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     let mut end = 0;
     for (index, least) in lengths.iter().enumerate() {
-        if index > 0 {
-            if tail.get(end) != Some(&b'.') {
-                return None;
-            }
-            end += 1;
-        }
-        let length = run(&tail[end..], is_dashed);
-        if length < *least {
+        let is_joined = index == 0 || tail.get(end) == Some(&b'.');
+        let start = end + usize::from(index > 0);
+        let length = run(tail.get(start..)?, is_dashed);
+        if !is_joined || length < *least {
             return None;
         }
-        end += length;
+        end = start + length;
     }
     Some(end)
 }

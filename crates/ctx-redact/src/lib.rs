@@ -183,18 +183,22 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     if !may_be || bytes[at] == b'_' || !starts_word(bytes, from, at) {
         return None;
     }
-    let mut secret = None;
-    if may_be_scheme {
-        secret = forms::bearer(cursor);
-    }
-    if secret.is_none() && is_glued {
-        secret = prose::glued(cursor);
-    }
-    if secret.is_none() && may_be_key {
-        let rules = [keys::prefixed, keys::discord, value::random_alone];
-        secret = rules.iter().find_map(|rule| rule(cursor));
-    }
-    secret
+    let rules: [(bool, Rule); 5] = [
+        (may_be_scheme, forms::bearer),
+        (is_glued, prose::glued),
+        (may_be_key, keys::prefixed),
+        (may_be_key, keys::discord),
+        (may_be_key, value::random_alone),
+    ];
+    first_found(cursor, &rules)
+}
+
+/// Finds the secret at or around a place in the text.
+type Rule = fn(Cursor<'_>) -> Option<Range<usize>>;
+
+/// Returns what the first rule finds, of those that apply.
+fn first_found(cursor: Cursor<'_>, rules: &[(bool, Rule)]) -> Option<Range<usize>> {
+    rules.iter().find_map(|(applies, rule)| if *applies { rule(cursor) } else { None })
 }
 
 /// Returns true if a word starts at `at`. A dash is part of a word here, so that a run such as
@@ -243,22 +247,15 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// the colon.
 fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let last = cursor.before().last().copied().unwrap_or(b' ');
-    let mut secret = None;
-    if cursor.bytes().get(cursor.at + 1) == Some(&b'/') {
-        secret = forms::url_password(cursor);
-    }
-    if secret.is_none() && last.is_ascii_digit() {
-        secret = keys::telegram(cursor);
-    }
-    secret = secret.or_else(|| forms::curl_login(cursor));
-    if secret.is_none() {
-        secret = match last {
-            b'2' | b'3' => forms::pgpass(cursor),
-            b'e' | b'E' => forms::cookie(cursor),
-            b's' => keys::putty(cursor),
-            _ => None,
-        };
-    }
+    let rules: [(bool, Rule); 6] = [
+        (cursor.bytes().get(cursor.at + 1) == Some(&b'/'), forms::url_password),
+        (last.is_ascii_digit(), keys::telegram),
+        (true, forms::curl_login),
+        (matches!(last, b'2' | b'3'), forms::pgpass),
+        (matches!(last, b'e' | b'E'), forms::cookie),
+        (last == b's', keys::putty),
+    ];
+    let secret = first_found(cursor, &rules);
     secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor))
 }
 

@@ -2,12 +2,14 @@
 //!
 //! The rules are parsed on first use, when the scan finds something that may be a secret.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub(super) static RULES: LazyLock<Rules> =
     LazyLock::new(|| Rules::parse(include_str!("rules.txt")));
 
 /// All rules in `rules.txt`.
+#[derive(Default)]
 pub(super) struct Rules {
     /// Key prefixes, grouped by their first two bytes. The scan looks up these two bytes for every
     /// long word.
@@ -17,7 +19,7 @@ pub(super) struct Rules {
     /// Short names such as `pass`, which count only as whole words.
     pub(super) short_names: Vec<Name>,
     pub(super) flags: Vec<Flag>,
-    words: Vec<(&'static str, Vec<&'static str>)>,
+    words: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
 /// The prefix of a vendor's keys, and the format of the text after it.
@@ -103,8 +105,7 @@ fn pair(first: u8, second: u8) -> usize {
 
 /// Returns the words in a list from the section `[words]` of `rules.txt`.
 pub(super) fn words(list: &str) -> &'static [&'static str] {
-    let words = RULES.words.iter().find(|(name, _)| *name == list);
-    words.map(|(_, words)| words.as_slice()).expect("rules.txt has this list")
+    RULES.words.get(list).expect("rules.txt has this list")
 }
 
 /// Returns true if the list contains the word.
@@ -114,13 +115,8 @@ pub(super) fn is_in(list: &str, word: &[u8]) -> bool {
 
 impl Rules {
     fn parse(text: &'static str) -> Self {
-        let mut rules = Self {
-            keys: (0..1 << 10).map(|_| Vec::new()).collect(),
-            names: Vec::new(),
-            short_names: Vec::new(),
-            flags: Vec::new(),
-            words: Vec::new(),
-        };
+        let mut rules = Self::default();
+        rules.keys.resize_with(1 << 10, Vec::new);
         let mut section = "";
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if line.starts_with('[') {
@@ -148,10 +144,7 @@ impl Rules {
             }
             "[names]" => add_names(&mut self.names, name, rule)?,
             "[short names]" => add_names(&mut self.short_names, name, rule)?,
-            "[words]" => match self.words.last_mut() {
-                Some((last, words)) if *last == name => words.extend(rule.split(' ')),
-                _ => self.words.push((name, rule.split(' ').collect())),
-            },
+            "[words]" => self.words.entry(name).or_default().extend(rule.split(' ')),
             _ => return None,
         }
         Some(())
