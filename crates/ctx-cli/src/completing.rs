@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, ValueEnum};
-use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
+use clap_complete::env::Shells;
 
 use crate::{Binary, Shell};
 
@@ -30,8 +30,8 @@ impl Shell {
 
 /// Answers a shell's request for completions, or returns `None` if the shell made no request.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
-    let shell = std::env::var(VARIABLE).ok()?;
-    let shell = Shell::from_str(&shell, false).ok()?;
+    let name = std::env::var(VARIABLE).ok()?;
+    let (shell, engines) = (Shell::from_str(&name, false).ok()?, Shells::builtins());
     let mut args = std::env::args_os().skip(1);
     args.next().filter(|first| first == "--")?;
     let words: Vec<OsString> = args.collect();
@@ -48,11 +48,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let mut command = (binary.completed)(command, &typed);
     let mut answer = Vec::new();
     let directory = std::env::current_dir().ok();
-    let engine: &dyn EnvCompleter = match shell {
-        Shell::Bash => &Bash,
-        Shell::Zsh => &Zsh,
-        Shell::Fish => &Fish,
-    };
+    let engine = engines.completer(&name)?;
     let written = engine.write_complete(&mut command, words, directory.as_deref(), &mut answer);
     // An error cannot be reported, because the user is still typing the command line.
     let printed = written.and_then(|()| io::stdout().write_all(&answer));

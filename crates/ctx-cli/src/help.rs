@@ -20,25 +20,24 @@ const SCREENS: usize = 90;
 /// The maximum length in bytes of a list of possible values in the help.
 const LONGEST_LIST: usize = 60;
 
-/// Returns true if the text that clap rendered is the short help.
-pub(crate) fn is_short(rendered: &str) -> bool {
-    rendered.contains("\nAll flags: ")
-}
-
-/// Prints the short or long help for the tool or one of its commands.
-pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Result<()> {
+/// Prints the short or long help for the tool or one of its commands, whichever clap rendered.
+pub(crate) fn print(tool: &Tool, name: Option<&str>, rendered: &str) -> io::Result<()> {
+    let is_short = rendered.contains("\nAll flags: ");
     let mut command = if is_short { short(tool, name) } else { long(tool, name) };
     command.print_help()
 }
 
-/// Returns a clap command whose short help is the output of `-h`.
-pub fn short(tool: &Tool, name: Option<&str>) -> Command {
+/// Returns the complete clap command of the tool or of one of its commands.
+pub(crate) fn built(tool: &Tool, name: Option<&str>) -> Command {
     let mut command = tool.full_command();
     command.build();
-    if let Some(of_tool) = name.and_then(|name| command.find_subcommand(name)) {
-        command = of_tool.clone();
-    }
-    command.mut_args(one_line)
+    let of_tool = name.and_then(|name| command.find_subcommand(name)).cloned();
+    of_tool.unwrap_or(command)
+}
+
+/// Returns a clap command whose short help is the output of `-h`.
+pub fn short(tool: &Tool, name: Option<&str>) -> Command {
+    built(tool, name).mut_args(one_line)
 }
 
 /// Returns a clap command whose short help is the output of `--help`.

@@ -90,9 +90,8 @@ fn without_empty_variables(command: Command) -> Command {
 /// Prints the help or the version to stdout.
 fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::DisplayHelp {
-        let is_short = help::is_short(&error.render().to_string());
         let command = usage::command_of(tool, args);
-        return help::print(tool, command.as_deref(), is_short);
+        return help::print(tool, command.as_deref(), &error.render().to_string());
     }
     error.print()
 }

@@ -132,7 +132,7 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
     let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
     let command = command.after_help(footer);
     // Clap's own long help is never printed, but it must not contain the footer, by which
-    // `help::is_short` recognizes the short help.
+    // `help::print` recognizes the short help.
     command.after_long_help("")
 }
 

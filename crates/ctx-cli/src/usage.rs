@@ -14,7 +14,8 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
-use crate::{Failure, Page, Tool, shell_word};
+use crate::tool::whole_name;
+use crate::{Failure, Page, Tool, help, shell_word};
 
 /// Returns the subcommand that the user typed, if the tool has subcommands.
 pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
@@ -97,16 +98,9 @@ struct Usage<'t> {
 
 impl<'t> Usage<'t> {
     fn of(tool: &'t Tool, args: &[OsString]) -> Self {
-        let mut command = tool.full_command();
-        command.build();
-        let mut name = tool.name.to_owned();
-        if let Some(of_tool) = command_of(tool, args) {
-            name = format!("{name} {of_tool}");
-            if let Some(of_tool) = command.find_subcommand(of_tool) {
-                command = of_tool.clone();
-            }
-        }
-        Self { tool, command, name }
+        let name = command_of(tool, args);
+        let name = name.as_deref();
+        Self { tool, command: help::built(tool, name), name: whole_name(tool, name) }
     }
 
     fn suggestion(&self, typed: &str) -> Option<String> {
@@ -187,10 +181,9 @@ impl<'t> Usage<'t> {
 
     fn without_value(&self, argument: &str) -> Failure {
         let flag = flag(argument);
-        let arguments = self.command.get_arguments();
-        let named = format!("--{}", flag.trim_start_matches('-'));
-        let mut named = arguments.filter(|arg| arg.get_long() == named.strip_prefix("--"));
-        let values = named.next().map(Arg::get_possible_values).unwrap_or_default();
+        let long = Some(flag.trim_start_matches('-'));
+        let named = self.command.get_arguments().find(|arg| arg.get_long() == long);
+        let values = named.map(Arg::get_possible_values).unwrap_or_default();
         let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         let hint = match values.as_slice() {
             [] => self.see(),
@@ -215,7 +208,10 @@ impl<'t> Usage<'t> {
     }
 
     fn missing(&self, missing: &[String]) -> Failure {
-        let what: Vec<String> = missing.iter().map(|it| plain(it)).collect();
+        // Without clap's brackets: `<FILE>` is FILE, `<--a <X>|--b>` is "--a X or --b".
+        let plain =
+            |it: &String| it.replace(['<', '>'], "").replace("...", "").replace('|', " or ");
+        let what: Vec<String> = missing.iter().map(plain).collect();
         let usage = self.command.clone().render_usage().to_string();
         let usage = usage.trim_start_matches("Usage:").trim();
         let hint = self.suggestion(missing.first().map_or("", String::as_str));
@@ -254,11 +250,6 @@ fn flag(argument: &str) -> &str {
 fn operand(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     names.iter().map(|name| format!("one {name}")).collect::<Vec<_>>().join(" and ")
-}
-
-/// Removes clap's brackets: `<FILE>` becomes FILE, `<--a <X>|--b>` becomes "--a X or --b".
-fn plain(argument: &str) -> String {
-    argument.replace(['<', '>'], "").replace("...", "").replace('|', " or ")
 }
 
 /// Guesses for all tools that have the suggested flag. The tool's own [`Page::guesses`] take

@@ -134,7 +134,8 @@ fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Strin
 impl Target for Writer {
     fn begin(&mut self, session: &mut Session) -> Vec<Line> {
         let hash = digest(&SHA256, session.cwd.as_bytes());
-        let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
+        let hash: String = digits.collect();
         let time = session.now();
         let header = LineText::new()
             .text("sessionId", &session.id)
