@@ -13,10 +13,11 @@ import hook
 import judge
 import own
 import sessions
+import shapes
 import terminal
 from judge import Failed, Skipped
 
-KINDS = ["compaction", "generations", "conversion", "view", "hand", "hook"]
+KINDS = ["compaction", "generations", "conversion", "view", "shape", "hand", "hook"]
 
 
 def made_up(agent, installed):
@@ -40,6 +41,8 @@ def made_up(agent, installed):
             if agent.name == "claude-code":
                 yield "hand", f"{step}, where it may ask", lambda folder: hand.opening(agent, step, folder, asks=True)
     if agent.name == "claude-code":
+        for name in shapes.SHAPES:
+            yield "shape", name, lambda folder: shapes.shape(agent, name, folder)
         yield "hook", "examples/session.jsonl", lambda folder: hook.hook(agent, hook.example(), folder)
 
 
