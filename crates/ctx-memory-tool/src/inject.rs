@@ -116,17 +116,16 @@ impl Args {
         let counting = self.counting.resolve()?;
         counting.report(io);
         let store = self.store.open(&crate::TOOL, matches)?;
-        let mut parts = Vec::new();
-        for layer in Layer::ALL.into_iter().filter(|it| !self.without.contains(it)) {
-            parts.push((layer, self.layer_text(layer, &store)?));
-        }
+        let layers = Layer::ALL.into_iter().filter(|it| !self.without.contains(it));
+        let parts = layers.map(|layer| Ok((layer, self.layer_text(layer, &store)?)));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
         let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
         let context = context.map_err(|error| {
             Failure::new(error).hint("raise --max-tokens, or shorten the base prompt")
         })?;
         for (layer, lines) in &context.left_out {
             let lines = counted(*lines as u64, "line");
-            let layer = <&str>::from(layer);
+            let layer: &str = (*layer).into();
             io.warn(format_args!("{lines} of {layer} left out because of --max-tokens"));
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));

@@ -13,7 +13,7 @@ mod searchable_text;
 mod stored;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{Io, Outcome, Result, Tool, printable};
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
@@ -23,17 +23,7 @@ use ctx_cli::{Io, Outcome, Result, Tool, printable};
 /// sessions into one file. `inject` assembles the context for the start of a session: base prompt,
 /// soul, memory, runtime, summary.
 #[derive(Debug, Parser)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
-struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
 enum Command {
     Search(search::Args),
     Get(get::Args),
@@ -44,14 +34,14 @@ enum Command {
 /// The description of `ctx-memory`: its name, its command line and its manual page.
 pub const TOOL: Tool = Tool {
     name: "ctx-memory",
-    command: Args::command,
+    command: Command::command,
     run,
     first: "limit session kind since base max-tokens transcript dry-run output json",
     page: include_str!("manual.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    match Args::from_arg_matches(matches)?.command {
+    match Command::from_arg_matches(matches)? {
         Command::Search(args) => args.run(matches, io),
         Command::Get(args) => args.run(matches, io),
         Command::Consolidate(args) => args.run(matches, io),

@@ -49,20 +49,15 @@ fn add_parts(parts: &[Part<'_>], text: &mut String) {
             Part::Text(said) | Part::Refusal(said) | Part::Reasoning(said) => add(said, text),
             Part::Call(call) => {
                 add(&call.name, text);
-                add_arguments(&call.arguments, text);
+                match serde_json::from_str(&call.arguments) {
+                    Ok(value) => add_value(&value, text),
+                    Err(_) => add(&call.arguments, text),
+                }
             }
             Part::Result(result) => add_parts(&result.parts, text),
             // Images and API-specific parts have no searchable text.
             Part::Media(_) | Part::Opaque(_) => {}
         }
-    }
-}
-
-/// Appends the arguments of a call, without JSON escapes.
-fn add_arguments(arguments: &str, text: &mut String) {
-    match serde_json::from_str(arguments) {
-        Ok(value) => add_value(&value, text),
-        Err(_) => add(arguments, text),
     }
 }
 

@@ -6,14 +6,14 @@
 //!
 //! The date is left out if it is unknown, and the last part if no later decision is known.
 
-use std::fmt;
-
 use chrono::NaiveDate;
 use ctx_format::Role;
 use ctx_summary::ledger::patterns::MemoryKind;
+use derive_more::Display;
 use serde::Serialize;
 
 /// An item extracted from a session. The fields are in the order of the JSON keys.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
     /// The kind of item, which determines the memory file that the item is added to.
@@ -27,19 +27,14 @@ pub struct MemoryItem {
     /// The id of the session.
     pub session: String,
     /// The tool that a [`MemoryKind::Runtime`] item is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The reason that the sentence gives for its decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The part of a preference that limits when or where it applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The UTC day of the message, if its record has a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<NaiveDate>,
     /// The line of the later decision in the same session that supersedes this item.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<u64>,
 }
 
@@ -64,7 +59,7 @@ impl MemoryItem {
 
 /// A reference to the line that contains a statement: a line in a session, or in a memory file if a
 /// person wrote the statement there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
 #[display("{session}:{line}")]
 pub struct Citation {
     /// The name of the session, or the path of the memory file within the store.
@@ -74,7 +69,12 @@ pub struct Citation {
 }
 
 /// An entry that our tools wrote into a memory file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Display)]
+#[display(
+    "{text} ({role}, {citation}{}{})",
+    comma("", date.as_ref()),
+    comma(TAKEN_BACK, taken_back.as_ref())
+)]
 pub struct Entry<'t> {
     /// The statement, on one line.
     pub text: &'t str,
@@ -113,17 +113,9 @@ impl<'t> Entry<'t> {
     }
 }
 
-impl fmt::Display for Entry<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, {}", self.text, self.role, self.citation)?;
-        if let Some(date) = self.date {
-            write!(f, ", {date}")?;
-        }
-        if let Some(citation) = &self.taken_back {
-            write!(f, ", {TAKEN_BACK}{citation}")?;
-        }
-        f.write_str(")")
-    }
+/// Formats a detail that may be missing.
+fn comma(before: &str, detail: Option<&impl std::fmt::Display>) -> String {
+    detail.map_or_else(String::new, |detail| format!(", {before}{detail}"))
 }
 
 impl Citation {

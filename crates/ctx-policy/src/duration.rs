@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use regex::{Captures, Regex};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
+use serde_with::SerializeDisplay;
 
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -40,7 +41,7 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A duration that does not depend on the calendar, so it has no months or years, and the unit `m`
 /// means minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SerializeDisplay)]
 pub struct FixedSpan(pub Duration);
 
 /// A duration that may include calendar months and years, which have no fixed number of days.
@@ -106,12 +107,6 @@ impl<'de> Deserialize<'de> for FixedSpan {
         let text = String::deserialize(deserializer).ok();
         let span = text.and_then(|text| text.parse().ok());
         span.ok_or_else(|| D::Error::custom("a time such as 30s, 5m or 1h"))
-    }
-}
-
-impl Serialize for FixedSpan {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
+use derive_more::Display;
 use regex::{Regex, RegexBuilder};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
+use serde_with::SerializeDisplay;
 
 /// A pattern for names, in which `*` matches any text and `?` matches any single character. Case is
 /// ignored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Display, SerializeDisplay)]
+#[display("{text}")]
 pub struct Glob {
     text: String,
     regex: Regex,
@@ -45,12 +48,6 @@ impl<'de> Deserialize<'de> for Glob {
         let text = String::deserialize(deserializer)?;
         let wanted = |error| D::Error::custom(format_args!("a pattern; {error}"));
         text.parse().map_err(|error: NotAGlob| wanted(error))
-    }
-}
-
-impl Serialize for Glob {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
     }
 }
 

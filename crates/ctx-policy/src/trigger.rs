@@ -18,6 +18,7 @@ pub const DEFAULT_WINDOW: u64 = 128_000;
 pub const DEFAULT_SHARE: Share = Share::of_percent(80);
 
 /// The size of a session.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
     /// The number of messages, not counting system messages.
@@ -28,10 +29,9 @@ pub struct Size {
     pub tokens: u64,
     /// The estimated token count of the whole context, including the system prompt and the tools,
     /// or `None` if the session has no usage records.
-    #[serde(rename = "calibrated_tokens", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "calibrated_tokens")]
     pub calibrated: Option<u64>,
     /// The size of the window in tokens, if it is known from the session or its model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     /// The total text size of all tool results, in bytes.
     pub tool_bytes: u64,

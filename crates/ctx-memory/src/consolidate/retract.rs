@@ -70,7 +70,10 @@ impl Search<'_> {
             while let Some(at) = new.pop() {
                 new.extend(self.retract_similar(at));
             }
-            let Some(at) = self.retract_reversed() else { return };
+            let mut old = self.taken_back().into_iter();
+            let reversal = old.find_map(|at| self.reversal(&self.all[at]));
+            let Some((at, by)) = reversal else { return };
+            self.all[at].taken_back = Some(by);
             new.push(at);
         }
     }
@@ -148,14 +151,6 @@ impl Search<'_> {
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Finds a superseding statement that a later statement reverses, treats the former as
-    /// superseded, and returns its index.
-    fn retract_reversed(&mut self) -> Option<usize> {
-        let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
-        self.all[at].taken_back = Some(by);
-        Some(at)
-    }
-
     /// If a later statement repeats the superseded statement `old`, returns the index of the
     /// statement that superseded `old`, and the citation of the repetition.
     fn reversal(&self, old: &Statement) -> Option<(usize, Citation)> {
@@ -164,19 +159,13 @@ impl Search<'_> {
         repetitions.retain(|it| {
             it.taken_back.is_none() && !it.is_struck && it.fingerprint.is_similar(&old.fingerprint)
         });
-        for (at, statement) in self.all.iter().enumerate() {
-            if statement.citation != *by {
-                continue;
-            }
-            let mut repetitions = repetitions.iter();
-            let reversed_by = repetitions.find(|it| {
+        let mut cited = self.all.iter().enumerate().filter(|(_, it)| it.citation == *by);
+        cited.find_map(|(at, statement)| {
+            let reversed_by = repetitions.iter().find(|it| {
                 it.is_later(statement) && self.can_be_taken_back(statement, &it.citation)
             });
-            if let Some(repetition) = reversed_by {
-                return Some((at, repetition.citation.clone()));
-            }
-        }
-        None
+            Some((at, reversed_by?.citation.clone()))
+        })
     }
 }
 

@@ -192,11 +192,8 @@ impl Run<'_, '_> {
     /// place, so that a full disk stops the run before anything changes.
     fn commit(&mut self, folders: &[SharedFolder; 2]) -> Result<NewMemory, StoreError> {
         let [extracted, summary] = folders;
-        let mut files = Vec::new();
-        for kind in KINDS {
-            files.push(extracted.read(&file_name(kind))?);
-        }
-        files.push(summary.read(master::NAME)?);
+        let files = KINDS.into_iter().map(|kind| extracted.read(&file_name(kind)));
+        let files = files.chain([summary.read(master::NAME)]).collect::<Result<Vec<_>, _>>()?;
         let old: Files = std::array::from_fn(|at| files[at].bytes().to_vec());
         let new = self.consolidation.consolidated(&old)?;
         self.done.edits = files.iter().flat_map(|file| &file.edits).cloned().collect();

@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 
 use chrono::NaiveDate;
 use ctx_summary::ledger::patterns::MemoryKind;
@@ -136,29 +135,22 @@ impl Topic {
     fn section(&self) -> usize {
         if self.retraction.is_some() { SECTIONS.len() - 1 } else { place_of(self.kind) }
     }
-}
 
-/// Formats the topic as `- TEXT (user, a:12, b:7 and 3 more; 2026-11-20)`.
-impl fmt::Display for Topic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Formats the topic as `- TEXT (user, a:12, b:7 and 3 more; 2026-11-20)`.
+    fn line(&self) -> String {
         let author = match self.author {
             Author::Editor => "by hand",
             Author::User => "user",
             Author::Agent => "assistant",
         };
         let cited: Vec<String> = self.citations.iter().take(MOST_CITED).map(short).collect();
-        write!(f, "- {} ({author}, {}", self.text, cited.join(", "))?;
-        if self.citations.len() > MOST_CITED {
-            write!(f, " and {} more", self.citations.len() - MOST_CITED)?;
-        }
-        if let Some(date) = self.date {
-            write!(f, "; {date}")?;
-        }
-        f.write_str(")")?;
-        match &self.retraction {
-            Some(retraction) => write!(f, " → {retraction}"),
-            None => Ok(()),
-        }
+        let mut line = format!("- {} ({author}, {}", self.text, cited.join(", "));
+        let more = self.citations.len().saturating_sub(MOST_CITED);
+        line.extend((more > 0).then(|| format!(" and {more} more")));
+        line.extend(self.date.map(|date| format!("; {date}")));
+        line.push(')');
+        line.extend(self.retraction.iter().flat_map(|retraction| [" → ", retraction]));
+        line
     }
 }
 
@@ -213,7 +205,7 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
         let importance = (topic.author, sessions.len(), topic.newest);
         (topic.section(), Reverse(importance), &topic.fingerprint.key)
     });
-    order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
+    order.into_iter().map(|topic| (topic.section(), topic.line())).collect()
 }
 
 /// Returns the indexes of the lines in the order in which to add them: first the lines that fit
@@ -273,7 +265,7 @@ mod tests {
              - We decided to keep tabs. (user, a:9, 2026-11-01)\n\
              - We decided to keep SQLite for the waiting list! (user, c:3, 2026-11-02)\n",
         );
-        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = found.iter().map(Topic::line).collect();
         assert_eq!(
             lines,
             [

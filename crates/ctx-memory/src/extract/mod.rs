@@ -27,7 +27,7 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 ///
 /// Sentences from users and models become decisions, facts and preferences; calls and failed
 /// results become runtime items. Secrets are redacted in every item.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Extractor {
     session: String,
     kinds: Vec<MemoryKind>,
@@ -40,13 +40,7 @@ pub struct Extractor {
 impl Extractor {
     /// Creates an extractor for items of these `kinds` in messages of `session`.
     pub fn new(session: impl Into<String>, kinds: &[MemoryKind]) -> Self {
-        Self {
-            session: session.into(),
-            kinds: kinds.to_vec(),
-            calls: OpenCalls::default(),
-            offers: Offers::default(),
-            redacted: 0,
-        }
+        Self { session: session.into(), kinds: kinds.to_vec(), ..Self::default() }
     }
 
     /// Forgets the open calls and the offered options, because the next message is from another
