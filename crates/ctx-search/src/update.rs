@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
+use indexmap::IndexMap;
 use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument};
 
@@ -96,27 +97,20 @@ impl SearchIndex {
     /// only the new sources are read. If any source was removed or changed, the whole group is read
     /// again, because its other sources may contain the same documents.
     fn plan(&mut self, sources: &[Source]) -> Plan {
-        let mut order: Vec<&str> = Vec::new();
-        let mut groups: HashMap<&str, Vec<&Source>> = HashMap::new();
+        let mut groups: IndexMap<&str, Vec<&Source>> = IndexMap::new();
         for source in sources {
-            let group = groups.entry(source.group()).or_default();
-            if group.is_empty() {
-                order.push(source.group());
-            }
-            group.push(source);
+            groups.entry(source.group()).or_default().push(source);
         }
         let mut known: HashMap<&str, Vec<&KnownSource>> = HashMap::new();
         for source in &self.known.sources {
             known.entry(source.source.group()).or_default().push(source);
         }
         let mut plan = Plan::default();
-        for group in order {
-            let wanted = &groups[group];
+        for (group, mut new) in groups {
             let known = known.remove(group).unwrap_or_default();
             let numbers = known.iter().map(|known| known.number);
             let mut stay = Vec::new();
-            let mut new = wanted.clone();
-            if known.iter().all(|known| wanted.contains(&&known.source)) {
+            if known.iter().all(|known| new.contains(&&known.source)) {
                 stay.extend(numbers);
                 new.retain(|source| known.iter().all(|known| known.source != **source));
             } else {

@@ -259,16 +259,11 @@ fn each_part(
     mut take: impl FnMut(Range<usize>),
 ) {
     let mut start = range.start;
-    for at in range.clone() {
-        if is_joint(text.as_bytes()[at]) {
-            if start < at {
-                take(start..at);
-            }
-            start = at + 1;
+    for part in text.as_bytes()[range].split(|byte| is_joint(*byte)) {
+        if !part.is_empty() {
+            take(start..start + part.len());
         }
-    }
-    if start < range.end {
-        take(start..range.end);
+        start += part.len() + 1;
     }
 }
 
