@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use ctx_text::WordSet;
+use ctx_text::{WordSet, regex};
 use ctx_tokens::TokenCounter;
+use regex::Regex;
 
 use crate::ledger::{Index, Ledger, Origin, Segment};
 use crate::{LISTS, Language, is_shell};
@@ -173,11 +174,7 @@ fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String 
 }
 
 /// Text that is typical of code, diffs and listings with line numbers.
-#[rustfmt::skip]
-const CODE: [&str; 30] = [
-    "()", "::", "->", "=>", ":=", "==", "!=", "&&", "||", " = ", "+=", "self.", "});", "*/", "/*",
-    "\\n", "</", "/>", "${", "{}", "[]", "@@", "//", " | ", "old_string", "new_string", "`json:", "timeout", "import ", "return ",
-];
+static CODE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("code")));
 
 /// Returns true if `text` can be understood on its own: it is a sentence or a name with its value,
 /// but not a line of code.
@@ -206,7 +203,7 @@ fn is_code(text: &str) -> bool {
         let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
         digits.len() < text.len() && digits.starts_with([':', '\t', '→', '|'])
     };
-    CODE.iter().any(|mark| without_urls.contains(mark)) || calls(text) || is_numbered()
+    CODE.is_match(&without_urls) || calls(text) || is_numbered()
 }
 
 /// Returns true if `text` contains a value that cannot be guessed, such as an id, number, date,

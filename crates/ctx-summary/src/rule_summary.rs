@@ -1,11 +1,12 @@
 //! Writes the rule summary, which only counts and quotes, without a model or heuristics.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Write;
 
 use ctx_format::{Message, Part, Role};
 use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
+use indexmap::IndexSet;
 
 use crate::earlier::RULE_HEADING;
 use crate::ledger::own_words;
@@ -39,8 +40,7 @@ pub struct RuleSummary {
     user_messages: u64,
     tool_calls: u64,
     topics: VecDeque<String>,
-    tools: Vec<String>,
-    seen_tools: HashSet<String>,
+    tools: IndexSet<String>,
     carried: Carried,
     /// The number of redacted secrets.
     pub redacted: usize,
@@ -51,8 +51,8 @@ impl RuleSummary {
     pub fn push(&mut self, message: &Message<'_>) {
         for call in message.calls() {
             self.tool_calls += 1;
-            let name = self.clean(&call.name);
-            self.add_tool(&one_line(&name));
+            let name = one_line(&self.clean(&call.name));
+            self.tools.extend(Some(name).filter(|name| !name.is_empty()));
         }
         let said = |part: &Part<'_>| !matches!(part, Part::Result(_));
         if message.role == Role::User && message.parts.iter().any(said) {
@@ -71,9 +71,7 @@ impl RuleSummary {
         };
         self.user_messages += own.user_messages;
         self.tool_calls += own.tool_calls;
-        for tool in own.tools {
-            self.add_tool(tool);
-        }
+        self.tools.extend(own.tools.into_iter().map(str::to_owned));
         self.carried.add_text(own.carried);
         self.retire_topics();
         if let Some(topics) = own.topics {
@@ -113,12 +111,6 @@ impl RuleSummary {
             cut[stage] = most;
         }
         self.write(cut)
-    }
-
-    fn add_tool(&mut self, name: &str) {
-        if !name.is_empty() && self.seen_tools.insert(name.to_owned()) {
-            self.tools.push(name.to_owned());
-        }
     }
 
     fn add_topic(&mut self, message: &Message<'_>) {
@@ -164,9 +156,10 @@ impl RuleSummary {
         if !topics.is_empty() {
             let _ = writeln!(text, "{LATEST_TOPICS}{}", topics.join("; "));
         }
-        let (kept, more) = self.tools.split_at(self.tools.len() - tools);
+        let kept = self.tools.iter().take(self.tools.len() - tools).map(String::as_str);
+        let kept: Vec<&str> = kept.collect();
         if !self.tools.is_empty() {
-            let more = match more.len() {
+            let more = match tools {
                 0 => String::new(),
                 count if kept.is_empty() => format!("+{count}"),
                 count => format!(", +{count}"),
@@ -280,7 +273,7 @@ impl<'t> OwnSummary<'t> {
             user_messages: find(USER_MESSAGES)?.parse().ok()?,
             tool_calls: find(TOOL_CALLS)?.parse().ok()?,
             topics: find(LATEST_TOPICS),
-            tools: tools.filter(|tool| !is_count(tool)).collect(),
+            tools: tools.filter(|tool| !tool.is_empty() && !is_count(tool)).collect(),
             carried,
         })
     }

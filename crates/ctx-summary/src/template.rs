@@ -1,6 +1,10 @@
 //! Prompt templates, which are Markdown files with a few placeholders.
 
 use std::str::FromStr;
+use std::sync::LazyLock;
+
+use ctx_text::regex;
+use regex::{Captures, Regex};
 
 use crate::language::Language;
 
@@ -187,6 +191,9 @@ fn target_of(text: &str) -> (Option<u64>, &str) {
     said().map_or((None, text), |(target, rest)| (Some(target), rest))
 }
 
+/// Matches a placeholder. All names have been checked when the template was parsed.
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{([^{}]*)\}\}"));
+
 fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
     Some(match name {
         "target" => filling.target.to_string(),
@@ -214,22 +221,9 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
             kept.push(paragraph);
         }
     }
-    replace(&kept.join("\n\n"), filling)
-}
-
-/// Replaces the placeholders in `text`. Placeholders in the inserted values are not replaced.
-fn replace(text: &str, filling: &Filling<'_>) -> String {
-    let mut pieces = text.split("{{");
-    let mut filled = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let known = piece.split_once("}}");
-        let known = known.and_then(|(name, after)| Some((value(name.trim(), filling)?, after)));
-        match known {
-            Some((value, after)) => filled.extend([&value, after]),
-            None => filled.extend(["{{", piece]),
-        }
-    }
-    filled
+    // Placeholders in the inserted values are not replaced.
+    let named = |found: &Captures<'_>| value(found[1].trim(), filling).unwrap_or_default();
+    PLACEHOLDER.replace_all(&kept.join("\n\n"), named).into_owned()
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ fn score(
     if let Some(store) = store
         && is_saved(args, store, hashing)?
     {
-        scorer.saved();
+        scorer.saved = true;
     }
     let needed = match (&args.future, further.later) {
         (Some(path), Some(mut later)) => {

@@ -33,20 +33,12 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
         seen.insert(hash_lowercase(token));
         for piece in pieces(token) {
             seen.insert(hash_lowercase(bare(piece)));
-            for short in short_hashes(piece).chain(last_names(piece)) {
-                seen.insert(hash_lowercase(short));
-            }
+            seen.extend(short_hashes(piece).chain(last_names(piece)).map(hash_lowercase));
             numbers::gather(piece, seen);
         }
         // A summary may refer to a file by the end of its name, such as `_test.go`.
-        for part in segments(token) {
-            if let Some(at) = part.rfind('_') {
-                seen.insert(hash_lowercase(&part[at..]));
-            }
-        }
-        for (first, second) in steps(token) {
-            seen.insert(hash_pair(hash_lowercase(first), hash_lowercase(second)));
-        }
+        let ends = segments(token).filter_map(|part| Some(&part[part.rfind('_')?..]));
+        seen.extend(ends.map(hash_lowercase).chain(steps(token)));
     }
 }
 
@@ -88,9 +80,10 @@ fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
             let (path, lines) = split_lines(token);
             are_steps_known(path, seen) && numbers::are_ends_known(lines, seen)
         }
-        IdentifierKind::Id => pieces(token).filter(|piece| has_digit(piece)).all(|piece| {
+        IdentifierKind::Id => pieces(token).all(|piece| {
             let whole = bare(piece);
-            seen.has(hash_lowercase(whole))
+            !piece.bytes().any(|b| b.is_ascii_digit())
+                || seen.has(hash_lowercase(whole))
                 || whole.bytes().all(|b| b.is_ascii_digit()) && numbers::is_known(whole, seen)
         }),
         IdentifierKind::Number => numbers::is_known(token, seen),
@@ -103,7 +96,7 @@ fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     if steps.peek().is_none() {
         return segments(path).all(|part| seen.has(hash_lowercase(part)));
     }
-    steps.all(|(first, second)| seen.has(hash_pair(hash_lowercase(first), hash_lowercase(second))))
+    steps.all(|step| seen.has(step))
 }
 
 /// Splits off the line numbers at the end of a path such as `a.rs:3-7` or `a.rs#L3`.
@@ -213,8 +206,9 @@ fn segments(token: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the pairs of adjacent parts in a path.
-fn steps(token: &str) -> impl Iterator<Item = (&str, &str)> {
-    segments(token).zip(segments(token).skip(1))
+fn steps(token: &str) -> impl Iterator<Item = u64> {
+    let hashes = || segments(token).map(hash_lowercase);
+    hashes().zip(hashes().skip(1)).map(|(first, second)| hash_pair(first, second))
 }
 
 fn pieces(token: &str) -> impl Iterator<Item = &str> {
@@ -250,10 +244,6 @@ fn joined(token: &str) -> impl Iterator<Item = &str> {
     // A time such as `11:00` is not split.
     static PART: LazyLock<Regex> = LazyLock::new(|| regex("(?:[0-9](?::[0-9])+|[^/:-])+"));
     PART.find_iter(token).map(|part| part.as_str())
-}
-
-fn has_digit(text: &str) -> bool {
-    text.bytes().any(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]

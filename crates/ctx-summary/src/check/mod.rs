@@ -33,6 +33,7 @@ use ctx_tokens::TokenCounter;
 use ctx_llm::is_refusal;
 use ctx_text::Lists;
 pub use shape::missing_headings;
+pub(crate) use shape::unescaped;
 pub use source::{Source, UNVERIFIED};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
@@ -152,14 +153,10 @@ impl Check<'_> {
 
     fn without_echoes(&mut self, text: &str) -> Result<Vec<String>, Reason> {
         let prompt = shape::Prompt::new(self.rules.prompt);
-        let mut kept = Vec::new();
-        for line in text.lines() {
-            if prompt.has(line) {
-                self.done.repairs.echoes += 1;
-            } else {
-                kept.push(line.trim_end().to_owned());
-            }
-        }
+        let (echoes, kept): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| prompt.has(line));
+        self.done.repairs.echoes += echoes.len();
+        let kept: Vec<String> = kept.iter().map(|line| line.trim_end().to_owned()).collect();
         let says = kept.iter().any(|line| says_something(line));
         if says { Ok(kept) } else { Err(Reason::Echo) }
     }

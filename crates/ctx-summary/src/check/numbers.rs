@@ -16,13 +16,8 @@ pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     }
     seen.insert(hash_lowercase(&whole));
     let runs: Vec<&str> = runs(word).collect();
-    for run in &runs {
-        seen.insert(hash_lowercase(run));
-        seen.insert(hash_lowercase(plain(run)));
-    }
-    for two in runs.windows(2) {
-        seen.insert(hash_of_two(two));
-    }
+    seen.extend(runs.iter().flat_map(|run| [run, plain(run)]).map(hash_lowercase));
+    seen.extend(runs.windows(2).map(hash_of_two));
 }
 
 fn hash_of_two(runs: &[&str]) -> u64 {

@@ -31,14 +31,12 @@ impl Phrases {
                 let word = hash_lowercase(text);
                 words.push(word);
                 self.words.insert(word);
-                for beginning in beginnings(text) {
-                    self.beginnings.insert(hash_lowercase(beginning));
-                }
+                self.beginnings.extend(beginnings(text).map(hash_lowercase));
             }
         }
         self.words.end_text();
-        words.windows(2).for_each(|two| self.pairs.insert(hash_pair(two[0], two[1])));
-        words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
+        self.pairs.extend(words.windows(2).map(|two| hash_pair(two[0], two[1])));
+        self.threes.extend(words.windows(3).map(hash_of_three));
     }
 
     /// Returns true if a longer name in the record begins with `name`.

@@ -150,7 +150,7 @@ pub(super) fn without_bullet(line: &str) -> &str {
 
 /// Decodes escapes such as `\n`, `\"` and `\u4e2d`. An escape may have several backslashes, because
 /// JSON may be nested in JSON.
-pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
+pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return text.into();
     }
@@ -178,7 +178,11 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
 /// Decodes a code point such as `4e2d`, or a surrogate pair such as `d83d\ude00`. Returns the
 /// character, and the length of the escape in bytes, counted from its `u`.
 fn code_point(digits: &str) -> Option<(char, usize)> {
-    let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
+    let unit = |text: &str| {
+        // The number parser would also accept a sign.
+        let digits = text.get(..4).filter(|digits| !digits.starts_with('+'))?;
+        u16::from_str_radix(digits, 16).ok()
+    };
     let first = unit(digits)?;
     let behind = &digits[4..];
     let low = behind.trim_start_matches('\\');

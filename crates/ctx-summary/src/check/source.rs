@@ -126,9 +126,8 @@ impl Source {
             let words = words(line);
             for (at, word) in words.iter().enumerate() {
                 self.said.insert(*word);
-                for next in words[at + 1..].iter().take(2) {
-                    self.neighbours.insert(hash_pair(*word, *next));
-                }
+                let next = words[at + 1..].iter().take(2);
+                self.neighbours.extend(next.map(|next| hash_pair(*word, *next)));
             }
         }
     }

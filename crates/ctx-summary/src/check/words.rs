@@ -28,6 +28,10 @@ impl HashedSet {
     }
 
     /// Returns true if `hash` was added, or may have been dropped because the set was full.
+    pub(super) fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
+        hashes.into_iter().for_each(|hash| self.insert(hash));
+    }
+
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }

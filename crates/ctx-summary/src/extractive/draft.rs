@@ -51,7 +51,10 @@ pub(super) fn written(
             draft.fill();
             draft.tell(100);
         }
-        draft.close();
+        let closing = draft.closing();
+        if !closing.is_empty() && counter.count(&closing) < CLOSING {
+            draft.text.extend(["\n", &closing]);
+        }
     }
     draft.text
 }
@@ -110,15 +113,7 @@ impl<'l> Draft<'l> {
         self.story.chosen = values.chosen;
     }
 
-    /// Adds a closing line that says how many items were left out.
-    fn close(&mut self) {
-        let closing = self.closing();
-        if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
-            self.text.push('\n');
-            self.text.push_str(&closing);
-        }
-    }
-
+    /// Returns a closing line that says how many items were left out.
     fn closing(&self) -> String {
         let mut counts = missing(self.ledger.items(), &self.text);
         self.ledger.add_left_out(&mut counts);

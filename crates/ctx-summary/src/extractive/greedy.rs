@@ -153,7 +153,13 @@ impl<J: Judge> Greedy<J> {
                 continue;
             }
             room -= u64::from(again.tokens);
-            self.take(&chain);
+            self.judge.take(&chain, &self.tokens);
+            for number in &chain {
+                self.chosen[*number] = true;
+            }
+            // Add a segment before the segments that need it, because segments are removed from the
+            // end.
+            self.order.extend(chain.iter().rev());
             if room <= J::SPARE {
                 break;
             }
@@ -173,16 +179,6 @@ impl<J: Judge> Greedy<J> {
             self.judge.give_back(last);
         }
         self.order.len() < before
-    }
-
-    fn take(&mut self, chain: &[usize]) {
-        self.judge.take(chain, &self.tokens);
-        for number in chain {
-            self.chosen[*number] = true;
-        }
-        // Add a segment before the segments that need it, because segments are removed from the
-        // end.
-        self.order.extend(chain.iter().rev());
     }
 }
 

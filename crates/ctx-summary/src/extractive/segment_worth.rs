@@ -42,11 +42,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
                 SegmentKind::Change => 0.9,
                 SegmentKind::Name => 0.5,
                 SegmentKind::Command => 0.3,
-                SegmentKind::Line | SegmentKind::Reason
-                    if is_prose(text) && !CODE_LINE.is_match(text) =>
-                {
-                    0.3
-                }
+                SegmentKind::Line | SegmentKind::Reason if is_plain_prose(text) => 0.3,
                 _ => 0.0,
             },
             Origin::Result if segment.kind == SegmentKind::Outcome => 0.12,
@@ -195,6 +191,10 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern("named"));
 pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| matcher("code line"));
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
+
+pub(super) fn is_plain_prose(text: &str) -> bool {
+    is_prose(text) && !CODE_LINE.is_match(text)
+}
 
 pub(super) fn matcher(list: &str) -> Matcher {
     Matcher::new(&LISTS.pattern(list))

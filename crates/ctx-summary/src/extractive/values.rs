@@ -3,12 +3,12 @@
 
 use std::sync::LazyLock;
 
-use ctx_text::{Matcher, is_prose};
+use ctx_text::Matcher;
 use ctx_tokens::TokenCounter;
 
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
-use super::segment_worth::{CODE_LINE, has_files, matcher};
+use super::segment_worth::{CODE_LINE, has_files, is_plain_prose, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
@@ -164,10 +164,6 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         }
         _ => 1.0,
     }
-}
-
-fn is_plain_prose(text: &str) -> bool {
-    is_prose(text) && !CODE_LINE.is_match(text)
 }
 
 /// Returns true if `text` looks like a line of source code.

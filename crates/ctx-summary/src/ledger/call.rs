@@ -250,14 +250,6 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     (!tasks.is_empty()).then_some(tasks)
 }
 
-/// A call whose result has not been read yet.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) action: Action,
-    /// The index of the segment that quotes the call.
-    pub(crate) segment: Option<usize>,
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::{Call, ToolResult};

@@ -78,10 +78,7 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
         let first = lines.split('-').next()?;
         Some((before.trim_end(), first.parse().ok()?))
     };
-    match parse() {
-        Some((before, line)) => (before, Some(line)),
-        None => (text, None),
-    }
+    parse().map_or((text, None), |(before, line)| (before, Some(line)))
 }
 
 /// The marks before and after an item's text, by the item's kind, `changed` flag and state. Tasks
@@ -207,10 +204,8 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
 /// label.
 fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
     let (text, cited) = cited(line);
-    let (label, number, words) = match labelled(text) {
-        Some((label, number, words)) => (Some(label), number, words),
-        None => (None, None, text),
-    };
+    let (label, number, words) = labelled(text)
+        .map_or((None, None, text), |(label, number, words)| (Some(label), number, words));
     match (label, lines.last_mut()) {
         // Each line of a tool's output has a label, but together the lines form one text.
         (Some(Label::Quote), Some(Line::Block(Label::Quote, _, block)))

@@ -283,7 +283,7 @@ impl Index {
 
     /// Returns the identifiers that no system message contains, ordered from most to least likely
     /// to be needed again.
-    pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
+    pub fn identifiers(&self) -> Vec<Identifier<'_>> {
         let all = self.known.iter().zip(self.chances());
         let all = all.map(|(known, chance)| Identifier {
             text: &self.names[known.name()],

@@ -9,9 +9,9 @@ use ctx_text::{LazyRegex, WordSet, regex};
 use regex::Regex;
 
 use crate::ledger::LISTS;
-use crate::ledger::call::{Action, Outcome, Target, Waiting};
+use crate::ledger::call::{Action, Outcome, Target};
 use crate::ledger::item::{Item, ItemKind, State};
-use crate::ledger::patterns::{MemoryKind, find, simplified};
+use crate::ledger::patterns::{MemoryKind, Sentence, simplified};
 
 /// The maximum number of items of each kind. If there are more items of a kind, half of them are
 /// dropped. The oldest finished or superseded items are dropped first, then the oldest of the other
@@ -24,6 +24,9 @@ const LOOKED_BACK: usize = 200;
 /// The maximum number of calls without results that are remembered. The results of further calls
 /// are ignored.
 const MOST_WAITING: usize = 1_000;
+
+/// A call whose result has not been read yet, and the index of the segment that quotes the call.
+pub(crate) type Call = (Action, Option<usize>);
 
 /// The items of a session.
 #[derive(Debug, Default)]
@@ -40,7 +43,7 @@ pub(crate) struct Items {
     carried_errors: Vec<usize>,
     /// Calls without a result, by their ids. Of several calls without an id, only the last one is
     /// kept.
-    waiting: HashMap<Option<String>, Waiting>,
+    waiting: HashMap<Option<String>, Call>,
 }
 
 impl Items {
@@ -100,9 +103,8 @@ impl Items {
     pub(crate) fn tasks(&mut self, tasks: &[Item], line: u64) {
         let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
         for item in &mut self.list {
-            let gone =
-                item.kind == ItemKind::Open && item.changed && !names.contains(&item.text.as_str());
-            if gone {
+            let is_task = item.kind == ItemKind::Open && item.changed;
+            if is_task && !names.contains(&item.text.as_str()) {
                 item.state = State::Superseded;
             }
         }
@@ -151,21 +153,18 @@ impl Items {
             self.add(Item { changed: *is_changed, ..item });
         }
         if action.id.is_none() || self.waiting.len() < MOST_WAITING {
-            self.waiting.insert(action.id.clone(), Waiting { action, segment });
+            self.waiting.insert(action.id.clone(), (action, segment));
         }
     }
 
     /// Forgets the segments of waiting calls, because segment indexes have changed.
     pub(crate) fn forget_segments(&mut self) {
-        for waiting in self.waiting.values_mut() {
-            waiting.segment = None;
-        }
+        self.waiting.values_mut().for_each(|(_, segment)| *segment = None);
     }
 
     /// Records the result of a call and returns the call, or `None` if the call is unknown.
-    pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
-        let call = self.waiting.remove(&outcome.id)?;
-        let action = &call.action;
+    pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Call> {
+        let (action, segment) = self.waiting.remove(&outcome.id)?;
         if action.target == Target::Command {
             let item = Item::new(ItemKind::Command, action.digest.clone(), line);
             self.add(Item { changed: outcome.error.is_none(), ..item });
@@ -179,7 +178,7 @@ impl Items {
             Some(error) => self.failed(subject, &action.digest, error, line),
             None => self.succeeded(subject),
         }
-        Some(call)
+        Some((action, segment))
     }
 
     fn crowd_out(&mut self, kind: ItemKind) {
@@ -219,7 +218,7 @@ impl Decision {
     /// Parses a decision. `role` is the speaker's role.
     pub fn of(text: &str, role: Role) -> Self {
         Self {
-            has_word: find(MemoryKind::Decision, text, role).is_some(),
+            has_word: Sentence::new(text, role).is_a(MemoryKind::Decision),
             takes_back: takes_back(text),
             subjects: subjects(text).collect(),
         }

@@ -116,12 +116,12 @@ impl Ledger {
                 self.items.begin(action, segment, line);
             }
             Event::Result(outcome, quotes) => {
-                let Some(call) = self.items.end(&outcome, line) else { return };
+                let Some((action, segment)) = self.items.end(&outcome, line) else { return };
                 // The result only confirms the task list, which the summary contains anyway.
-                if call.action.tasks.is_some() && outcome.error.is_none() {
+                if action.tasks.is_some() && outcome.error.is_none() {
                     self.index.hide(&numbers[quotes]);
-                } else if let Some(segment) = call.segment {
-                    let is_file = matches!(call.action.target, Target::File { .. });
+                } else if let Some(segment) = segment {
+                    let is_file = matches!(action.target, Target::File { .. });
                     self.index.answer(segment, &numbers[quotes], is_file);
                 }
             }
@@ -153,12 +153,6 @@ impl Ledger {
     pub fn items(&self) -> &[Item] {
         &self.items.list
     }
-
-    /// Returns the identifiers, ordered from most to least likely to be needed again. Identifiers
-    /// in system messages are not included, because system messages are always kept.
-    pub fn identifiers(&self) -> Vec<Identifier<'_>> {
-        self.index.identifiers()
-    }
 }
 
 #[cfg(test)]
@@ -185,7 +179,7 @@ mod tests {
     fn a_session_without_words_holds_nothing() {
         let ledger =
             ledger(&[Message::new(Role::User, vec![]), says(Role::Assistant, ""), answers("\n\n")]);
-        assert!(ledger.items().is_empty() && ledger.identifiers().is_empty());
+        assert!(ledger.items().is_empty() && ledger.index().identifiers().is_empty());
         assert_eq!((ledger.index().arena.len(), ledger.redacted), (0, 0));
         let mut counts = [(ItemKind::Ask, 0), (ItemKind::File, 2)];
         ledger.add_left_out(&mut counts);
@@ -207,7 +201,7 @@ mod tests {
         assert_eq!(found(&ledger, ItemKind::File), [("src/login.rs", 2, State::Current)]);
         let errors = found(&ledger, ItemKind::Error);
         assert_eq!((errors[0].1, errors[0].2), (3, State::Done));
-        let user = ledger.identifiers().into_iter().find(|id| id.text == "user_0017");
+        let user = ledger.index().identifiers().into_iter().find(|id| id.text == "user_0017");
         assert_eq!(user.map(|user| user.line), Some(1));
     }
 
@@ -259,9 +253,9 @@ mod tests {
     #[test]
     fn what_stays_is_told_and_no_news() {
         let mut ledger = ledger(&[says(Role::User, "the order W8123 was shipped")]);
-        let before = ledger.identifiers().len();
+        let before = ledger.index().identifiers().len();
         ledger.absorb(0, Reading::of_stay(&says(Role::User, "the order W8123 and W9999")));
-        assert_eq!(ledger.identifiers().len(), before);
+        assert_eq!(ledger.index().identifiers().len(), before);
         assert!(ledger.index().coverage[0] > 0);
     }
 

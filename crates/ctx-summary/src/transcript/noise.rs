@@ -68,10 +68,7 @@ fn each_line_once(text: &str) -> String {
     let mut clean = String::new();
     for same in lines.chunk_by(|a, b| a == b) {
         let shown = if same.len() > SAME { 1 } else { same.len() };
-        for line in &same[..shown] {
-            clean.push_str(line);
-            clean.push('\n');
-        }
+        same[..shown].iter().for_each(|line| clean.extend([line, "\n"]));
         let more = same.len() - shown;
         if more > 0 && !same[0].is_empty() {
             let _ = writeln!(clean, "[… the same line {more} times more …]");

@@ -137,11 +137,6 @@ impl Tables {
     }
 }
 
-/// Returns the pattern of this kind that matches a sentence, if any.
-pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
-    Sentence::new(sentence, role).pattern(kind)
-}
-
 /// A sentence, prepared once so that it can be tested for all kinds.
 pub struct Sentence<'s> {
     text: &'s str,

@@ -79,7 +79,7 @@ impl Reader {
                         self.lines(&without_reminders(&clean), Origin::Result, None);
                     }
                     Role::Assistant => {
-                        self.items(&clean, role);
+                        self.items(&clean, role, 0);
                         self.said(&clean, Origin::Said, None);
                     }
                     _ => self.said(&clean, Origin::Said, None),
@@ -133,7 +133,7 @@ impl Reader {
     /// Reads text from the user, including any quoted or pasted text.
     fn own(&mut self, text: &str) {
         let (own, runs) = own_words_and_runs(text);
-        self.items(&own, Role::User);
+        self.items(&own, Role::User, 0);
         for run in runs {
             // Text that the user quotes or pastes is linked to the words that introduce it.
             let head = self.lead();
@@ -146,13 +146,12 @@ impl Reader {
     }
 
     /// Records the requests, decisions and plans in a speaker's own words.
-    fn items(&mut self, own: &str, role: Role) {
-        if !self.leaves {
-            return;
+    fn items(&mut self, own: &str, role: Role, line: u64) {
+        if self.leaves {
+            intent::read(own, role, |kind, text| {
+                self.item(Item::new(kind, text.to_owned(), line));
+            });
         }
-        intent::read(own, role, |kind, text| {
-            self.item(Item::new(kind, text.to_owned(), 0));
-        });
     }
 
     pub(super) fn line(&mut self, line: form::Line<'_>) {
@@ -172,15 +171,13 @@ impl Reader {
     fn block(&mut self, label: Label, line: u64, text: &str) {
         let first = self.reading.quotes.len();
         match label {
-            Label::User | Label::Agent => {
-                let (role, origin) = match label {
-                    Label::User => (Role::User, Origin::User),
-                    _ => (Role::Assistant, Origin::Said),
-                };
-                intent::read(text, role, |kind, text| {
-                    self.item(Item::new(kind, text.to_owned(), line));
-                });
-                self.said(text, origin, None);
+            Label::User => {
+                self.items(text, Role::User, line);
+                self.said(text, Origin::User, None);
+            }
+            Label::Agent => {
+                self.items(text, Role::Assistant, line);
+                self.said(text, Origin::Said, None);
             }
             Label::Earlier => self.said(text, Origin::Earlier, None),
             Label::Call => self.call_again(text),

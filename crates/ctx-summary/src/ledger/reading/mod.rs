@@ -245,8 +245,8 @@ mod tests {
         }
         assert_eq!(absorbed.items(), pushed.items());
         assert!(absorbed.items().iter().any(|item| item.kind == ItemKind::Error));
-        assert_eq!(absorbed.identifiers(), pushed.identifiers());
-        assert_eq!(absorbed.identifiers().len(), 4);
+        assert_eq!(absorbed.index().identifiers(), pushed.index().identifiers());
+        assert_eq!(absorbed.index().identifiers().len(), 4);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 
 /// Searches the new session for the content of the old session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Scorer {
     /// The new session.
     pub after: After,
@@ -39,7 +39,8 @@ pub struct Scorer {
     /// `referred_lines`.
     referred: String,
     referred_lines: HashSet<u64>,
-    saved: bool,
+    /// Whether a snapshot contains the old session.
+    pub saved: bool,
 }
 
 /// The character at the end of a truncated text.
@@ -53,9 +54,7 @@ impl Scorer {
         Self {
             handles: after.handles().iter().map(|it| (it.hash, it.bytes)).collect(),
             after,
-            referred: String::new(),
-            referred_lines: HashSet::new(),
-            saved: false,
+            ..Self::default()
         }
     }
 
@@ -91,11 +90,6 @@ impl Scorer {
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 
-    /// Records that a snapshot contains the exact bytes of the old session.
-    pub fn saved(&mut self) {
-        self.saved = true;
-    }
-
     /// Computes the score of a compaction. `ledger` is the ledger of the old session.
     pub fn finish(self, ledger: &Ledger) -> Score {
         let items = self.after.ledger.items().iter();
@@ -120,7 +114,7 @@ impl Scorer {
                 score.retired.push(class);
             }
         }
-        let identifiers = ledger.identifiers().into_iter();
+        let identifiers = ledger.index().identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
             // Unlike a text search, the new session's index finds an identifier that is joined to

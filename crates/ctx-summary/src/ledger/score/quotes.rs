@@ -6,14 +6,16 @@
 //! If a quote consists of a single word, the text must contain that word.
 
 use std::collections::{HashMap, HashSet};
-use std::str::Chars;
 
 use ctx_format::{Message, Part};
+use indexmap::IndexSet;
+
+use crate::check::unescaped;
 
 /// The quotes to search for.
 #[derive(Debug, Default)]
 pub struct Quotes {
-    words: HashMap<String, usize>,
+    words: IndexSet<String>,
     /// For each pair of words, the indexes of the quotes that contain it.
     having: HashMap<Pair, Vec<usize>>,
     /// The number of distinct pairs of words in each quote.
@@ -27,10 +29,7 @@ impl Quotes {
     /// Adds a quote and returns its index, or `None` if the quote contains no words.
     pub fn add(&mut self, quote: &str) -> Option<usize> {
         let mut numbers = Vec::new();
-        each_word(quote, |word| {
-            let next = self.words.len();
-            numbers.push(*self.words.entry(word.to_owned()).or_insert(next));
-        });
+        each_word(quote, |word| numbers.push(self.words.insert_full(word.to_owned()).0));
         let pairs: HashSet<Pair> = match numbers[..] {
             [] => return None,
             [word] => HashSet::from([(None, word)]),
@@ -55,7 +54,7 @@ impl Quotes {
         let mut left = None;
         each_word(text, |word| {
             // A word that occurs in no quote does not count as a neighbour.
-            let right = self.words.get(word).copied();
+            let right = self.words.get_index_of(word);
             if let Some(right) = right {
                 pairs.insert((None, right));
                 pairs.extend(left.map(|left| (Some(left), right)));
@@ -92,35 +91,12 @@ pub(super) fn with_results<'m, 'a>(parts: &'m [Part<'a>]) -> impl Iterator<Item 
 }
 
 fn each_word(text: &str, mut visit: impl FnMut(&str)) {
-    let mut chars = text.chars();
-    let plain: String = std::iter::from_fn(|| next(&mut chars)).collect();
+    // Arguments are JSON, and results often contain JSON, so a line break or a letter may be an
+    // escape.
+    let plain = unescaped(text);
     for word in ctx_text::words(&plain, is_sign) {
         visit(&plain[word].to_lowercase());
     }
-}
-
-/// Returns the next character, with escapes decoded. Arguments are JSON, and results often contain
-/// JSON, so a line break or a letter may be written as an escape.
-fn next(chars: &mut Chars<'_>) -> Option<char> {
-    let c = chars.next()?;
-    if c != '\\' {
-        return Some(c);
-    }
-    let rest = chars.as_str();
-    let (length, meant) = match rest.as_bytes().first() {
-        Some(b'n' | b'r' | b't' | b'"') => (1, ' '),
-        Some(b'u') => rest.get(1..5).and_then(hexadecimal).map_or((0, ' '), |meant| (5, meant)),
-        _ => (0, ' '),
-    };
-    *chars = rest[length..].chars();
-    Some(meant)
-}
-
-fn hexadecimal(digits: &str) -> Option<char> {
-    // The number parser would also accept a sign.
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let code = is_number.then(|| u32::from_str_radix(digits, 16).ok())??;
-    char::from_u32(code)
 }
 
 /// Returns true if a character is Chinese or Japanese, and so is a word by itself.

@@ -112,7 +112,7 @@ fn a_snapshot_saves_what_nothing_else_has() {
     let mut scorer = Scorer::new(session(&[says(Role::User, "user_4711")]));
     let ledger = ledger(&[before], &mut scorer);
     scorer.add_referred("… user_4712");
-    scorer.saved();
+    scorer.saved = true;
     let score = scorer.finish(&ledger);
     assert_eq!(standing(&score, "user_4711"), Some((1, Standing::Retained)));
     assert_eq!(standing(&score, "user_4712"), Some((1, Standing::Recoverable)));
