@@ -335,7 +335,7 @@ impl Output<'_> {
             Self::Stream(file) => write(file),
             Self::File(file) => write(file.as_mut()).map_err(|error| {
                 let failure = Failure::new(format_args!("cannot write: {error}"))
-                    .at(file.target().display().to_string(), None);
+                    .at(file.output.target.display().to_string(), None);
                 io::Error::other(failure.hint("the file is unchanged"))
             }),
             Self::Session(session) => {

@@ -117,7 +117,7 @@ impl Session {
 
     /// Returns the bad lines read so far.
     pub fn bad(&self) -> &BadLines {
-        self.inner.bad()
+        &self.inner.bad
     }
 
     /// Warns about members of a JSON document other than its messages.

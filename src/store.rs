@@ -238,7 +238,7 @@ pub fn unchanged(error: StoreError) -> Failure {
 
 /// Marks a failure that left the session unchanged.
 pub fn leaves_session(failure: Failure) -> Failure {
-    match failure.exit_status() {
+    match failure.status {
         ExitStatus::Uncertain => {
             failure.status(ExitStatus::Failed).hint("the session is unchanged")
         }

@@ -58,7 +58,7 @@ impl CountingArgs {
 impl Counting {
     /// Returns true if the encoding is exactly the one that the named model uses.
     pub fn is_exact(&self) -> bool {
-        self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
+        self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding)
     }
 
     /// Reports the full name of the model if the user typed a short name.
@@ -80,8 +80,7 @@ impl Counting {
             let why = if model.open { "built in" } else { "published" };
             io.warn(format_args!(
                 "the tokenizer of {}… is not {why}: counts with {} are estimates",
-                model.prefix,
-                self.counter.encoding()
+                model.prefix, self.counter.encoding
             ));
         }
     }

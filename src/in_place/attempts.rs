@@ -53,7 +53,7 @@ impl SessionFile<'_> {
             return false;
         }
         let attempts = FailedAttempts::of(self.store.note(self.session, COMPACTION_STRIKES));
-        let has_grown = compaction.size().tokens > attempts.tokens;
+        let has_grown = compaction.before.size.tokens > attempts.tokens;
         let has_changed = has_grown || attempts.is_easier(source.target());
         attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
@@ -65,7 +65,7 @@ impl SessionFile<'_> {
         source: &Source<'_>,
         replacement: Replacement<'_>,
     ) -> Result<()> {
-        let tokens = compaction.size().tokens;
+        let tokens = compaction.before.size.tokens;
         let report = &mut compaction.report;
         if !report.outcome.is_without_result() {
             return Ok(());

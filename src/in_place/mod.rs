@@ -129,7 +129,7 @@ impl SessionFile<'_> {
 
     fn compact(&self, notes: &mut Notes) -> Result<FileReport> {
         let failure = |error| self.failure(error);
-        notes.watch().stage("reading the session");
+        notes.watch.stage("reading the session");
         let (mut replacement, file) = self.claim()?;
         let source = self.open(file, notes).map_err(failure)?;
         let offloading;
@@ -152,7 +152,7 @@ impl SessionFile<'_> {
         offloading = Offloading::of(self, source.content(), notes).map_err(failure)?;
         let offloaded = offloading.as_ref().map(Offloading::offloaded);
         compaction.offloaded(offloaded).map_err(failure)?;
-        notes.watch().stage("compacting");
+        notes.watch.stage("compacting");
         let mut memory = ItemReader::new(self.session);
         let new = compaction.build(true, Some(&mut memory), notes).map_err(failure)?;
         let mut items = if compaction.missed_flush() { flush.finish() } else { Vec::new() };
@@ -164,7 +164,7 @@ impl SessionFile<'_> {
         };
         items.extend(memory.finish());
         done.report = compaction.report;
-        notes.watch().stage("saving and replacing the file");
+        notes.watch.stage("saving and replacing the file");
         let Compacted { content, summary } = new;
         let file = source.new_file(content, &mut done.report, notes).map_err(failure)?;
         self.replace(&source, file, &items, offloading.as_ref(), replacement, &mut done)?;
@@ -283,7 +283,7 @@ impl SessionFile<'_> {
     }
 
     fn open(&self, file: FixedFile, notes: &mut Notes) -> Result<Source<'_>, PassError> {
-        let watch = notes.watch().clone();
+        let watch = notes.watch.clone();
         let mut content = Content::open(file, self.dialect, self.invalid, watch)?;
         content.last_change = self.last_change;
         Source::open(self.options, self.environment, content, notes)

@@ -96,7 +96,7 @@ impl Folder {
     fn run(&self, setup: &Setup, min_idle: Duration) -> Result<FileReport> {
         let path = self.dir.path().join("s.jsonl");
         let file = SessionFile { min_idle: MinIdle(Some(min_idle)), ..self.file(setup, &path) };
-        file.run(&mut Notes::new())
+        file.run(&mut Notes::default())
     }
 
     fn compact(&self, setup: &Setup) -> Result<FileReport> {
@@ -216,7 +216,7 @@ fn a_file_that_cannot_be_claimed_is_as_it_was() {
     let path = folder.dir.path().join("s.jsonl");
     fs::hard_link(&path, folder.dir.path().join("other")).expect("a second name");
     let error = folder.compact(&setup(|_| ())).expect_err("two names");
-    assert_eq!(error.exit_status(), ctx_cli::ExitStatus::Failed, "{error}");
+    assert_eq!(error.status, ctx_cli::ExitStatus::Failed, "{error}");
 }
 
 #[test]
@@ -225,7 +225,8 @@ fn a_stream_is_compacted_or_comes_as_it_was() {
         let input = session(8);
         let content = Content::of_stream(&mut input.as_bytes(), None, Invalid::default());
         let content = content.expect("a session");
-        let done = compact_stream(&setup.options, &setup.environment, content, &mut Notes::new());
+        let done =
+            compact_stream(&setup.options, &setup.environment, content, &mut Notes::default());
         let (report, content) = done.expect("it ends");
         let bytes = std::io::read_to_string(content.file().expect("a file"));
         (report.outcome, bytes.expect("text"))
@@ -260,8 +261,11 @@ fn offload(session: &str, setup: &Setup, check: impl FnOnce(Option<&Offloading<'
     let folder = Folder::of(session);
     let path = folder.dir.path().join("s.jsonl");
     let content = Content::of_stream(&mut session.as_bytes(), None, Invalid::default());
-    let offloading =
-        Offloading::of(&folder.file(setup, &path), &content.expect("a session"), &mut Notes::new());
+    let offloading = Offloading::of(
+        &folder.file(setup, &path),
+        &content.expect("a session"),
+        &mut Notes::default(),
+    );
     check(offloading.expect("no failure").as_ref());
 }
 
@@ -274,7 +278,7 @@ fn restored(offloaded: Offloaded<'_>) -> String {
     let (left, _) = offloaded.left.expect("some are large");
     let originals = offloaded.originals.expect("the policy wants them");
     originals.begin();
-    let notes = &mut Notes::new();
+    let notes = &mut Notes::default();
     let restored = left.changed(SignedReasoning::Auto, notes, |record| originals.of(record));
     text(&restored.expect("from a file"))
 }
@@ -350,11 +354,11 @@ fn an_offload_that_the_audit_log_misses_ends_the_compaction() {
     let offloading = Offloading::of(
         &folder.file(&setup, &path),
         &content.expect("a session"),
-        &mut Notes::new(),
+        &mut Notes::default(),
     );
     let done = offloading.expect("taken out").expect("two are large").finish(&path);
     let failure = done.expect_err("the log is a folder");
-    assert_eq!(failure.exit_status(), ctx_cli::ExitStatus::Failed);
+    assert_eq!(failure.status, ctx_cli::ExitStatus::Failed);
     assert!(failure.to_string().starts_with("offload is done, but "), "{failure}");
 }
 

@@ -140,7 +140,7 @@ impl Change for Offloader<'_> {
         let reference = template.fill(&FileFacts {
             path: &path,
             call: call.as_deref().unwrap_or_default(),
-            sha256: name.sha256(),
+            sha256: &name.sha256,
             tokens,
             bytes,
         });

@@ -134,7 +134,7 @@ fn in_files(
         let ours = store.offloaded_files(session)?;
         // The same text counts only once, even if it occurs in two sessions or in two encodings.
         let found = ours.into_iter().filter(|file| file.begins_with(hash));
-        files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
+        files.extend(found.map(|file| (file.name.sha256.clone(), file)));
     }
     if files.is_empty() {
         return Ok(None);
@@ -212,8 +212,8 @@ fn in_session(
 fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
-        if name.sha256().starts_with(hash) {
-            found.insert(name.sha256().to_owned(), text.to_owned());
+        if name.sha256.starts_with(hash) {
+            found.insert(name.sha256.clone(), text.to_owned());
         }
     };
     message.results().filter_map(ToolResult::text).for_each(|text| look_at(&text));
@@ -249,7 +249,7 @@ pub fn referred(
     let hashes: Vec<String> = handles.map(|handle| handle.hash.to_string()).collect();
     let mut found = Referred::default();
     for session in sessions(store, session)? {
-        let named = store.offload_folder(&session)?.files_in(after.as_str());
+        let named = store.offload_folder(&session)?.files_in(&after.text);
         let is_named = |file: &&OffloadedFile| {
             named.contains(*file) || hashes.iter().any(|hash| file.begins_with(hash))
         };
@@ -297,7 +297,7 @@ mod tests {
     }
 
     fn sha256(text: &str) -> String {
-        OffloadName::of(text.as_bytes(), Form::TEXT).sha256().to_owned()
+        OffloadName::of(text.as_bytes(), Form::TEXT).sha256
     }
 
     /// Returns the text for `wanted`, or the error message.

@@ -66,7 +66,7 @@ fn batch(reading: Reading, bytes: &str, change: &mut dyn Change) -> (String, Vec
     while let Some(record) = records.next().expect("from memory") {
         pass.push(&record).expect("no failure");
     }
-    let mut notes = ctx_engine::Notes::new();
+    let mut notes = ctx_engine::Notes::default();
     let spool = pass.finish(0, &mut notes).expect("no failure").1.expect("an output");
     let mut out = Vec::new();
     spool.write_to(&mut out).expect("to memory");
@@ -305,7 +305,7 @@ fn a_dry_run_tells_the_same_and_writes_nothing() {
         offloader.results
     };
     let dry = run(true);
-    assert!(!store.root().exists());
+    assert!(!store.root.exists());
     assert_eq!(run(false), dry);
     let OffloadedResult { line, bytes, path, .. } = &dry[0];
     assert_eq!((*line, *bytes), (1, long("a").len() as u64));
@@ -367,7 +367,7 @@ fn stream(
     while let Some(record) = records.next().expect("from memory") {
         pass.push(&record).expect("no failure");
     }
-    let (_, spool) = pass.finish(left_out, &mut ctx_engine::Notes::new()).expect("no failure");
+    let (_, spool) = pass.finish(left_out, &mut ctx_engine::Notes::default()).expect("no failure");
     spool.map(|spool| {
         let mut written = Vec::new();
         spool.write_to(&mut written).expect("to memory");

@@ -43,7 +43,7 @@ fn log(word: &str) -> String {
 /// Returns the SHA-256 of a text, as `sha256sum` prints it.
 fn sha256(json: &str) -> String {
     let text: String = serde_json::from_str(&format!("\"{json}\"")).expect("a string");
-    ctx_store::OffloadName::of(text.as_bytes(), ctx_store::Form::TEXT).sha256().to_owned()
+    ctx_store::OffloadName::of(text.as_bytes(), ctx_store::Form::TEXT).sha256
 }
 
 struct Place(TempDir);

@@ -11,7 +11,8 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 /// A failure, reported to the user as `ctx-NAME: FILE:LINE: what is wrong; what to do`.
 #[derive(Clone, Debug, Default)]
 pub struct Failure {
-    status: ExitStatus,
+    /// The exit status of the failure.
+    pub status: ExitStatus,
     /// The name of the file as the user gave it, or `<stdin>`.
     file: Option<String>,
     /// The 1-based line number.
@@ -80,11 +81,6 @@ impl Failure {
         self
     }
 
-    /// Returns the exit status of the failure.
-    pub fn exit_status(&self) -> ExitStatus {
-        self.status
-    }
-
     /// Returns true if there is nothing to report, because the reader of stdout exited.
     pub fn is_silent(&self) -> bool {
         self.status == ExitStatus::Done
@@ -126,18 +122,18 @@ mod tests {
     fn place_then_what_then_hint() {
         let failure = Failure::new("not a message").at("a.jsonl", Some(7)).hint("see --invalid");
         assert_eq!(failure.to_string(), "a.jsonl:7: not a message; see --invalid");
-        assert_eq!(failure.exit_status(), ExitStatus::Failed);
+        assert_eq!(failure.status, ExitStatus::Failed);
     }
 
     #[test]
     fn after_a_change_only_what_would_deny_it_is_another_status() {
         let full = Failure::new("cannot write").hint("make room").after("it is saved");
-        assert_eq!(full.exit_status(), ExitStatus::Uncertain);
+        assert_eq!(full.status, ExitStatus::Uncertain);
         assert_eq!(full.to_string(), "cannot write; make room; it is saved");
         let gone = Failure::broken_pipe().after("it is saved");
         assert!(gone.is_silent());
         let busy = Failure::new("busy").status(ExitStatus::Busy).after("it is saved");
-        assert_eq!(busy.exit_status(), ExitStatus::Busy);
+        assert_eq!(busy.status, ExitStatus::Busy);
     }
 
     #[test]
@@ -148,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_failure() {
-        assert_eq!(Failure::broken_pipe().exit_status(), ExitStatus::Done);
+        assert_eq!(Failure::broken_pipe().status, ExitStatus::Done);
         assert!(Failure::broken_pipe().is_silent());
     }
 }

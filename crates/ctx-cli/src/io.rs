@@ -24,7 +24,8 @@ pub enum Verbosity {
 /// A tool's stdout and stderr. Only data goes to stdout.
 pub struct Io {
     tool: &'static str,
-    verbosity: Verbosity,
+    /// The verbosity set by `-q` and `-v`.
+    pub verbosity: Verbosity,
     /// Whether stdout and stderr are coloured, in that order.
     colour: [bool; 2],
     /// A description of the permanent change that the tool has made, or `None` if nothing has
@@ -77,11 +78,6 @@ impl Io {
         let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
         let columns = usize::from(size.ws_col);
         (stdout.is_terminal() && columns > 0).then_some(columns)
-    }
-
-    /// Returns the verbosity set by `-q` and `-v`.
-    pub fn verbosity(&self) -> Verbosity {
-        self.verbosity
     }
 
     /// Records a permanent change, such as "snapshot 7 is taken". If the tool fails afterwards, the

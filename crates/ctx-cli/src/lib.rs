@@ -33,7 +33,7 @@ pub use input::{
 pub use io::{Io, Paint, Verbosity, json_failure, json_line, json_name};
 pub use listing::{Cell, Listing, Portion, aligned, bar, cut_to_width, labelled};
 pub use numbers::{percent, short_bytes, short_count, short_time};
-pub use parallel::{Statuses, in_parallel, jobs_of, of_each, report_failures};
+pub use parallel::{Statuses, in_parallel, jobs_of, of_each, report_failures, with_threads};
 pub use process::main;
 pub use progress::Progress;
 pub use tool::{Binary, Page, Tool};

@@ -31,22 +31,23 @@ pub fn in_parallel<T: Send + Sync>(
     })
 }
 
-/// Runs `work` for each path on `jobs` threads, which are started with `builder`.
-fn with_threads<T: Send + Sync>(
-    paths: &[PathBuf],
+/// Runs `work` for each item on `jobs` threads, which are started with `builder`. The results are
+/// in the same order as the items.
+pub fn with_threads<I: Sync, T: Send + Sync>(
+    items: &[I],
     jobs: NonZeroUsize,
     builder: fn() -> Builder,
-    work: impl Fn(&Path) -> T + Sync,
+    work: impl Fn(&I) -> T + Sync,
 ) -> Vec<T> {
-    let threads = jobs.get().min(paths.len());
+    let threads = jobs.get().min(items.len());
     if threads <= 1 {
-        return paths.iter().map(|path| work(path)).collect();
+        return items.iter().map(work).collect();
     }
-    let tasks: Vec<_> = paths.iter().map(|path| (path, OnceLock::new())).collect();
+    let tasks: Vec<_> = items.iter().map(|item| (item, OnceLock::new())).collect();
     let next = AtomicUsize::new(0);
     let take = || {
-        while let Some((path, result)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            result.get_or_init(|| work(path));
+        while let Some((item, result)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            result.get_or_init(|| work(item));
         }
     };
     std::thread::scope(|scope| {
@@ -88,7 +89,7 @@ impl Statuses {
     /// Reports that an input failed; the tool then continues with the other inputs.
     pub fn failed(&mut self, failure: &Failure, io: &mut Io) {
         io.report(failure);
-        self.add(failure.exit_status());
+        self.add(failure.status);
     }
 
     /// Returns the exit status for all inputs.
@@ -123,7 +124,7 @@ pub fn of_each<T: Send + Sync>(
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
     use std::thread::Builder;
 
     use super::{in_parallel, with_threads};
@@ -148,7 +149,7 @@ mod tests {
         let jobs = NonZeroUsize::new(4).expect("not zero");
         // No system can allocate a stack of this size.
         let none = || Builder::new().stack_size(usize::MAX / 4);
-        let results = with_threads(&paths, jobs, none, Path::to_owned);
+        let results = with_threads(&paths, jobs, none, PathBuf::clone);
         assert_eq!(results, paths);
     }
 }

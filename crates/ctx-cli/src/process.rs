@@ -46,7 +46,7 @@ pub fn main(binary: &Binary) -> ExitCode {
         let _ = io.out().flush();
         let failure = io.failed(failure);
         io.report(&failure);
-        failure.exit_status()
+        failure.status
     });
     ExitCode::from(status.code())
 }
@@ -56,7 +56,7 @@ fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
     let Err(error) = printed else { return ExitCode::SUCCESS };
     let failure = Failure::stdout(&error);
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
-    ExitCode::from(failure.exit_status().code())
+    ExitCode::from(failure.status.code())
 }
 
 /// Parses the command line. If the user asked for help or made an error, prints the help or the
@@ -75,7 +75,7 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
         },
     };
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
-    Err(failure.exit_status())
+    Err(failure.status)
 }
 
 /// Treats an empty environment variable as unset.

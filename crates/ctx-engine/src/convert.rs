@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn what_is_lost_is_said_with_its_line_and_can_be_refused() {
         let conversion = convert(CHAT, "pi").expect("known");
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         conversion.report(&mut notes);
         let notes = notes.take();
         assert_eq!(notes.len(), 1);

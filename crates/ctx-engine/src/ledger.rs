@@ -107,7 +107,7 @@ mod tests {
         }
         let threaded = reader.threads.is_some();
         let ledger = reader.finish();
-        let items = ledger.items().iter().map(|item| item.text.clone());
+        let items = ledger.items.list.iter().map(|item| item.text.clone());
         (items.collect(), threaded)
     }
 

@@ -99,7 +99,8 @@ impl ByKind {
 /// Counts the tokens of messages in one encoding. A counter is cheap to create and copy.
 #[derive(Clone, Copy)]
 pub struct MessageCounter {
-    encoding: Encoding,
+    /// The encoding that this counter uses.
+    pub encoding: Encoding,
     texts: &'static dyn TokenCounter,
 }
 
@@ -107,11 +108,6 @@ impl MessageCounter {
     /// Creates a counter for `encoding`.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, texts: encoding.counter() }
-    }
-
-    /// Returns the encoding that this counter uses.
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
     }
 
     /// Returns the number of tokens in `text`, without any overhead.

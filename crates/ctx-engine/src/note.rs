@@ -32,24 +32,16 @@ pub struct Note {
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
-    usage: Usage,
-    watch: Watch,
+    /// The cost of all model requests so far.
+    pub usage: Usage,
+    /// The observer of the operation's progress.
+    pub watch: Watch,
 }
 
 impl Notes {
-    /// Creates an empty list of notes.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Creates an empty list of notes, with `watch` as the observer of the operation's progress.
     pub fn watched(watch: Watch) -> Self {
         Self { watch, ..Self::default() }
-    }
-
-    /// Returns the observer of the operation's progress.
-    pub fn watch(&self) -> &Watch {
-        &self.watch
     }
 
     /// Adds a warning.
@@ -96,11 +88,6 @@ impl Notes {
     pub(crate) fn asked(&mut self, usage: Usage) {
         self.usage += usage;
     }
-
-    /// Returns the cost of all model requests so far.
-    pub fn usage(&self) -> Usage {
-        self.usage
-    }
 }
 
 #[cfg(test)]
@@ -112,23 +99,23 @@ mod tests {
     #[test]
     fn what_models_took_adds_up_whoever_noted_it() {
         let took = |calls| {
-            let mut notes = Notes::new();
+            let mut notes = Notes::default();
             notes.asked(Usage { calls, tokens_in: Some(10 * calls), ..Usage::default() });
             notes
         };
         let mut notes = took(1);
         notes.append(took(2));
         notes.extend_within(3, took(4));
-        let Usage { calls, tokens_in, tokens_out, .. } = notes.usage();
+        let Usage { calls, tokens_in, tokens_out, .. } = notes.usage;
         assert_eq!((calls, tokens_in, tokens_out), (7, Some(70), None));
     }
 
     #[test]
     fn notes_keep_their_order_and_the_way_to_their_line() {
-        let mut inner = Notes::new();
+        let mut inner = Notes::default();
         inner.warn_at(2, "a result is missing");
         inner.info("done");
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         notes.info("begun");
         notes.extend_within(7, inner);
         let found: Vec<_> =

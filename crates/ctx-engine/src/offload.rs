@@ -50,7 +50,7 @@ impl<C: Change> ChangePass<C> {
             replies: 0,
             reading,
             temp: temp.map(Path::to_owned),
-            notes: Notes::new(),
+            notes: Notes::default(),
         }
     }
 

@@ -115,7 +115,7 @@ mod tests {
                 checks.output(line, &outline);
             }
         }
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let checked = checks.finish(None, strict, &mut notes);
         let notes = notes.take().into_iter();
         (checked, notes.map(|note| note.text).collect())
@@ -164,7 +164,7 @@ mod tests {
             for (line, role) in (1..).zip(output) {
                 checks.output(line, &outline(*role));
             }
-            checks.finish(None, true, &mut Notes::new())
+            checks.finish(None, true, &mut Notes::default())
         };
         let (user, assistant) = (Role::User, Role::Assistant);
         assert!(check(&[user, assistant], &[user]).is_ok());

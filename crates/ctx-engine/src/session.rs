@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use ctx_format::dialect::Sniff;
 use ctx_format::{
-    Class, Conversation, Dialect, Flaw, Foreign, Options, Record, Records, Unread, UnreadRule,
-    counted, dialect,
+    Class, Conversation, Dialect, Foreign, Options, Record, Records, Unread, UnreadRule, counted,
+    dialect,
 };
 
 use crate::{ErrorKind, Notes, Result};
@@ -28,9 +28,11 @@ pub enum Invalid {
 
 /// An open session.
 pub struct Session {
-    pub(crate) records: Records<Box<dyn Read + Send>>,
+    /// The reader of the records, which knows the problems of a log.
+    pub records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
-    bad: BadLines,
+    /// The bad lines so far.
+    pub bad: BadLines,
     /// Whether an exchange in another dialect is an error; true if the user did not name a dialect.
     pub(crate) refuses_strangers: bool,
     /// Whether the session may be in an unknown format. Raw lines may, because they are not read as
@@ -69,11 +71,6 @@ impl Session {
     /// Returns the dialect, or `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.records.dialect()
-    }
-
-    /// Returns true if the input is one JSON document that is not a session.
-    pub fn is_other_document(&self) -> bool {
-        self.records.is_other_document()
     }
 
     /// Returns true if the input is one JSON document whose messages are its records.
@@ -141,16 +138,6 @@ impl Session {
             Some(named) if !is_empty => Err(ErrorKind::NoMessageOf(named.name()).into()),
             _ => Ok(()),
         }
-    }
-
-    /// Returns the problems that the agent would have when loading the log, sorted by line.
-    pub fn flaws(&self) -> &[(u64, Flaw)] {
-        self.records.flaws()
-    }
-
-    /// Returns the bad lines so far.
-    pub fn bad(&self) -> &BadLines {
-        &self.bad
     }
 
     /// Returns an error if the session is an agent's log in a JSON document. The log's records
@@ -340,10 +327,10 @@ mod tests {
         let input = format!("{USER}broken\n{USER}{{\"half");
         let mut kept = open(&input, Invalid::Keep);
         assert_eq!(lines(&mut kept).expect("read"), [1, 2, 3, 4]);
-        assert_eq!((kept.bad().count(), kept.bad().left_out()), (1, 0));
+        assert_eq!((kept.bad.count(), kept.bad.left_out()), (1, 0));
         let mut dropped = open(&input, Invalid::Drop);
         assert_eq!(lines(&mut dropped).expect("read"), [1, 3, 4]);
-        assert_eq!(dropped.bad().left_out(), 1);
+        assert_eq!(dropped.bad.left_out(), 1);
         let refused = lines(&mut open(&input, Invalid::Fail));
         assert_eq!(refused.expect_err("a bad line").lines, [2]);
         // An incomplete last line does not count as a bad line.
@@ -382,7 +369,7 @@ mod tests {
     fn a_document_tells_what_it_holds_beside_its_messages() {
         let told = |input: &str| {
             let session = open(input, Invalid::Keep);
-            let mut notes = Notes::new();
+            let mut notes = Notes::default();
             session.tell_of_document(&mut notes);
             (session.is_document(), notes.take().len())
         };
@@ -406,7 +393,7 @@ mod bad_tests {
     }
 
     fn report(bad: &BadLines) -> Option<(Vec<u64>, String)> {
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         bad.report(&mut notes);
         let note = notes.take().pop()?;
         let (told, _) = note.text.split_once("; the first: ")?;

@@ -133,7 +133,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
                 Some(_) => counter.total(Some(tag), bytes, message),
                 None => counter.text(&String::from_utf8_lossy(record.bytes)),
             });
-            tag.encoding = Some(counter.encoding().name().to_owned());
+            tag.encoding = Some(counter.encoding.name().to_owned());
         }
         let counted = self.plan.counter.and(tag.tokens);
         self.splitter.push(&outline, counted.unwrap_or(0), pin.is_some());

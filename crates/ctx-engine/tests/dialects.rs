@@ -86,7 +86,7 @@ fn the_last_replies_are_protected_whole() {
             Reading { dialect: Some(&Tree as &dyn Dialect), protect_last, ..Reading::default() };
         let mut pass = ChangePass::new(reading, Blank, Some(dir.path()));
         each(|record| pass.push(record));
-        let (_, spool) = pass.finish(0, &mut Notes::new()).expect("no failure");
+        let (_, spool) = pass.finish(0, &mut Notes::default()).expect("no failure");
         let mut output = Vec::new();
         let spool = spool.expect("it is written");
         spool.write_to(&mut output).expect("to memory");

@@ -35,12 +35,12 @@ fn recognize(text: &str) {
 fn sum_up(text: &str) {
     let counter = Encoding::Chars4.counter();
     let message = Message::new(Role::User, vec![Part::Text(text.into())]);
-    let mut ledger = Ledger::new();
+    let mut ledger = Ledger::default();
     ledger.push(1, &message, Zone::Old);
     ledger.push_earlier(text);
     let summary = extractive(&ledger, LIMIT, counter);
     assert_eq!(summary, extractive(&ledger, LIMIT, counter), "other words");
-    let mut next = Ledger::new();
+    let mut next = Ledger::default();
     next.push_earlier(&summary);
     let _ = extractive(&next, LIMIT, counter);
 

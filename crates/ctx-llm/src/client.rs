@@ -41,7 +41,8 @@ pub struct Settings {
 
 /// A client that sends questions to one server.
 pub struct Client {
-    settings: Settings,
+    /// The server, and how it is asked.
+    pub settings: Settings,
     agent: Agent,
 }
 
@@ -76,11 +77,6 @@ impl Client {
             .build();
         let resolver = ThreadResolver(Builder::new);
         Ok(Self { agent: Agent::with_parts(config, DefaultConnector::new(), resolver), settings })
-    }
-
-    /// The address that questions are sent to.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.settings.endpoint
     }
 
     /// Asks a question, and retries after failures that may be temporary. Adds the cost to `usage`,

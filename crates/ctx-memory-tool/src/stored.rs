@@ -66,7 +66,7 @@ impl<'a> Stored<'a> {
     }
 
     fn list_folder(&mut self, folder: &str, kind: SourceKind) {
-        let path = self.store.root().join(folder);
+        let path = self.store.root.join(folder);
         let names = names_in(&path).unwrap_or_else(|error| {
             self.failed.push(failure(error).status(ExitStatus::Partial));
             Vec::new()
@@ -115,7 +115,7 @@ impl<'a> Stored<'a> {
     pub(crate) fn path(&self, source: &Source) -> PathBuf {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.path_of(entry),
-            None => self.store.root().join(&source.name),
+            None => self.store.root.join(&source.name),
         }
     }
 

@@ -11,9 +11,10 @@ use ctx_format::Role;
 use ctx_summary::ledger::patterns::MemoryKind;
 use derive_more::Display;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 /// An item extracted from a session. The fields are in the order of the JSON keys.
-#[serde_with::skip_serializing_none]
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
     /// The kind of item, which determines the memory file that the item is added to.

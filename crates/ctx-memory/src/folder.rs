@@ -160,9 +160,9 @@ fn stage(
     for kind in MemoryKind::ALL {
         let file = folder.read(&file_name(kind))?;
         edits.extend_from_slice(&file.edits);
-        let entries = new_entries(file.bytes(), kind, items);
+        let entries = new_entries(&file.old, kind, items);
         if !entries.is_empty() {
-            let more = appended(file.bytes(), kind, &entries);
+            let more = appended(&file.old, kind, &entries);
             staged.push(Staged {
                 kind,
                 entries,

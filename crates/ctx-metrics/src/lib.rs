@@ -203,7 +203,7 @@ pub fn fidelity(survived: &Value) -> Option<f64> {
 /// Returns the item counts for each class in the audit record, without empty classes.
 pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
     let counts = |class: Class| {
-        let row = survived.get(class.as_str())?;
+        let row = survived.get(<&str>::from(class))?;
         let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0);
         let (retained, recoverable) = (count("retained"), count("recoverable"));
         let counts = ClassCounts { retained, recoverable, lost: count("lost") };

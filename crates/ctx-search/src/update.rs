@@ -1,10 +1,10 @@
 //! Updates the index: reads new sources and removes deleted ones.
 
 use std::collections::{HashMap, HashSet};
-use std::panic::resume_unwind;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder};
+use std::num::NonZeroUsize;
+use std::thread::Builder;
 
+use ctx_cli::{jobs_of, with_threads};
 use indexmap::IndexMap;
 use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument};
@@ -16,7 +16,7 @@ use crate::schema::{Document, Source, number_of};
 const MEMORY: usize = 24 << 20;
 
 /// The maximum number of threads. Four threads index as fast as the sources can be read.
-const MOST_THREADS: usize = 4;
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(4).expect("not zero");
 
 /// The maximum number of segments in the index. More segments would make queries slow, so they are
 /// merged into one.
@@ -51,7 +51,7 @@ impl SearchIndex {
     /// Makes the index match `sources`, which must be sorted within each group, oldest first.
     /// `read` is called from several threads; it passes each document in a source to its second
     /// argument. Does nothing if another run is writing to the index.
-    pub fn update<E: Send>(
+    pub fn update<E: Send + Sync>(
         &mut self,
         sources: &[Source],
         read: impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync,
@@ -65,9 +65,9 @@ impl SearchIndex {
             return Ok(changes);
         }
         changes.forgotten = plan.gone.len();
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(MOST_THREADS);
-        let mut writer = self.index.writer_with_num_threads(threads, threads * MEMORY)?;
+        let threads = jobs_of(None).min(MOST_THREADS);
+        let (count, memory) = (threads.get(), threads.get() * MEMORY);
+        let mut writer = self.index.writer_with_num_threads(count, memory)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         for number in &plan.gone {
             writer.delete_term(self.source_term(*number));
@@ -152,52 +152,39 @@ impl SearchIndex {
     }
 
     /// Reads the groups in several threads, and returns for each source whether it was read.
-    fn read_all<E: Send>(
+    fn read_all<E: Send + Sync>(
         &self,
         writer: &IndexWriter,
         plan: &Plan,
-        threads: usize,
+        threads: NonZeroUsize,
         read: &(impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync),
     ) -> Result<Vec<ReadSource<E>>, SearchError> {
         let hashes = self.hashes(plan)?;
-        let groups = Mutex::new(plan.groups.iter());
-        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let worker = || -> Result<Vec<ReadSource<E>>, SearchError> {
+        let results = with_threads(&plan.groups, threads, Builder::new, |(stay, sources)| {
+            let known = stay.iter().filter_map(|number| hashes.get(number));
+            let mut seen: HashSet<u64> = known.flatten().copied().collect();
             let mut results = Vec::new();
-            while let Some((stay, sources)) = next() {
-                let known = stay.iter().filter_map(|number| hashes.get(number));
-                let mut seen: HashSet<u64> = known.flatten().copied().collect();
-                for source in sources {
-                    let mut added = Ok(0);
-                    let result = read(&source.source, &mut |document| {
-                        let hash = hash_of(&document);
-                        // Index equal documents in a group only once.
-                        if added.is_ok() && seen.insert(hash) {
-                            let document = self.document(source.number, hash, document);
-                            added = writer.add_document(document);
-                        }
-                    });
-                    added?;
-                    if result.is_err() {
-                        // Do not index a source that was only partly read.
-                        writer.delete_term(self.source_term(source.number));
+            for source in sources {
+                let mut added = Ok(0);
+                let result = read(&source.source, &mut |document| {
+                    let hash = hash_of(&document);
+                    // Index equal documents in a group only once.
+                    if added.is_ok() && seen.insert(hash) {
+                        let document = self.document(source.number, hash, document);
+                        added = writer.add_document(document);
                     }
-                    results.push((source.clone(), result));
+                });
+                added?;
+                if result.is_err() {
+                    // Do not index a source that was only partly read.
+                    writer.delete_term(self.source_term(source.number));
                 }
+                results.push((source.clone(), result));
             }
-            Ok(results)
-        };
-        thread::scope(|scope| {
-            // The current thread works too, and does everything if no other thread can be started.
-            let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
-            let running: Vec<_> = (1..threads).map_while(start).collect();
-            let mut results = vec![worker()];
-            for thread in running {
-                results.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-            let results: Result<Vec<_>, _> = results.into_iter().collect();
-            Ok(results?.into_iter().flatten().collect())
-        })
+            Ok::<_, SearchError>(results)
+        });
+        let results: Result<Vec<_>, _> = results.into_iter().collect();
+        Ok(results?.into_iter().flatten().collect())
     }
 
     fn document(&self, number: u64, hash: u64, document: Document) -> TantivyDocument {

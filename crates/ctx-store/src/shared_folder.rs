@@ -45,7 +45,8 @@ pub struct SharedFile {
     path: PathBuf,
     /// The folder where new versions are written.
     dir: PathBuf,
-    old: Vec<u8>,
+    /// The content of the file.
+    pub old: Vec<u8>,
     meta: Option<fs::Metadata>,
     /// The paths of other programs' versions that a killed run moved aside and did not restore.
     /// Versions that were moved aside are kept, because only their authors know whether they
@@ -151,11 +152,6 @@ impl SharedFile {
     /// Returns the name of the file without its folder.
     pub fn name(&self) -> Cow<'_, str> {
         self.file_name().to_string_lossy()
-    }
-
-    /// Returns the content of the file.
-    pub fn bytes(&self) -> &[u8] {
-        &self.old
     }
 
     /// Appends `more` to the file, using [`Self::stage`] and [`StagedFile::commit`].

@@ -38,7 +38,8 @@ pub struct Actor {
 
 /// A store on disk. If the store does not exist yet, the first write creates it.
 pub struct Store {
-    root: PathBuf,
+    /// The directory of the store.
+    pub root: PathBuf,
     pub(crate) actor: Actor,
     clock: Clock,
 }
@@ -153,11 +154,6 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the directory of the store.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// Returns the folder for snapshots, cumulative summaries and memory files.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory")
@@ -247,13 +243,13 @@ impl Store {
 
     /// Returns the path of the index that lists the sessions on this machine.
     pub fn session_index(&self) -> PathBuf {
-        self.root().join("index/sessions.jsonl")
+        self.root.join("index/sessions.jsonl")
     }
 
     /// Returns the folder that contains the search index. The lock file for the search index has
     /// the same name, followed by `.lock`.
     pub fn search_index(&self) -> PathBuf {
-        self.root().join("index/search")
+        self.root.join("index/search")
     }
 
     /// Returns the content of the session index, or `None` if it cannot be read for any reason.
@@ -275,9 +271,9 @@ impl Store {
     /// Locks the store, and creates it if it does not exist.
     pub(crate) fn lock(&self) -> Result<StoreLock<'_>> {
         self.prepare()?;
-        let path = self.root().join("lock");
+        let path = self.root.join("lock");
         let file = open_lock(&path)?;
-        let busy = || format!("the store {} is locked", self.root().display());
+        let busy = || format!("the store {} is locked", self.root.display());
         lock(&file, &path, PATIENCE, busy)?;
         Ok(StoreLock { store: self, file })
     }
@@ -303,7 +299,7 @@ impl Store {
     /// Returns the latest time at which a snapshot was taken, or `None` if the store's lock file
     /// cannot be read.
     pub(crate) fn latest_time(&self) -> Option<DateTime<Utc>> {
-        let counter: Counter = read_json(&open_plain(&self.root().join("lock")).ok()?)?;
+        let counter: Counter = read_json(&open_plain(&self.root.join("lock")).ok()?)?;
         Some(counter.latest)
     }
 }
@@ -409,7 +405,7 @@ impl StoreLock<'_> {
     fn write_counter(&mut self, counter: &Counter) -> Result<()> {
         let written = write_json(&self.file, counter);
         let synced = written.and_then(|()| self.file.sync_data());
-        synced.or_cannot("write", &self.store.root().join("lock"))
+        synced.or_cannot("write", &self.store.root.join("lock"))
     }
 
     /// Computes the counter from the names of all snapshots and from the old counter.

@@ -56,7 +56,7 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
     if left < LEAST {
         return String::new();
     }
-    let mut chooser = Chooser::new(ledger.index(), answered);
+    let mut chooser = Chooser::new(&ledger.index, answered);
     // The lines of the list, in the order of their segments.
     let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
@@ -87,12 +87,12 @@ impl<'i, 'a> Chooser<'i, 'a> {
         let coverage = index.coverage_with(answered.text);
         let mut own = HashMap::new();
         let by_user = |segment: &&Segment| segment.origin == Origin::User;
-        for segment in index.segments().iter().filter(by_user) {
+        for segment in index.segments.iter().filter(by_user) {
             *own.entry(segment.line).or_default() += index.text(segment).len();
         }
         let chances = index.chances();
         let mut chooser = Self { own, index, answered, chances, coverage, left: Vec::new() };
-        let segments = index.segments().iter().enumerate();
+        let segments = index.segments.iter().enumerate();
         let worth = segments.filter(|(_, segment)| {
             let text = index.text(segment);
             chooser.is_likely(segment)
@@ -141,7 +141,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
     fn next(&mut self, room: u64) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
-            let segment = &self.index.segments()[*number];
+            let segment = &self.index.segments[*number];
             let worth = self.worth(segment);
             let is_better = best.as_ref().is_none_or(|(most, ..)| worth > *most);
             if is_better && self.is_likely(segment) {
@@ -153,7 +153,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
         }
         let (_, number, line) = best?;
         self.left.retain(|other| *other != number);
-        for mark in self.index.marks(&self.index.segments()[number]) {
+        for mark in self.index.marks(&self.index.segments[number]) {
             self.coverage[mark.id as usize] = 1;
         }
         Some((number, line))
@@ -276,7 +276,7 @@ mod tests {
     use crate::Language;
 
     fn list(records: &[&str], text: &str, tokens: u64) -> String {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for (line, record) in (1..).zip(records) {
             let object = Object::parse(record).expect("an object");
             let message = Chat.message(&object).expect("a message");

@@ -233,7 +233,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let mut reports = results.iter().flat_map(|(_, result)| result);
         (shown, reports.all(|report| report.findings.is_empty()))
     };
-    if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
+    if io.verbosity > Verbosity::Quiet || args.output.output.is_some() {
         target.write(shown.as_bytes(), io)?;
     }
     let failures = results.into_iter().filter_map(|(_, result)| result.err());

@@ -53,7 +53,7 @@ pub(super) fn filter(
         }
     };
     let mut tally = Tally::default();
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let done = batch.read(|batch| {
         let pass = BatchPass {
             options: &setup.options,
@@ -98,7 +98,7 @@ pub(super) fn in_place(
 ) -> Result<Tally> {
     let name = path.display().to_string();
     let mut tally = Tally::default();
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let session = session_of(args.session.as_ref(), path)?;
     let file = session::session_file(args, setup, path, &session, store);
     let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
@@ -218,7 +218,7 @@ impl Tally {
 
     /// Prints the combined result on one line.
     fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<()> {
-        if io.verbosity() == Verbosity::Quiet {
+        if io.verbosity == Verbosity::Quiet {
             return Ok(());
         }
         let line = format!("{}: {}\n", printable(name), self.line(dry_run));

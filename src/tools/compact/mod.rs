@@ -248,7 +248,7 @@ fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx
         Some(refused) => {
             let refused = failure(refused);
             io.report(&refused);
-            refused.exit_status()
+            refused.status
         }
     })
 }
@@ -271,7 +271,7 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
     }
     if report::status(report) == ExitStatus::No {
         io.warn(format_args!("{name}: {line}"));
-    } else if io.verbosity() != Verbosity::Quiet {
+    } else if io.verbosity != Verbosity::Quiet {
         let name = printable(name);
         let text = format!("{name}: {line}\n{}", report::plan(report));
         io.print(&text)?;

@@ -224,7 +224,7 @@ fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     let window = args.window.or(model.map(|model| model.window));
     let name = |prefix| args.counting.models.name().unwrap_or(prefix);
     let format = CountFormat {
-        encoding: counting.counter.encoding(),
+        encoding: counting.counter.encoding,
         model: window.map(|window| OfModel {
             model: model.map(|model| name(model.prefix)),
             window,

@@ -260,7 +260,7 @@ impl Args {
 
 /// Returns true if nothing should be printed to stdout.
 fn is_silent(io: &Io) -> bool {
-    io.verbosity() == Verbosity::Quiet
+    io.verbosity == Verbosity::Quiet
 }
 
 /// Restores items from the trash. If an item is missing, the other items are still restored.
@@ -345,7 +345,7 @@ impl Report<'_> {
         match done.map_err(failure) {
             Err(uncertain)
                 if self.status == ExitStatus::Partial
-                    && uncertain.exit_status() == ExitStatus::Uncertain =>
+                    && uncertain.status == ExitStatus::Uncertain =>
             {
                 self.io.report(&uncertain);
                 Ok(ExitStatus::Partial)

@@ -335,7 +335,7 @@ fn pass<'a, C: Change>(
     let mut pass = ChangePass::new(reading, change, temp);
     session.pass(|record| pass.push(record))?;
     let left_out = session.bad().left_out();
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let done = pass.finish(left_out, &mut notes);
     let (change, records) = done.map_err(|error| session.failure(error))?;
     Ok((session, change, records.zip(output), notes))

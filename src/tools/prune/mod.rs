@@ -104,7 +104,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         zone: flags.zone,
         min_gain: flags.min_gain,
         counter: counting.counter,
-        report_changes: io.verbosity() >= Verbosity::Debug,
+        report_changes: io.verbosity >= Verbosity::Debug,
         strict: args.strict,
         cache: flags.cache_ttl.map(|ttl| Cache {
             ttl: ttl.0,

@@ -204,7 +204,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.json {
         report.end(&replaced, appended);
         io.json(&report)?;
-    } else if io.verbosity() > Verbosity::Quiet {
+    } else if io.verbosity > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
         io.print(format!("{}: {done}\n", printable(&name.to_string())))?;
     }

@@ -374,7 +374,7 @@ fn shown(
 ) -> String {
     let rows = rows.iter().filter(|row| row.total > 0).map(|row| {
         let Row { total, retained, recoverable, lost, score, class, .. } = *row;
-        context! { total, retained, recoverable, lost, score, class => class.as_str() }
+        context! { total, retained, recoverable, lost, score, class => <&str>::from(class) }
     });
     let rows: Vec<Value> = rows.collect();
     let values = context! { rows, items_kept, needed, recall, batch };
@@ -395,7 +395,7 @@ fn question_list(marks: &[Mark<'_>]) -> String {
 /// Returns a line for each item with its class, line number and text, separated by tabs.
 fn item_list(score: &Score, listed: Listed) -> String {
     let lines = listed.of(score).map(|item| {
-        let (class, text) = (item.class.as_str(), printable(&item.text));
+        let (class, text) = (<&str>::from(item.class), printable(&item.text));
         format!("{class}\t{}\t{text}\n", item.line)
     });
     lines.collect()

@@ -354,7 +354,7 @@ impl Taker<'_> {
         let bytes = draft.reader().map_err(failure)?;
         let count =
             tokens(Box::new(bytes), counter).map_err(|error| passes::failure(error, name))?;
-        Ok(count.map(|count| Tokens { count, encoding: counter.encoding().name().to_owned() }))
+        Ok(count.map(|count| Tokens { count, encoding: counter.encoding.name().to_owned() }))
     }
 }
 

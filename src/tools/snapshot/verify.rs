@@ -85,7 +85,7 @@ impl Args {
             // With -q, intact items are not printed, as with `sha256sum --quiet`, so that cron
             // sends no mail about them.
             let text = match verdict {
-                Ok(()) if io.verbosity() == Verbosity::Quiet => return Ok(()),
+                Ok(()) if io.verbosity == Verbosity::Quiet => return Ok(()),
                 Ok(()) => "OK".to_owned(),
                 Err(Flaw::Damaged(why)) => format!("FAILED: {why}"),
                 Err(Flaw::Unread(why)) => format!("FAILED open or read: {why}"),

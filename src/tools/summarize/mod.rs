@@ -153,7 +153,7 @@ impl Args {
             counter: MessageCounter::new(self.encoding),
             strict: self.strict,
             drop_bad: self.read.invalid == Invalid::Drop,
-            tell_sizes: match io.verbosity() {
+            tell_sizes: match io.verbosity {
                 Verbosity::Quiet => TellSizes::Never,
                 Verbosity::Normal => TellSizes::WhenLonger,
                 Verbosity::Verbose | Verbosity::Debug => TellSizes::Always,
@@ -189,7 +189,7 @@ impl Args {
         let Summary { messages, text, .. } = summary;
         let appended = append_summary(store.get()?, session, *messages, text, figures);
         match appended.map_err(failure) {
-            Err(failure) if failure.exit_status() == ExitStatus::Uncertain => Ok(Err(failure)),
+            Err(failure) if failure.status == ExitStatus::Uncertain => Ok(Err(failure)),
             other => other.map(Ok),
         }
     }
@@ -296,7 +296,7 @@ fn summed_up(
     if args.read.batch {
         return Ok((batch(args, plan, writer, session, io)?, Usage::default()));
     }
-    let with_usage = |new, notes: &Notes| (new, notes.usage());
+    let with_usage = |new, notes: &Notes| (new, notes.usage);
     let (new, usage) = if let Some(request) = args.budget() {
         let mut pass = BudgetPass::new(plan, writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;

@@ -191,9 +191,9 @@ impl<'p> CheckPass<'p> {
             report.merge(batch.finish(), plan);
         }
         self.understood.finish(session, &mut report);
-        report.add_flaws(session.flaws(), plan);
+        report.add_flaws(session.records.flaws(), plan);
         report.findings.sort();
-        report.bad = session.bad().clone();
+        report.bad = session.bad.clone();
         report
     }
 }

@@ -299,7 +299,7 @@ mod tests {
     fn what_is_a_problem_is_no_warning() {
         let mut report = Report { tail: Some(3), ..Report::default() };
         let warned = |report: &Report| {
-            let mut notes = Notes::new();
+            let mut notes = Notes::default();
             report.warn(&mut notes);
             notes.take().len()
         };

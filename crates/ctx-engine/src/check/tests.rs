@@ -34,7 +34,7 @@ fn rules(report: &Report) -> Vec<(Option<u64>, &'static str)> {
 }
 
 fn warnings(report: &Report) -> Vec<(Vec<u64>, String)> {
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     report.warn(&mut notes);
     let notes = notes.take().into_iter();
     notes.map(|note| (note.lines, note.text)).collect()

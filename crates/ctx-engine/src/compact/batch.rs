@@ -76,7 +76,7 @@ impl BatchPass<'_> {
                 take(line, notes)
             },
         )?;
-        batch.bad().report(notes);
+        batch.bad.report(notes);
         warn_no_conversation(no_conversation, notes);
         Ok(())
     }
@@ -85,7 +85,7 @@ impl BatchPass<'_> {
     /// or too long are not changed.
     fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done> {
         let record = origin.clone().record(&bytes);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let tag = |why: &str| if self.tag_failed { tagged(&record, why) } else { None };
         let object = record.whole_object();
         let conversation = object.and_then(|object| Some((object, Conversation::of(object)?)));
@@ -118,7 +118,7 @@ impl BatchPass<'_> {
         conversation: &Conversation<'_>,
         notes: &mut Notes,
     ) -> Result<(Report, Option<Vec<u8>>)> {
-        let mut inner = Notes::new();
+        let mut inner = Notes::default();
         let compacted = self.messages(object, conversation, &mut inner);
         notes.extend_within(record.line, inner);
         let (mut report, list) = compacted?;

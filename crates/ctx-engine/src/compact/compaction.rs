@@ -24,7 +24,8 @@ pub struct Compaction<'c> {
     /// The session to compact, after large tool results were offloaded from it.
     content: &'c Content,
     survey: Survey<'c>,
-    before: SizeBefore,
+    /// The size of the session, and how it was found.
+    pub before: SizeBefore,
     /// The large tool results that were offloaded to files before the compaction.
     offloaded: Option<Offloaded<'c>>,
     /// Whether a trigger fired, or the budget is exceeded.
@@ -80,7 +81,7 @@ impl<'c> Compaction<'c> {
         let mut survey = Survey::of(plan, content, questions, reads_ledger, flush.as_mut())?;
         let usage = plan.limits.usage.as_ref();
         let size = plan.measured(survey.size);
-        let policy = plan.policy();
+        let policy = &plan.options.policy;
         let report = Report {
             name: name.map(str::to_owned),
             preset: policy.name.clone(),
@@ -118,11 +119,6 @@ impl<'c> Compaction<'c> {
         Ok(compaction)
     }
 
-    /// Returns the size of the session.
-    pub fn size(&self) -> &Size {
-        &self.before.size
-    }
-
     /// Returns true if the session is large enough for its items to be flushed to the memory files.
     pub fn missed_flush(&self) -> bool {
         let limits = &self.source.plan.limits;
@@ -133,7 +129,7 @@ impl<'c> Compaction<'c> {
     /// that has to be compacted contains messages that are not understood.
     pub fn step(&mut self) -> Result<Step> {
         let step = self.due_step();
-        if step == Step::Compact && self.source.plan.policy().enabled {
+        if step == Step::Compact && self.source.plan.options.policy.enabled {
             self.content.unread.refuse("compacted")?;
             self.survey.unread.refuse("compacted")?;
         }
@@ -211,10 +207,10 @@ impl<'c> Compaction<'c> {
             self.report.end(*outcome);
         }
         self.report_unreadable(notes);
-        self.report.measure(notes.usage(), (self.source.plan.environment.now)());
+        self.report.measure(notes.usage, (self.source.plan.environment.now)());
         let compacted = ended.ok();
         if let (true, Some(compacted)) = (self.scores, &compacted) {
-            notes.watch().stage("scoring the new session");
+            notes.watch.stage("scoring the new session");
             self.score(&compacted.content);
         }
         Ok(compacted)
@@ -253,7 +249,8 @@ impl<'c> Compaction<'c> {
             Ok(candidate) => candidate,
             Err(outcome) => return Ok(Err(outcome)),
         };
-        let extracts = plan.policy().summary.extract && candidate.leaves() && !plan.options.dry_run;
+        let extracts =
+            plan.options.policy.summary.extract && candidate.leaves() && !plan.options.dry_run;
         if let Some(memory) = memory
             && extracts
         {
@@ -390,7 +387,7 @@ impl<'c> Compaction<'c> {
             report.plan = Some(Forecast::of(&self.survey, zones, earlier, has_store)?);
         }
         if let Some(summary) = summary {
-            let policy = &plan.policy().summary;
+            let policy = &plan.options.policy.summary;
             // A preview asks no model, so its method is not reported as a fallback.
             let wanted = if plan.options.dry_run { summary.method } else { policy.method };
             report.summing = Summing::new(wanted, Some(summary), Usage::default());

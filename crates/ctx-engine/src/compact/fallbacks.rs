@@ -95,7 +95,7 @@ impl Attempts<'_> {
 
     /// Returns the kinds of attempts to make, in order.
     fn kinds(&self) -> Vec<AttemptKind> {
-        let summary = &self.session.plan.policy().summary;
+        let summary = &self.session.plan.options.policy.summary;
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
@@ -128,7 +128,7 @@ mod tests {
         let before = SizeBefore { size: survey.size, system_tokens: survey.system_tokens };
         let session = Reading { plan, content: &content, survey: &survey, originals: None };
         let mut possible = Attempts { session, before: &before, due, made: Vec::new() };
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let ended = match plan.budget() {
             Some(tokens) => possible.budget(tokens, &mut notes),
             None => possible.try_in_turn(&mut notes),

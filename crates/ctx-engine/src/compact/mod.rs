@@ -177,8 +177,8 @@ pub fn compact_stream(
     mut content: Content,
     notes: &mut Notes,
 ) -> Result<(Report, Content)> {
-    notes.watch().stage("compacting");
-    content.watch = notes.watch().clone();
+    notes.watch.stage("compacting");
+    content.watch = notes.watch.clone();
     let source = Source::open(options, environment, content, notes)?;
     let (mut report, new) = compact(&source, notes)?;
     if let Some(log) = &source.log {
@@ -210,7 +210,7 @@ fn settle(options: &Options, report: &mut Report) {
 
 fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Content>)> {
     let mut compaction = Compaction::survey(source, None, false, None)?;
-    if !source.plan.policy().enabled {
+    if !source.plan.options.policy.enabled {
         compaction.report.end(Outcome::Disabled);
     } else if compaction.step()? != Step::Compact {
         compaction.report.end(Outcome::NotDue);
@@ -228,7 +228,7 @@ fn prune_sent(
     report: &mut Report,
     notes: &mut Notes,
 ) -> Result<Option<Content>> {
-    if !plan.policy().enabled {
+    if !plan.options.policy.enabled {
         return Ok(None);
     }
     let size =
@@ -258,7 +258,7 @@ mod stream_tests {
         plan.policy.prune.max_chars = Some(400);
         plan.policy.prune.protect_last = 0;
         let sent = |plan: &Setup, words| {
-            let mut notes = Notes::new();
+            let mut notes = Notes::default();
             let source = plan.source(content(&session(3, words)), &mut notes);
             let compaction = Compaction::survey(&source, None, false, None).expect("a survey");
             let mut report = compaction.report;

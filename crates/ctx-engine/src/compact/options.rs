@@ -240,8 +240,9 @@ pub(super) struct Plan<'a> {
 
 /// The size of a session before anything was changed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SizeBefore {
-    pub(super) size: Size,
+pub struct SizeBefore {
+    /// The size of the session.
+    pub size: Size,
     /// The number of tokens in the system messages.
     pub(super) system_tokens: u64,
 }
@@ -252,10 +253,6 @@ impl<'a> Plan<'a> {
         let target = options.budget.or(options.policy.target.max_tokens(triggers.window()));
         let limits = Limits { triggers, target, ..Limits::default() };
         Self { options, environment, limits }
-    }
-
-    pub(super) fn policy(&self) -> &'a Policy {
-        &self.options.policy
     }
 
     /// Adds facts from the user and the log to a counted size.
@@ -276,7 +273,7 @@ impl<'a> Plan<'a> {
     /// Returns the amount of the session that the policy keeps.
     pub(super) fn keep(&self, before: &SizeBefore) -> Keep {
         let tokens = self.recent_tokens(before);
-        Keep { tokens, recent_share: None, ..self.policy().keep }
+        Keep { tokens, recent_share: None, ..self.options.policy.keep }
     }
 
     /// Returns the amounts to try to keep, largest first, if the policy's amount is too large.
@@ -297,7 +294,7 @@ impl<'a> Plan<'a> {
     /// the target leaves for them if that is less.
     fn recent_tokens(&self, before: &SizeBefore) -> Option<u64> {
         let system = before.system_tokens;
-        let recent = self.policy().recent_tokens(self.environment.model_window, system)?;
+        let recent = self.options.policy.recent_tokens(self.environment.model_window, system)?;
         let others = system + self.summary_length(before);
         let room = self.limits.target.map_or(u64::MAX, |target| target.saturating_sub(others));
         Some(recent.min(room))
@@ -305,7 +302,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the requested length of the summary, in tokens.
     pub(super) fn summary_length(&self, before: &SizeBefore) -> u64 {
-        let length = self.policy().summary.length(before.size.tokens);
+        let length = self.options.policy.summary.length(before.size.tokens);
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
@@ -331,7 +328,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Option<Writer>> {
         let Some(make) = &self.environment.model else { return Ok(None) };
         let mut writer = make(tokens, notes)?;
-        let summary = &self.policy().summary;
+        let summary = &self.options.policy.summary;
         writer.completes = summary.complete;
         if let Some(model) = &mut writer.model {
             model.most_percent = summary.max_output(100).unwrap_or(model.most_percent);
@@ -342,17 +339,18 @@ impl<'a> Plan<'a> {
 
     /// Returns a writer that asks no model, for a summary with at most this many tokens.
     pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
-        Writer::offline(self.policy().summary.offline(), tokens)
+        Writer::offline(self.options.policy.summary.offline(), tokens)
     }
 
     /// Returns true if only a model may write the summary.
     pub(super) fn needs_model(&self) -> bool {
-        self.environment.model.is_some() && self.policy().summary.on_failure() == Fallback::Fail
+        self.environment.model.is_some()
+            && self.options.policy.summary.on_failure() == Fallback::Fail
     }
 
     /// Returns those summarization options that do not depend on the writer.
     pub(super) fn summary(&self) -> summarize::Plan {
-        let summary = &self.policy().summary;
+        let summary = &self.options.policy.summary;
         summarize::Plan {
             recognizer: self.recognizer(),
             role: summary.role.into(),
@@ -369,23 +367,23 @@ impl<'a> Plan<'a> {
 
     /// Returns a recognizer for summaries written by earlier compactions.
     pub(super) fn recognizer(&self) -> Recognizer {
-        recognizer(self.policy().summary.header.as_deref())
+        recognizer(self.options.policy.summary.header.as_deref())
     }
 
     /// Returns true if the policy removes old records from the session.
     pub(super) fn drops_old(&self) -> bool {
-        self.policy().mode != Mode::PruneOnly
+        self.options.policy.mode != Mode::PruneOnly
     }
 
     /// Returns true if the policy summarizes the records that it removes.
     pub(super) fn summarizes(&self) -> bool {
-        self.policy().summary.method != Method::None
+        self.options.policy.summary.method != Method::None
     }
 
     /// Returns true if the policy prunes at this stage. A policy that only prunes always does so at
     /// the first stage, because it never summarizes.
     pub(super) fn prunes(&self, when: When) -> bool {
-        match (self.policy().mode, self.policy().prune.when) {
+        match (self.options.policy.mode, self.options.policy.prune.when) {
             (Mode::SummaryOnly, _) => false,
             (Mode::PruneOnly, When::Fallback) => when == When::Before,
             (_, policy) => policy == when,
@@ -396,7 +394,7 @@ impl<'a> Plan<'a> {
     /// of the last call is unknown, `last_change` is used instead.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
-            ttl: self.policy().prune.cache_ttl?.0,
+            ttl: self.options.policy.prune.cache_ttl?.0,
             last_call: self.options.last_call.or(last_change),
             now: (self.environment.now)(),
         })
@@ -404,7 +402,7 @@ impl<'a> Plan<'a> {
 
     /// Returns true if old results must be cleared, given the size `left` after trimming.
     pub(super) fn clears(&self, left: &Size) -> bool {
-        self.policy().prune.clear == Clear::Always || self.limits.is_over(left)
+        self.options.policy.prune.clear == Clear::Always || self.limits.is_over(left)
     }
 }
 

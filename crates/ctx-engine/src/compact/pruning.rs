@@ -32,9 +32,14 @@ impl Rules {
     /// Returns the rules that the policy applies at this stage.
     pub(super) fn at(plan: &Plan<'_>, when: When, content: &Content) -> Self {
         let rules = |clears, never| {
-            let wanted = plan.policy().prune.clear != never && plan.prunes(when);
+            let wanted = plan.options.policy.prune.clear != never && plan.prunes(when);
             let rules = || {
-                Options::of_policy(plan.policy(), clears, content.dialect, plan.environment.saved)
+                Options::of_policy(
+                    &plan.options.policy,
+                    clears,
+                    content.dialect,
+                    plan.environment.saved,
+                )
             };
             wanted.then(rules).flatten()
         };
@@ -92,7 +97,7 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
     }
     let sums = verdicts.sums();
     report_sums(&sums, notes);
-    if sums.total().gain() < plan.policy().prune.min_gain.unwrap_or(0) {
+    if sums.total().gain() < plan.options.policy.prune.min_gain.unwrap_or(0) {
         report_small_gain(&sums, notes);
         return None;
     }
@@ -189,7 +194,7 @@ mod tests {
         let rules = Rules::at(plan, When::Before, &content);
         let survey = Survey::of(plan, &content, rules.questions(plan), false, None);
         let mut survey = survey.expect("from a file");
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let left = decide(plan, &content, &rules, &mut survey, &mut notes);
         let written = left.map(|size| {
             let new = carry_out(plan, &content, &survey, &mut notes).expect("legal");
@@ -266,7 +271,7 @@ mod tests {
         let mut plan = trims();
         let session = content(&session(2, 200));
         let size = Survey::of(&plan.plan(), &session, None, false, None).expect("read").size;
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let sent = prune(&plan.plan(), When::Sent, &session, &size, &mut notes);
         assert!(sent.expect("no failure").is_none());
         plan.policy.prune.when = When::Sent;

@@ -253,7 +253,7 @@ impl Report {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
         let survivors = rows.map(|row| {
             let (retained, recoverable, lost) = (row.retained, row.recoverable, row.lost);
-            (row.class.as_str(), Survivors { retained, recoverable, lost })
+            (row.class.into(), Survivors { retained, recoverable, lost })
         });
         self.survived = survivors.collect();
     }

@@ -26,7 +26,7 @@ use crate::{Result, Time, pins};
 /// The facts that a survey has gathered about a session.
 #[derive(Default)]
 pub(super) struct Survey<'p> {
-    entries: Entries,
+    pub(super) entries: Entries,
     joined: Joined,
     pub(super) size: Size,
     /// The token count of the system messages, including the conversation's overhead if the first
@@ -80,10 +80,6 @@ impl<'p> Survey<'p> {
         Ok(surveyor.finish())
     }
 
-    pub(super) fn records(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Passes each record's 0-based index and the facts about the record to `handle`. Token counts
     /// are those after pruning.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
@@ -125,7 +121,7 @@ impl<'p> Survey<'p> {
             return Err(error);
         }
         let mut zones =
-            Zones { of: vec![Zone::Keep; self.records()], counts: ZoneCounts::default() };
+            Zones { of: vec![Zone::Keep; self.entries.len()], counts: ZoneCounts::default() };
         self.each_left(|record, entry| {
             let zone = known.next(number(record), &entry.facts()).zone;
             zones.of[record] = zone;
@@ -431,7 +427,7 @@ mod tests {
         let expected = [EntryKind::System, user, model, EntryKind::Other, model];
         assert_eq!(kinds[..5], expected);
         assert_eq!(kinds[5..], [blank, line, tail]);
-        assert_eq!(survey("").records(), 0);
+        assert_eq!(survey("").entries.len(), 0);
         assert_eq!(survey("").size, Size::default());
     }
 
@@ -507,6 +503,6 @@ mod tests {
         let content = content(&session(2, 3));
         let survey = Survey::of(&plan(1).plan(), &content, None, true, None).expect("from a file");
         let ledger = survey.ledger.expect("it was asked for");
-        assert!(ledger.items().iter().any(|item| item.text.contains("file_2")));
+        assert!(ledger.items.list.iter().any(|item| item.text.contains("file_2")));
     }
 }

@@ -105,7 +105,7 @@ pub(super) fn session(turns: u64, words: usize) -> String {
 
 /// Compacts a session. Also returns the texts that were passed to the memory.
 fn compact(setup: &Setup, session: &str) -> (Report, Option<Compacted>, Texts) {
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let source = setup.source(content(session), &mut notes);
     let compaction = Compaction::survey(&source, Some("s.jsonl"), false, None);
     let mut compaction = compaction.expect("a survey");
@@ -115,7 +115,7 @@ fn compact(setup: &Setup, session: &str) -> (Report, Option<Compacted>, Texts) {
 }
 
 fn step(setup: &Setup, session: &str) -> (Step, Vec<&'static str>) {
-    let source = setup.source(content(session), &mut Notes::new());
+    let source = setup.source(content(session), &mut Notes::default());
     let compaction = Compaction::survey(&source, Some("s.jsonl"), false, None);
     let mut compaction = compaction.expect("a survey");
     (compaction.step().expect("it is understood"), compaction.report.triggers)
@@ -144,7 +144,7 @@ fn what_is_not_understood_is_not_compacted() {
     let text = session(6, 200) + critic + &turn(7, 10);
     let mut plan = plan(2);
     let step = |plan: &Setup| {
-        let source = plan.source(content(&text), &mut Notes::new());
+        let source = plan.source(content(&text), &mut Notes::default());
         let compaction = Compaction::survey(&source, Some("s.jsonl"), false, None);
         compaction.expect("a survey").step()
     };
@@ -253,7 +253,7 @@ fn a_flush_takes_all_of_the_session() {
         let mut plan = plan(1);
         plan.policy.trigger.messages = trigger;
         plan.policy.trigger.flush_share = trigger.map(|_| "0.9".parse().expect("a share"));
-        let source = plan.source(content(&session), &mut Notes::new());
+        let source = plan.source(content(&session), &mut Notes::default());
         let mut texts = Texts::default();
         let flush = &mut texts as &mut dyn MessageReader;
         let compaction = Compaction::survey(&source, Some("s.jsonl"), false, Some(flush));

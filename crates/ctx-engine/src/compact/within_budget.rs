@@ -159,7 +159,7 @@ impl Attempts<'_> {
         let dialect = Some(self.session.content.dialect);
         let mut pass = BudgetPass::new(summary, writer, &request, dialect);
         let all = Zones {
-            of: vec![Zone::Keep; self.session.survey.records()],
+            of: vec![Zone::Keep; self.session.survey.entries.len()],
             counts: ZoneCounts::default(),
         };
         self.session.each(&all, |zone, record, changed| {
@@ -207,7 +207,7 @@ impl Attempts<'_> {
             counts.add(zone);
             zone
         };
-        let of = (0..self.session.survey.records()).map(zone).collect();
+        let of = (0..self.session.survey.entries.len()).map(zone).collect();
         Zones { of, counts }
     }
 }

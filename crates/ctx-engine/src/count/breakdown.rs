@@ -3,6 +3,7 @@
 
 use ctx_format::Role;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use strum::{IntoStaticStr, VariantArray};
 
 use super::Counts;
@@ -83,6 +84,7 @@ pub enum Breakdown {
 }
 
 /// A row of a breakdown.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The label of the row, such as the name of a role or tool.
@@ -90,10 +92,8 @@ pub struct Row {
     /// The number of messages, parts, calls or lines in the row.
     pub count: u64,
     /// The size in tokens, or `None` if the size is in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
     /// The size in bytes, or `None` if the size is in tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }
 
@@ -231,7 +231,7 @@ mod slice_tests {
             };
             let mut pass = super::super::CountPass::new(&plan, session.dialect());
             session.each(|record| { pass.push(record); Ok(()) }).expect("from memory");
-            slices(&pass.finish(session.bad()));
+            slices(&pass.finish(&session.bad));
         }
     }
 }

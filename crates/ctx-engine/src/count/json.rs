@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::{Breakdown, Counts, Row};
 use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
@@ -51,18 +52,16 @@ pub struct CountFormat<'a> {
 }
 
 /// The model, or only the context window, that the user named.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Serialize)]
 pub struct OfModel<'a> {
     /// The name of the model as the user gave it, or `None` if only a window is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<&'a str>,
     /// The context window, in tokens.
     pub window: u64,
     /// The file's tokens as a share of the context window, or `None` in the total.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Whether the tokens were counted in the model's own encoding.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
 }
 
@@ -141,7 +140,7 @@ impl Calibrated {
         let foretold = calibration.foretold();
         let Calibration { counted, estimate, .. } = calibration;
         let by_usage = estimate.is_some();
-        let encoding = counter.encoding();
+        let encoding = counter.encoding;
         let uncalibrated = || Estimate::uncalibrated(counted, encoding, model);
         Ok(Self {
             by_usage,

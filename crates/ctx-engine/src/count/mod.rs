@@ -127,7 +127,7 @@ pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result
         pass.push(record);
         Ok(())
     })?;
-    Ok(Some(pass.finish(session.bad()).tally.tokens.total()))
+    Ok(Some(pass.finish(&session.bad).tally.tokens.total()))
 }
 
 /// The options for counting.
@@ -253,7 +253,7 @@ impl<W: Write> AnnotatePass<W> {
         Self {
             count: CountPass::new(&plan, dialect),
             outlet: Outlet::new(output, Announced::default(), temp),
-            encoding: plan.counter.encoding().name(),
+            encoding: plan.counter.encoding.name(),
         }
     }
 
@@ -331,7 +331,7 @@ mod of_session_tests {
             Ok(())
         });
         done.expect("from memory");
-        pass.finish(session.bad()).of_session
+        pass.finish(&session.bad).of_session
     }
 
     /// Only the current path counts, because the abandoned branch belonged to another request.

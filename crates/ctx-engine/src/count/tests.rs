@@ -36,7 +36,7 @@ fn count(input: &str, plan: &Plan) -> Counts {
         Ok(())
     });
     done.expect("from memory");
-    pass.finish(session.bad())
+    pass.finish(&session.bad)
 }
 
 fn annotate(input: &str) -> (String, Counts) {
@@ -44,12 +44,12 @@ fn annotate(input: &str) -> (String, Counts) {
     let plan = plan(false, 1);
     let mut pass = AnnotatePass::new(&plan, session.dialect(), Vec::new(), Path::new("/tmp"));
     session.each(|record| pass.push(record)).expect("to memory");
-    let (output, counts) = pass.finish(session.bad()).expect("to memory");
+    let (output, counts) = pass.finish(&session.bad).expect("to memory");
     (String::from_utf8(output).expect("text"), counts)
 }
 
 fn warnings(counts: &Counts) -> Vec<String> {
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     counts.report(&mut notes);
     notes.take().into_iter().map(|note| note.text).collect()
 }

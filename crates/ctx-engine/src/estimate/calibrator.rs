@@ -54,7 +54,8 @@ pub struct Request<'a> {
 #[derive(Clone, Debug)]
 pub struct Calibrator {
     encoding: Encoding,
-    model: Option<String>,
+    /// The model of the last request.
+    pub model: Option<String>,
     fit: Fit,
     /// The last request, unless a compaction followed it.
     last: Option<Point>,
@@ -229,11 +230,6 @@ impl Calibrator {
     pub fn base(&self) -> Option<u64> {
         let base = self.last.map(|last| self.base_of(last));
         base.or_else(|| self.base_behind()).map(|base| whole(base.round()))
-    }
-
-    /// Returns the model of the last request.
-    pub fn model(&self) -> Option<&str> {
-        self.model.as_deref()
     }
 
     /// Returns [`Self::base`] as it is between a compaction and the next request.

@@ -171,7 +171,7 @@ impl CalibrationPass {
         Self {
             counter,
             dialect,
-            calibrator: Calibrator::new(counter.encoding()),
+            calibrator: Calibrator::new(counter.encoding),
             sum: 0,
             inside: 0,
             model: None,
@@ -300,7 +300,7 @@ impl CalibrationPass {
         let last = self.open.as_ref().map(|open| open.last.clone());
         self.close();
         let counted = self.inside;
-        let model = self.calibrator.model().map(str::to_owned).or(self.model);
+        let model = self.calibrator.model.as_deref().map(str::to_owned).or(self.model);
         Calibration {
             counted: if counted == 0 { 0 } else { counted + PRIMING },
             estimate: self.calibrator.estimate(counted),

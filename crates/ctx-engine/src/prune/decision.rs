@@ -298,7 +298,7 @@ impl<'p> Decision<'p> {
             let changes = changes_context(&self.verdicts, *index);
             bound.write(&records.record(*index, bytes), None, dialect, changes);
         }
-        bound.finish(&mut Notes::new())
+        bound.finish(&mut Notes::default())
     }
 
     /// Returns the new bytes of a record. If the record contains the usage of the last reply, that

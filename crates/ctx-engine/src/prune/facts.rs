@@ -242,10 +242,6 @@ impl RecordFacts {
         }
     }
 
-    pub(super) fn is_message(&self) -> bool {
-        self.role.is_some()
-    }
-
     /// Returns true if the record is a message other than a system message.
     pub(super) fn is_conversation(&self) -> bool {
         self.role.is_some_and(|role| !role.is_system())

@@ -65,7 +65,7 @@ impl<'p> Verdicts<'p> {
 
     /// Returns true if a record is a message.
     pub(super) fn is_message(&self, record: usize) -> bool {
-        self.facts.records[record].is_message()
+        self.facts.records[record].role.is_some()
     }
 
     /// Returns the number of tokens freed by changing or dropping a record.
@@ -155,7 +155,7 @@ impl<'p> Verdicts<'p> {
     pub fn size(&self) -> Size {
         let mut size = Size::default();
         for (index, record) in self.facts.records.iter().enumerate() {
-            if !record.is_message() || self.is_dropped(index) {
+            if record.role.is_none() || self.is_dropped(index) {
                 continue;
             }
             size.messages += u64::from(record.is_conversation());

@@ -202,17 +202,13 @@ pub fn recall<'e>(marks: &[Mark<'e>]) -> Vec<Recall<'e>> {
             rows.push(Recall::of(Some(category), marks));
         }
     }
-    rows.push(Recall::of_all(marks));
+    rows.push(Recall::of(None, marks));
     rows
 }
 
 impl<'e> Recall<'e> {
-    /// Returns the figures for all questions together.
-    pub fn of_all(marks: &[Mark<'e>]) -> Self {
-        Self::of(None, marks)
-    }
-
-    fn of(category: Option<&'e str>, marks: &[Mark<'e>]) -> Self {
+    /// Returns the figures for the questions of a category, or for all questions together.
+    pub fn of(category: Option<&'e str>, marks: &[Mark<'e>]) -> Self {
         let count = |is_one: fn(&Mark<'e>) -> bool| {
             let of_it = marks
                 .iter()

@@ -1,7 +1,8 @@
 //! The score as JSON. JSON keys may be added but never removed.
 
 use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
-use serde::{Serialize, Serializer};
+use indexmap::IndexMap;
+use serde::Serialize;
 
 use super::batch::BatchScore;
 use super::exam::{Mark, Recall, recall};
@@ -15,8 +16,8 @@ pub struct ScoreJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     items_kept: f64,
-    classes: InOrder<'a, Figures>,
-    future: Option<InOrder<'a, Measure>>,
+    classes: IndexMap<&'a str, Figures>,
+    future: Option<IndexMap<&'a str, Measure>>,
     evidence: Option<ExamJson<'a>>,
 }
 
@@ -31,11 +32,8 @@ pub struct BatchScoreJson<'a> {
     /// The smallest share of items kept in any conversation; null if there are no conversations.
     least_kept: Option<f64>,
     least_line: Option<u64>,
-    classes: InOrder<'a, Figures>,
+    classes: IndexMap<&'a str, Figures>,
 }
-
-/// A JSON object whose members are written in list order.
-struct InOrder<'a, T>(Vec<(&'a str, T)>);
 
 #[derive(Serialize)]
 struct Figures {
@@ -48,7 +46,7 @@ struct Figures {
 struct ExamJson<'a> {
     #[serde(flatten)]
     all: Recall<'a>,
-    categories: InOrder<'a, Recall<'a>>,
+    categories: IndexMap<&'a str, Recall<'a>>,
     marks: Vec<Mark<'a>>,
 }
 
@@ -69,7 +67,7 @@ impl<'a> ScoreJson<'a> {
             line: None,
             items_kept: rounded(score.items_kept()),
             classes: classes(&score.rows()),
-            future: future.map(|shares| InOrder(shares.into())),
+            future: future.map(IndexMap::from),
             evidence: marks.map(ExamJson::of),
         }
     }
@@ -99,25 +97,15 @@ impl<'a> BatchScoreJson<'a> {
     }
 }
 
-fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
+fn classes<'a>(rows: &[Row; 8]) -> IndexMap<&'a str, Figures> {
     let figures = |row: &Row| Figures { weight: row.class.weight(), row: *row };
-    InOrder(rows.iter().map(|row| (row.class.as_str(), figures(row))).collect())
+    rows.iter().map(|row| (row.class.into(), figures(row))).collect()
 }
 
 impl<'a> ExamJson<'a> {
     fn of(marks: &[Mark<'a>]) -> Self {
         let named = recall(marks).into_iter().filter_map(|row| Some((row.category?, row)));
-        Self {
-            all: Recall::of_all(marks),
-            categories: InOrder(named.collect()),
-            marks: marks.to_vec(),
-        }
-    }
-}
-
-impl<T: Serialize> Serialize for InOrder<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+        Self { all: Recall::of(None, marks), categories: named.collect(), marks: marks.to_vec() }
     }
 }
 

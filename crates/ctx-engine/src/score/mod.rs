@@ -85,7 +85,7 @@ pub fn read_before(
         }
         Ok(())
     })?;
-    Ok(reader.map_or_else(Ledger::new, |(_, reader)| reader.finish()))
+    Ok(reader.map_or_else(Ledger::default, |(_, reader)| reader.finish()))
 }
 
 /// Passes each message and its record to `visit`.
@@ -134,7 +134,7 @@ pub fn shortfalls(
     min_items: Option<f64>,
     min_evidence: Option<f64>,
 ) -> Vec<String> {
-    let evidence = marks.and_then(|marks| Recall::of_all(marks).share);
+    let evidence = marks.and_then(|marks| Recall::of(None, marks).share);
     let asked = [
         ("share of items kept", Some(score.items_kept()), min_items),
         ("evidence recall", evidence, min_evidence),

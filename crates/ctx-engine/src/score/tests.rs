@@ -103,7 +103,7 @@ fn a_session_of_an_unknown_format_is_refused() {
     }
     // A session without any lines has no format to refuse, and no items.
     let ledger = read_before(&mut session("\n"), None, None).expect("a ledger");
-    assert!(ledger.items().is_empty());
+    assert!(ledger.items.list.is_empty());
 }
 
 /// Returns the number of needed values and how many of them the session in `after` has, or the line

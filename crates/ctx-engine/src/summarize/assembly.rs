@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn the_summary_stands_where_the_first_old_record_stood() {
         let plan = plan();
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let session = [SYSTEM, ASK, DONE, THANKS];
         let material = assembled(&plan, &session, &[1, 2], &mut notes).expect("it is legal");
         let draft = material.draft(&by_rule(), &mut notes).expect("by code");
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn where_nothing_is_old_nothing_changes() {
         let plan = plan();
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let material = assembled(&plan, &[ASK, DONE], &[], &mut notes).expect("it is legal");
         let draft = material.draft(&by_rule(), &mut notes).expect("by code");
         assert!(draft.is_none());
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn an_output_with_a_new_problem_is_refused() {
         let plan = plan();
-        let cut = assembled(&plan, &[ASK, CALL, RESULT], &[1], &mut Notes::new());
+        let cut = assembled(&plan, &[ASK, CALL, RESULT], &[1], &mut Notes::default());
         let error = cut.err().expect("the result has no call");
         assert!(matches!(error.kind, ErrorKind::NewProblem(_)), "{error}");
         assert_eq!(error.lines, [3]);
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn bad_lines_leave_where_that_is_wanted_or_with_the_old_zone() {
         let session = [ASK, "no JSON", DONE, "nor this", THANKS];
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let mut plan = plan();
         let kept = assembled(&plan, &session, &[0, 1], &mut notes).expect("it is legal");
         assert_eq!(lines(&mut kept.with(None)), [DONE, "nor this", THANKS]);
@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn tokens_are_those_of_the_message() {
         let plan = plan();
-        let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
+        let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::default()).expect("legal");
         let place = material.place.expect("the first record is old");
         // The token count is that of eight letters and the message's name, plus the overhead for
         // both.

@@ -40,7 +40,7 @@ impl<'p> Batch<'p> {
         }
         self.bad.add(record, BadLineOutcome::Kept);
         let untagged = record.untagged();
-        let mut inner = Notes::new();
+        let mut inner = Notes::default();
         let new = self.new_line(record, &untagged, &mut inner);
         notes.extend_within(record.line, inner);
         let new = new.map_err(|error| error.at(record.line))?;
@@ -129,13 +129,13 @@ mod tests {
     fn what_stands_around_kept_messages_stays() {
         let list = format!(" {ASK} ,  {DONE}, {ASK} ");
         let line = conversation(r#""keep","old","old""#, &list);
-        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::new()).expect("legal");
+        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::default()).expect("legal");
         let head =
             format!(r#"{{"id":7, "messages": [ {ASK} ,  {{"role":"user","name":"ctx_summary""#);
         assert!(new[1].starts_with(&head), "{}", new[1]);
         assert!(new[1].ends_with(r#"} ] ,"n":1}"#), "{}", new[1]);
         let line = conversation(r#""old","keep","keep""#, &list);
-        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::new()).expect("legal");
+        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::default()).expect("legal");
         let tail = format!(r#"}} ,  {DONE}, {ASK} ] ,"n":1}}"#);
         assert!(new[1].ends_with(&tail), "{}", new[1]);
     }
@@ -145,7 +145,7 @@ mod tests {
         let line = conversation(r#""keep""#, ASK);
         let bare = line.replacen(r#""_ctx":{"zones":["keep"]},"#, "", 1);
         let session = [line.as_str(), "no JSON"];
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let new = pass(&plan(), None, &session, &mut notes).expect("nothing is old");
         assert_eq!(new, [bare.as_str(), "no JSON"]);
         assert!(texts(&mut notes)[0].starts_with("1 bad line kept in place"));
@@ -158,7 +158,7 @@ mod tests {
     fn an_error_says_the_line_and_the_message_in_it() {
         let error = |dialect, zones: &str, list: &str| {
             let line = conversation(zones, list);
-            let new = pass(&plan(), dialect, &["{}", &line], &mut Notes::new());
+            let new = pass(&plan(), dialect, &["{}", &line], &mut Notes::default());
             let error = new.expect_err("it cannot be summarized");
             (error.kind.to_string(), error.lines)
         };

@@ -192,7 +192,7 @@ mod text_tests {
             let old = old(&plan, LEDGER, &[&long]);
             let mut summary = old.summary(text.to_owned());
             summary.redacted = 2;
-            let mut notes = Notes::new();
+            let mut notes = Notes::default();
             tell(&plan, &old, &summary, &mut notes);
             let mut told = texts(&mut notes);
             assert_eq!(told.remove(0), "secrets removed from the summary: 2");

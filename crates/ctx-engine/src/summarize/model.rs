@@ -100,7 +100,7 @@ impl Model {
             counter,
         };
         let mut usage = Usage::default();
-        let watch = notes.watch().clone();
+        let watch = notes.watch.clone();
         let answered = summarize(&job, &mut |asked| {
             watch.asking(|| what_is_asked(asked, counter));
             self.source.ask(asked, self.now, &mut usage)
@@ -123,7 +123,7 @@ impl Model {
     /// Returns the prompt for a summary of `target` tokens, in the user's language if such a prompt
     /// exists.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
-        let language = input.transcript.language();
+        let language = input.transcript.languages.most();
         let small = Template::small_in(language, target);
         if let Some(small) = small.filter(|_| self.is_default && self.headings.is_none()) {
             return Cow::Owned(small);
@@ -262,7 +262,7 @@ mod tests {
     fn one_good_answer_is_enough() {
         let (mut model, server) = answering_model(&["## Goal\nShip order W8123."]);
         model.headings = Some(vec!["Goal".to_owned()]);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let answer = ask(&model, &mut notes);
         assert_eq!(answer.flaw, None);
         assert_eq!(answer.summary.text, "## Goal\nShip order W8123.");
@@ -276,7 +276,7 @@ mod tests {
         let (mut model, server) = answering_model(&["## Goal\nShip it.", "## Goal\nShip it."]);
         model.headings = Some(vec!["Goal".to_owned(), "Open".to_owned()]);
         model.template = "{{instructions}}\n\n{{transcript}}".parse().expect("a template");
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let answer = ask(&model, &mut notes);
         let flaw = "these sections are missing: Open";
         assert_eq!(answer.flaw.as_deref(), Some(flaw));
@@ -347,7 +347,7 @@ mod tests {
         let plan = plan();
         let secret = r#"{"role":"user","content":"password=hunter2x"}"#;
         let input = old(&plan, MODEL, &[secret]).input.expect("for the model");
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let summary = ModelSummary {
             parts: 2,
             answers: 3,
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn repairs_are_told_and_missing_sections_are_none() {
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let mut repaired = Repaired::default();
         tell_repairs(&repaired, &mut notes);
         repaired.missing = vec!["Goal".to_owned()];

@@ -107,7 +107,7 @@ impl OldZone {
             ends: Vec::new(),
             bytes: 0,
             shortened: 0,
-            counter: plan.counter.encoding().counter(),
+            counter: plan.counter.encoding.counter(),
         }
     }
 
@@ -285,12 +285,12 @@ mod tests {
     fn only_what_is_needed_is_gathered() {
         let plan = plan();
         let lines = [ASK, CALL, RESULT, DONE];
-        let counter = plan.counter.encoding().counter();
+        let counter = plan.counter.encoding.counter();
         let rule = |needs| old(&plan, needs, &lines).rule.finish(None, counter);
         assert!(rule(RULE).contains("User messages: 1"));
         assert!(rule(LEDGER).contains("User messages: 0"));
-        assert!(old(&plan, RULE, &lines).ledger.items().is_empty());
-        assert!(!old(&plan, LEDGER, &lines).ledger.items().is_empty());
+        assert!(old(&plan, RULE, &lines).ledger.items.list.is_empty());
+        assert!(!old(&plan, LEDGER, &lines).ledger.items.list.is_empty());
         assert!(old(&plan, LEDGER, &lines).input.is_none());
         let input = old(&plan, MODEL, &lines).input.expect("for the model");
         assert!(!input.is_silent() && input.earlier.is_empty());

@@ -11,10 +11,10 @@ use crate::Notes;
 #[derive(derive_more::Display)]
 pub enum ModelSource {
     /// A server that is asked for each answer.
-    #[display("{}", _0.endpoint())]
+    #[display("{}", &_0.settings.endpoint)]
     Server(Client),
     /// A server whose answers are also recorded on a tape.
-    #[display("{}", _0.endpoint())]
+    #[display("{}", &_0.settings.endpoint)]
     Recorded(Client, Tape),
     /// A tape of answers that were recorded earlier. No server is asked.
     #[display("{}", _0.dir.display())]
@@ -129,7 +129,7 @@ mod tests {
     /// the notes.
     fn tokens(window: &Window, needed: u64, acts: Vec<Act>) -> (u64, usize, Vec<String>) {
         let (model, server) = acting_model(acts);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let found = window.tokens(&model.source, needed, &mut notes);
         // The server is not asked again.
         let again = window.tokens(&model.source, needed, &mut notes);

@@ -349,7 +349,7 @@ mod tests {
         let lines = [ASK, DONE];
         let (model, _server) = answering_model(&[answer, answer]);
         let mut writer = with(model);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let bare = write(&writer, &lines, &mut notes).expect("an answer");
         assert_eq!((bare.text.as_str(), bare.repairs), (answer, 0));
         writer.completes = true;
@@ -365,7 +365,7 @@ mod tests {
         let answers = ["Sure, I can do that!"; 2];
         let (model, _server) = answering_model(&answers);
         let mut writer = with(model);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let summary = write(&writer, &[ASK], &mut notes).expect("by code");
         assert!(summary.text.contains("W8123") && !summary.failed_check);
         let told = texts(&mut notes).concat();
@@ -380,7 +380,7 @@ mod tests {
     fn a_check_that_failed_twice_is_told() {
         let (mut model, _server) = answering_model(&["## Goal\nShip it."; 2]);
         model.headings = Some(vec!["Open".to_owned()]);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let summary = write(&with(model), &[ASK], &mut notes).expect("by code");
         assert!(summary.failed_check);
         let told = texts(&mut notes).concat();
@@ -390,12 +390,12 @@ mod tests {
 
     #[test]
     fn a_recording_without_the_answer_is_always_an_error() {
-        let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
+        let error = write(&with(silent_model()), &[ASK], &mut Notes::default());
         let error = error.expect_err("nothing is on file");
         assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
         // If there is no text, the model is not asked.
         let empty = r#"{"role":"user","content":""}"#;
-        let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
+        let summary = write(&with(silent_model()), &[empty], &mut Notes::default());
         assert_eq!(summary.expect("by code").messages, 1);
     }
 

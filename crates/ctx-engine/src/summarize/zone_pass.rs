@@ -161,7 +161,7 @@ mod tests {
             tagged(r#""zone":"keep","end":3"#, THANKS),
         ];
         let session = session.each_ref().map(String::as_str);
-        let mut new = pass(&plan(), Some(&Chat), &session, &mut Notes::new()).expect("legal");
+        let mut new = pass(&plan(), Some(&Chat), &session, &mut Notes::default()).expect("legal");
         let lines = lines(&mut new);
         assert!(lines[0].contains("User messages: 1"), "{}", lines[0]);
         assert_eq!(lines[1..], [THANKS]);
@@ -174,7 +174,8 @@ mod tests {
         let keep = |line| tagged(r#""zone":"keep""#, line);
         let session = [keep(SYSTEM), old.clone(), keep(&note), old, keep(THANKS), keep(&note)];
         let session = session.each_ref().map(String::as_str);
-        let mut new = pass(&plan(), Some(&Anthropic), &session, &mut Notes::new()).expect("legal");
+        let mut new =
+            pass(&plan(), Some(&Anthropic), &session, &mut Notes::default()).expect("legal");
         let lines = lines(&mut new);
         assert!(lines[2].contains("User messages: 2"), "{}", lines[2]);
         assert_eq!([&lines[0], &lines[1], &lines[3], &lines[4]], [SYSTEM, &note, THANKS, &note]);
@@ -183,10 +184,11 @@ mod tests {
     #[test]
     fn without_a_format_nothing_can_be_old() {
         let old = tagged(r#""zone":"old""#, ASK);
-        let new = pass(&plan(), None, &[THANKS, &old], &mut Notes::new());
+        let new = pass(&plan(), None, &[THANKS, &old], &mut Notes::default());
         let error = new.err().expect("the format is not known");
         assert!(matches!(error.kind, ErrorKind::UnknownFormat));
-        let mut new = pass(&plan(), None, &[THANKS], &mut Notes::new()).expect("nothing is old");
+        let mut new =
+            pass(&plan(), None, &[THANKS], &mut Notes::default()).expect("nothing is old");
         assert_eq!(lines(&mut new), [THANKS]);
     }
 
@@ -195,7 +197,7 @@ mod tests {
     fn what_is_not_understood_is_not_summed_up() {
         let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);
         let old = tagged(r#""zone":"old""#, ASK);
-        let pass = |session: &[&str]| pass(&plan(), Some(&Chat), session, &mut Notes::new());
+        let pass = |session: &[&str]| pass(&plan(), Some(&Chat), session, &mut Notes::default());
         let error = pass(&[&old, &critic]).err().expect("it is not understood");
         assert!(matches!(error.kind, ErrorKind::Unread { .. }), "{error}");
         assert_eq!(error.lines, [2]);
@@ -210,7 +212,7 @@ mod tests {
             tagged(r#""zone":"keep""#, THANKS),
         ];
         let session = session.each_ref().map(String::as_str);
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let mut new = pass(&plan(), Some(&Chat), &session, &mut notes).expect("legal");
         assert_eq!(lines(&mut new).len(), 2);
         assert_eq!(
@@ -234,7 +236,7 @@ mod tests {
             let changed = Some(changed).filter(|_| record.line == 2);
             pass.push_in(Zone::Keep, record, changed).expect("it stays");
         });
-        let material = pass.gather(&mut Notes::new()).expect("legal");
+        let material = pass.gather(&mut Notes::default()).expect("legal");
         assert_eq!(lines(&mut material.with(None)), [THANKS, THANKS]);
     }
 }

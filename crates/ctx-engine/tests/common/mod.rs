@@ -16,5 +16,5 @@ pub(crate) fn options(policy: Policy) -> Options {
 pub(crate) fn compact(options: &Options, content: Content) -> Result<(Report, Content), PassError> {
     let counter = MessageCounter::new(Encoding::Chars4);
     let environment = Environment::new(counter, || DateTime::UNIX_EPOCH, std::env::temp_dir());
-    compact_stream(options, &environment, content, &mut Notes::new())
+    compact_stream(options, &environment, content, &mut Notes::default())
 }

@@ -54,7 +54,7 @@ fn pruned(log: &str, dialect: &'static dyn Dialect, drop: &[Rule]) -> Result<Str
     let mut session = open(log, dialect);
     let mut pass = PrunePass::new(&plan, Some(dialect), false);
     session.each(|record| pass.push(record))?;
-    let written = pass.finish(true, &mut Notes::new())?.write(0, Vec::new())?;
+    let written = pass.finish(true, &mut Notes::default())?.write(0, Vec::new())?;
     Ok(String::from_utf8(written).expect("text"))
 }
 

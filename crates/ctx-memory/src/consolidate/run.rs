@@ -82,7 +82,7 @@ impl<'a> Consolidation<'a> {
     fn preview(&self) -> Result<(Files, NewMemory), StoreError> {
         let mut files = Files::default();
         for (file, path) in files.iter_mut().zip(paths()) {
-            *file = read_file(&self.store.root().join(path))?.unwrap_or_default();
+            *file = read_file(&self.store.root.join(path))?.unwrap_or_default();
         }
         let new = self.consolidated(&files)?;
         Ok((files, new))
@@ -194,7 +194,7 @@ impl Run<'_, '_> {
         let [extracted, summary] = folders;
         let files = KINDS.into_iter().map(|kind| extracted.read(&file_name(kind)));
         let files = files.chain([summary.read(master::NAME)]).collect::<Result<Vec<_>, _>>()?;
-        let old: Files = std::array::from_fn(|at| files[at].bytes().to_vec());
+        let old: Files = std::array::from_fn(|at| files[at].old.clone());
         let new = self.consolidation.consolidated(&old)?;
         self.done.edits = files.iter().flat_map(|file| &file.edits).cloned().collect();
         let changes = changes(&old, &new);
@@ -213,12 +213,12 @@ impl Run<'_, '_> {
         }
         let mut staged: Vec<StagedFile> = Vec::new();
         for (file, bytes) in files.into_iter().zip(&new.files) {
-            if file.bytes() == bytes {
+            if &file.old == bytes {
                 continue;
             }
             // If text is only appended to a file, no copy of the old version is needed.
-            if !bytes.starts_with(file.bytes()) {
-                store.keep_version(&file.name(), file.bytes())?;
+            if !bytes.starts_with(&file.old) {
+                store.keep_version(&file.name(), &file.old)?;
             }
             staged.push(file.stage_whole(bytes.clone())?);
         }
@@ -343,7 +343,7 @@ mod tests {
     fn a_run_without_memory_creates_no_store() {
         let field = Field::new();
         assert!(field.run().changes.is_empty());
-        assert!(!field.store.root().exists());
+        assert!(!field.store.root.exists());
     }
 
     #[test]
@@ -373,10 +373,10 @@ mod tests {
         assert!(log.contains(r#""phase":"done""#) && log.contains(r#""count":2"#), "{log}");
         let state = fs::metadata(field.path("consolidated.json")).expect("there");
         assert_eq!(state.permissions().mode() & 0o777, 0o600);
-        let before = all(field.store.root());
+        let before = all(&field.store.root);
         for _ in 0..2 {
             assert!(field.run().changes.is_empty());
-            assert_eq!(all(field.store.root()), before);
+            assert_eq!(all(&field.store.root), before);
         }
         // New lines in a log change nothing unless they are entries.
         let daily = field.read("daily/2026-11-03.md");
@@ -426,12 +426,12 @@ mod tests {
             let link = field.path(name);
             fs::create_dir_all(link.parent().expect("a folder")).expect("made");
             symlink(&outside, &link).expect("a link");
-            let before = all(field.store.root());
+            let before = all(&field.store.root);
             let count = |_: &str| 0;
             let consolidation = Consolidation::new(&field.store, 9, &count);
             assert!(consolidation.plan().is_err(), "{name}");
             assert!(consolidation.run().is_err(), "{name}");
-            assert_eq!(all(field.store.root()), before, "{name}");
+            assert_eq!(all(&field.store.root), before, "{name}");
         }
     }
 }

@@ -84,10 +84,10 @@ pub fn append_summary(
     // Control characters, for example in a file name, must not reach a terminal.
     let text = text.trim_end().replace(|c: char| c.is_control() && c != '\n', " ");
     let body = format!(" messages\n\n{text}\n");
-    if file.bytes().ends_with(body.as_bytes()) {
+    if file.old.ends_with(body.as_bytes()) {
         return Ok(false);
     }
-    let heading = if file.bytes().is_empty() { format!("# {session}\n") } else { String::new() };
+    let heading = if file.old.is_empty() { format!("# {session}\n") } else { String::new() };
     let time = store.now().to_rfc3339_opts(SecondsFormat::Micros, true);
     let entry = format!("{heading}\n# {time}: {messages}{body}");
     let mut facts =
@@ -130,7 +130,7 @@ impl DailyEntry {
         let name = format!("{}.md", now.format("%F"));
         tried_again(|| {
             let file = folder.read(&name)?;
-            let section = self.section(file.bytes(), now);
+            let section = self.section(&file.old, now);
             file.append(section.as_bytes())
         })
     }

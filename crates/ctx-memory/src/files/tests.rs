@@ -68,11 +68,11 @@ fn what_killed_runs_left_of_logs_is_removed() {
     let log = entry.expect("one").expect("a log").path();
     let name = log.file_name().expect("a name").to_string_lossy().into_owned();
     for (end, text) in [("a", "# "), ("b", "theirs")] {
-        let aside = store.root().join("tmp").join(format!(".{name}.ctx-old-{end}-1"));
+        let aside = store.root.join("tmp").join(format!(".{name}.ctx-old-{end}-1"));
         fs::write(aside, text).expect("written");
     }
     tidy_logs(&store).expect("tidied");
-    let left = fs::read_dir(store.root().join("tmp")).expect("there");
+    let left = fs::read_dir(store.root.join("tmp")).expect("there");
     let left: Vec<_> =
         left.map(|entry| fs::read(entry.expect("one").path()).expect("read")).collect();
     assert_eq!(left, [b"theirs".to_vec()]);

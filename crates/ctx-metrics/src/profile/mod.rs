@@ -167,7 +167,7 @@ impl CurrentSession<'_> {
 
     fn finish(self, timeline: Timeline) -> Profile {
         let calls = &self.calls;
-        let decided = self.prune.and_then(|prune| prune.finish(true, &mut Notes::new()));
+        let decided = self.prune.and_then(|prune| prune.finish(true, &mut Notes::default()));
         let savings = decided.map(|decision| calls.savings(&decision));
         let mut tools = self.tally.by_tool();
         tools.retain(|(name, share)| share.count > 0 || name == "(unknown)");

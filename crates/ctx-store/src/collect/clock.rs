@@ -163,7 +163,7 @@ impl ClockRecord {
 
 impl Store {
     fn clock_path(&self) -> PathBuf {
-        self.root().join("context/clock.json")
+        self.root.join("context/clock.json")
     }
 
     /// Reads the record of earlier collections.
@@ -173,7 +173,7 @@ impl Store {
 
     /// Writes the record for the next collection, if the store exists.
     pub(crate) fn remember_visit(&self, record: ClockRecord) {
-        if self.root().join("FORMAT").exists() {
+        if self.root.join("FORMAT").exists() {
             let json = serde_json::to_vec(&record).unwrap_or_default();
             // Ignore a failure, because a full disk must not stop a collection. At worst, the next
             // collection distrusts the clock.

@@ -134,7 +134,8 @@ const BUFFER: usize = 128 * 1024;
 /// The path of a file to be written, and what existed there at the first check.
 #[derive(Debug)]
 pub struct OutputTarget {
-    target: PathBuf,
+    /// The path of the target.
+    pub target: PathBuf,
     /// The metadata of the existing file or of a link to a missing file, or `None` if nothing
     /// exists at the path. The new file inherits the existing file's mode and owner.
     replaced: Option<fs::Metadata>,
@@ -179,7 +180,8 @@ impl OutputTarget {
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<TempFile>,
-    output: OutputTarget,
+    /// The target.
+    pub output: OutputTarget,
 }
 
 impl AtomicFile {
@@ -191,11 +193,6 @@ impl AtomicFile {
         let temp = TempFile::beside(&output.target, mode).or_not_written(&output.target)?;
         let writer = BufWriter::with_capacity(BUFFER, temp);
         Ok(Self { writer, output })
-    }
-
-    /// Returns the path of the target.
-    pub fn target(&self) -> &Path {
-        &self.output.target
     }
 
     /// Flushes and syncs the file, renames it, and syncs the directory. If another process has

@@ -31,7 +31,7 @@ use crate::{SessionId, Store};
 #[display("{sha256}{}", form.suffix())]
 pub struct OffloadName {
     /// The sha256 of the file's bytes, in lower-case hex digits.
-    sha256: String,
+    pub sha256: String,
     form: Form,
 }
 
@@ -47,11 +47,6 @@ impl OffloadName {
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let form = Form::all().find(|form| form.suffix() == suffix)?;
         sha256.bytes().all(is_hex).then(|| Self { sha256: sha256.to_owned(), form })
-    }
-
-    /// The sha256 of the file's bytes, in lower-case hex digits.
-    pub fn sha256(&self) -> &str {
-        &self.sha256
     }
 }
 
@@ -141,9 +136,9 @@ impl Store {
 
     /// Returns the folder for a session's offloaded files. The folder need not exist yet.
     pub fn offload_folder(&self, session: &SessionId) -> Result<OffloadFolder> {
-        let root = real(self.root()).or_cannot("find", self.root())?;
+        let root = real(&self.root).or_cannot("find", &self.root)?;
         let folder = root.join("offloaded").join(session.as_str());
-        let not_utf8 = |_| StoreError::NotUtf8(self.root().to_owned());
+        let not_utf8 = |_| StoreError::NotUtf8(self.root.clone());
         Ok(OffloadFolder {
             session: session.clone(),
             path: folder.into_os_string().into_string().map_err(not_utf8)?,
@@ -281,7 +276,7 @@ const OTHER_BYTES: &str = "is damaged: the sha256 of its content does not match 
 impl Folder {
     /// Opens the folder `offloaded/`.
     fn of_all(store: &Store) -> Result<Self> {
-        let path = store.root().to_owned();
+        let path = store.root.clone();
         let handle = File::open(&path).or_cannot("open", &path)?;
         Self { handle, path }.folder("offloaded")
     }

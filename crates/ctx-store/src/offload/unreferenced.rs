@@ -190,7 +190,7 @@ impl Search {
     pub(super) fn new(files: Vec<OffloadedFile>) -> Self {
         let mut unnamed: HashMap<u64, Vec<OffloadedFile>> = HashMap::new();
         for file in files {
-            let key = file.name.sha256().bytes().filter_map(digit);
+            let key = file.name.sha256.bytes().filter_map(digit);
             let key = key.take(DIGITS as usize).fold(0, |key, d| key << 4 | d);
             unnamed.entry(key).or_default().push(file);
         }
@@ -247,7 +247,7 @@ mod named_tests {
 
     #[test]
     fn a_name_is_found_wherever_it_stands() {
-        let hash = file("x").name.sha256().to_owned();
+        let hash = file("x").name.sha256.clone();
         let half = 128 * 1024 - 4;
         for (text, named) in [
             (format!("Tool result is at: /s/offloaded/demo/{hash}.txt"), true),

@@ -271,7 +271,7 @@ enum AppendState {
 
 impl Store {
     fn additions(&self) -> PathBuf {
-        self.root().join("appending")
+        self.root.join("appending")
     }
 
     /// Returns the path of the note for a session file. The note is named after the file's path,
@@ -429,7 +429,7 @@ const OPERATION: &str = "repair-addition";
 /// agent wrote after it.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();
-    let copy = replacement.draft.path().to_owned();
+    let copy = replacement.draft.temp.path().to_owned();
     let rest = || -> io::Result<_> {
         let (before, mut behind) = (open_plain(&copy)?, open_plain(&copy)?);
         behind.seek(SeekFrom::Start(part.end))?;

@@ -31,7 +31,8 @@ const OTHER_BYTES: &str = "the bytes that were read back differ from those that 
 /// left behind.
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
-    temp: TempFile,
+    /// The temporary file that holds the bytes.
+    pub(crate) temp: TempFile,
     /// A copy of the bytes in memory, unless the session is larger than `IN_MEMORY`.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
@@ -164,11 +165,6 @@ impl Store {
 }
 
 impl Draft<'_> {
-    /// Returns the path of the temporary file that holds the bytes.
-    pub(crate) fn path(&self) -> &Path {
-        self.temp.path()
-    }
-
     /// Returns a handle for reading the bytes from the start.
     pub fn reader(&self) -> Result<File> {
         let path = self.temp.path();

@@ -170,7 +170,7 @@ impl Store {
     pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage {
             sessions: self.sessions()?.len() as u64,
-            bytes: length_of(self.root())?,
+            bytes: length_of(&self.root)?,
             trash_bytes: length_of(&self.trash())?,
             ..Usage::default()
         };
@@ -297,14 +297,14 @@ mod usage_tests {
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();
         assert_eq!(bench.store.usage().expect("read"), Usage::default());
-        assert!(!bench.store.root().exists());
+        assert!(!bench.store.root.exists());
         bench.take("demo", b"12345\n");
         let gone = bench.take("other", b"1\n");
         let before = bench.store.usage().expect("read");
         assert_eq!((before.sessions, before.snapshots), (2, 2));
         assert_eq!(before.trash_bytes, 0);
         assert!(before.snapshot_bytes > 8 && before.bytes > before.snapshot_bytes);
-        fs::write(bench.store.root().join("memory/more"), "12345").expect("written");
+        fs::write(bench.store.root.join("memory/more"), "12345").expect("written");
         assert_eq!(bench.store.usage().expect("read").bytes, before.bytes + 5);
         bench.store.discard(&[gone], &[], bench.store.now()).expect("removed");
         let after = bench.store.usage().expect("read");

@@ -46,7 +46,7 @@ impl RecentSnapshots {
 
 impl Store {
     pub(crate) fn recent_dir(&self) -> PathBuf {
-        self.root().join("recent")
+        self.root.join("recent")
     }
 
     fn recent_path(&self, session: &SessionId) -> PathBuf {

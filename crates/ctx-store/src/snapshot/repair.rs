@@ -52,7 +52,7 @@ impl Store {
     /// `None`. If `read_data` is set, also checks the hashes of all bytes.
     pub fn repair(&self, session: Option<&SessionId>, read_data: bool) -> Result<Vec<Repaired>> {
         let mut repair = Repair { store: self, done: Vec::new(), damaged: BTreeMap::new() };
-        if !self.root().join("FORMAT").exists() {
+        if !self.root.join("FORMAT").exists() {
             return Ok(Vec::new());
         }
         let catalog = self.catalog(session)?;
@@ -159,7 +159,7 @@ impl Repair<'_> {
     fn unfinished(&mut self) {
         let store = self.store;
         let memory = store.memory();
-        let context = store.root().join("context");
+        let context = store.root.join("context");
         let [extracted, master] = ["extracted", "summary"].map(|name| memory.join(name));
         let folders = [store.tmp(), store.snapshots(), extracted, master, context];
         let reaped = folders.iter().map(|dir| reap(dir)).sum();

@@ -64,7 +64,7 @@ fn nothing_is_left(bench: &Bench) {
     };
     assert_eq!(left(bench.dir.path()), ["s.jsonl", "store"]);
     let none: [&str; 0] = [];
-    assert_eq!(left(&bench.store.root().join("appending")), none);
+    assert_eq!(left(&bench.store.root.join("appending")), none);
     assert_eq!(left(&bench.store.tmp()), none);
 }
 
@@ -196,7 +196,7 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
             assert!(is_told, "{what}: {error}");
             assert_eq!(fs::read_to_string(&path).ok(), expected, "{what}");
             assert_eq!(metas(&bench), [], "{what}");
-            let notes = crate::fs::file_names(&bench.store.root().join("appending"));
+            let notes = crate::fs::file_names(&bench.store.root.join("appending"));
             assert_eq!(notes.expect("reads").len(), 0, "{what}");
         }
     }
@@ -398,7 +398,7 @@ fn a_note_is_forgotten_with_its_session() {
     let path = live(&bench);
     killed(&bench, &path, 4);
     bench.store.forget(&id("other")).expect("forgotten");
-    let notes = || crate::fs::file_names(&bench.store.root().join("appending")).expect("reads");
+    let notes = || crate::fs::file_names(&bench.store.root.join("appending")).expect("reads");
     assert_eq!(notes().len(), 1);
     bench.store.forget(&id("demo")).expect("forgotten");
     assert_eq!(notes().len(), 0);

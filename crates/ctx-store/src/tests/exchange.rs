@@ -173,7 +173,7 @@ fn a_sweep_leaves_a_file_alone_that_is_being_replaced() {
         }
     });
     let sweep = {
-        let (open, root) = (agent.starts(), bench.store.root().to_owned());
+        let (open, root) = (agent.starts(), bench.store.root.clone());
         act(move || {
             open();
             let other = Bench::other_run(&root);

@@ -109,7 +109,7 @@ fn the_same_content_is_one_private_file() {
         std::slice::from_ref(&file)
     );
     assert_eq!(place.store.read_offloaded(&file).expect("read"), text("x"));
-    let tmp = place.store.root().join("tmp");
+    let tmp = place.store.root.join("tmp");
     assert_eq!(fs::read_dir(tmp).expect("a folder").count(), 0);
 }
 
@@ -134,7 +134,7 @@ fn every_write_is_audited_without_its_text() {
 fn nothing_offloaded_leaves_no_trace() {
     let place = place();
     place.store.offload(&place.demo).finish(&[None]).expect("nothing");
-    assert!(!place.store.root().exists());
+    assert!(!place.store.root.exists());
     assert_eq!(place.unreferenced(), []);
     assert_eq!(place.store.offload_sessions().expect("none"), []);
 }
@@ -208,7 +208,7 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     let snapshot = format!("{}\n", saved.name);
     fs::write(&live, snapshot).expect("written");
     place.save(&live);
-    let text = format!("{} ⟦ctx:{} …⟧", place.path(&named).display(), &handle.name.sha256()[..12]);
+    let text = format!("{} ⟦ctx:{} …⟧", place.path(&named).display(), &handle.name.sha256[..12]);
     fs::write(&live, text).expect("written");
     assert_eq!(place.unreferenced(), [], "all of them were used just now");
     for file in [&named, &handle, &saved, &loose] {
@@ -221,12 +221,12 @@ fn what_nothing_names_goes_and_can_be_had_back() {
         [StoreItem::Offloaded(loose.clone())]
     );
     assert!(!place.path(&loose).exists());
-    let prefix = &loose.name.sha256()[..8];
+    let prefix = &loose.name.sha256[..8];
     let found = place.store.find_deleted(None, prefix).expect("there");
     assert_eq!(found, StoreItem::Offloaded(loose.clone()));
     place.store.undelete(&found).expect("brought back");
     assert_eq!(place.store.read_offloaded(&loose).expect("read").text, "d");
-    let trash = place.store.root().join("trash");
+    let trash = place.store.root.join("trash");
     assert_eq!(fs::read_dir(&trash).expect("a folder").count(), 0);
 
     place.age(&loose);

@@ -107,7 +107,7 @@ impl Store {
         let mut facts = Facts::of(item.session());
         match item {
             StoreItem::Snapshot(id) => facts.snapshots = vec![id.to_string()],
-            StoreItem::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
+            StoreItem::Offloaded(file) => facts.sha256 = Some(file.name.sha256.clone()),
         }
         let operation = locked.begin("undelete", &facts)?;
         match item {

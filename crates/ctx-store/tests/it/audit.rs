@@ -36,7 +36,7 @@ fn parallel_appends_are_never_torn() {
     let bench = Bench::new();
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            let store = open(bench.store.root(), &bench.micros);
+            let store = open(&bench.store.root, &bench.micros);
             scope.spawn(move || {
                 let facts = Facts { snapshots: vec!["x".repeat(5_000)], ..Facts::default() };
                 for _ in 0..20 {
@@ -167,7 +167,7 @@ fn parallel_records_make_one_chain() {
     let bench = Bench::new();
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            let store = open(bench.store.root(), &bench.micros);
+            let store = open(&bench.store.root, &bench.micros);
             scope.spawn(move || {
                 for n in 0..10 {
                     let facts = Facts {

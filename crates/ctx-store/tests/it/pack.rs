@@ -112,7 +112,7 @@ fn what_is_packed_goes_into_the_trash_and_comes_back() {
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
     store.discard(&ids, &[], store.now()).expect("removed");
     store.purge(None).expect("purged");
-    assert_eq!(fs::read_dir(store.root().join("trash")).expect("read").count(), 0);
+    assert_eq!(fs::read_dir(store.root.join("trash")).expect("read").count(), 0);
     let snapshot = bench.take(LINES);
     pack(store);
     store.forget(&snapshot.id.session).expect("forgotten");
@@ -235,7 +235,7 @@ fn damage_of_packed_bytes_is_found() {
         assert!(matches!(repaired[..], [Repaired::SetAside(..), ..]), "{what}: {repaired:?}");
         assert_eq!(files(store, &snapshot), [false, false, false], "{what}");
         store.forget(&session()).expect("forgotten");
-        assert_eq!(fs::read_dir(store.root().join("damaged")).expect("read").count(), 0);
+        assert_eq!(fs::read_dir(store.root.join("damaged")).expect("read").count(), 0);
     }
 }
 
@@ -255,7 +255,7 @@ fn damaged_bytes_are_not_packed() {
         assert!(matches!(report.failed[..], [StoreError::Damaged { .. }]), "{:?}", report.failed);
         assert_eq!(files(store, &snapshot), [true, true, false]);
         assert_eq!(fs::read(&path).expect("read"), other);
-        assert_eq!(fs::read_dir(store.root().join("tmp")).expect("read").count(), 0);
+        assert_eq!(fs::read_dir(store.root.join("tmp")).expect("read").count(), 0);
     }
 }
 

@@ -59,7 +59,7 @@ fn parallel_snapshots_all_exist() {
     std::thread::scope(|scope| {
         for thread in 0..8 {
             // Each thread has its own `Store`, as another process would.
-            let store = open(bench.store.root(), &bench.micros);
+            let store = open(&bench.store.root, &bench.micros);
             scope.spawn(move || {
                 for n in 0..5 {
                     take(&store, format!("{thread} {n}\n").as_bytes());

@@ -61,7 +61,7 @@ pub(super) fn written(
 
 /// Returns the story's share of the limit, in percent.
 fn story_share(ledger: &Ledger, limit: u64) -> u64 {
-    let segments = ledger.index().segments();
+    let segments = &ledger.index.segments;
     if !has_tools(segments) {
         return SHARE_WITHOUT_TOOLS;
     }
@@ -88,12 +88,12 @@ impl<'l> Draft<'l> {
         let room = limit.saturating_sub(counter.count(head));
         let (head, state) = (head.to_owned(), state(ledger, room, counter));
         let write = move |chosen: &[bool]| {
-            let story = page::write(ledger.index(), chosen, limit >= CITES);
+            let story = page::write(&ledger.index, chosen, limit >= CITES);
             let mut text = format!("{head}{story}{state}");
             text.truncate(text.trim_end().len());
             text
         };
-        let story = Teller::greedy(ledger.index(), counter);
+        let story = Teller::greedy(&ledger.index, counter);
         let text = write(&story.chosen);
         Self { ledger, counter, limit, write: Box::new(write), story, text }
     }
@@ -106,7 +106,7 @@ impl<'l> Draft<'l> {
 
     /// Fills the remaining space in the summary with values.
     fn fill(&mut self) {
-        let (index, Greedy { chosen, tokens, .. }) = (self.ledger.index(), &self.story);
+        let (index, Greedy { chosen, tokens, .. }) = (&self.ledger.index, &self.story);
         let mut values =
             Picker::greedy(index, &self.text, chosen, tokens, self.limit, self.counter);
         values.fill(&mut self.text, self.limit, self.counter, &self.write);
@@ -115,7 +115,7 @@ impl<'l> Draft<'l> {
 
     /// Returns a closing line that says how many items were left out.
     fn closing(&self) -> String {
-        let mut counts = missing(self.ledger.items(), &self.text);
+        let mut counts = missing(&self.ledger.items.list, &self.text);
         self.ledger.add_left_out(&mut counts);
         left_out(&counts)
     }
@@ -164,7 +164,7 @@ fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
         ItemKind::Open => item.changed,
         kind => kind == ItemKind::Error,
     };
-    let items: Vec<&Item> = ledger.items().iter().filter(is_state).collect();
+    let items: Vec<&Item> = ledger.items.list.iter().filter(is_state).collect();
     sections(&items, room, room / 10, counter)
 }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn ledger(messages: &[Message<'_>]) -> Ledger {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for (line, message) in (1..).zip(messages) {
             ledger.push(line, message, Zone::Old);
         }
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn a_session_without_anything_is_its_head() {
-        assert_eq!(write(&Ledger::new(), "# Head\n\n", 1_000), "# Head");
-        assert_eq!(write(&Ledger::new(), "", 0), "");
+        assert_eq!(write(&Ledger::default(), "# Head\n\n", 1_000), "# Head");
+        assert_eq!(write(&Ledger::default(), "", 0), "");
     }
 
     #[test]

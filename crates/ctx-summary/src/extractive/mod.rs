@@ -29,14 +29,14 @@ pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> St
 
 /// Writes the items that a summary must contain, in at most `limit` tokens.
 pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    all_sections(ledger.items(), limit, counter).trim_end().to_owned()
+    all_sections(&ledger.items.list, limit, counter).trim_end().to_owned()
 }
 
 /// Estimates how many tokens a summary needs to cover everything important, up to `limit`. A long
 /// session is assumed to need the whole `limit`.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
     // A token is rarely longer than 8 bytes.
-    if ledger.index().arena.len() as u64 / 8 > limit {
+    if ledger.index.arena.len() as u64 / 8 > limit {
         return limit;
     }
     counter.count(&extractive(ledger, limit, counter))
@@ -55,7 +55,7 @@ mod tests {
     }
 
     fn ledger(texts: &[&str]) -> Ledger {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for (line, text) in (1..).zip(texts) {
             let message = Message::new(Role::User, vec![Part::Text((*text).into())]);
             ledger.push(line, &message, Zone::Old);
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn the_summary_of_nothing_is_its_heading() {
-        assert_eq!(extractive(&Ledger::new(), 500, counter()), RECORD_HEADING);
-        assert_eq!(must_keep(&Ledger::new(), 500, counter()), "");
+        assert_eq!(extractive(&Ledger::default(), 500, counter()), RECORD_HEADING);
+        assert_eq!(must_keep(&Ledger::default(), 500, counter()), "");
         let heading = counter().count(RECORD_HEADING);
-        assert_eq!(needed_tokens(&Ledger::new(), 500, counter()), heading);
+        assert_eq!(needed_tokens(&Ledger::default(), 500, counter()), heading);
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
     // The speaker, the turn and the line of the previous segment.
     let mut before: Option<(Label, u32, u64)> = None;
-    for number in order(index.segments(), chosen) {
-        let segment = &index.segments()[number];
+    for number in order(&index.segments, chosen) {
+        let segment = &index.segments[number];
         let label = Label::of(segment.origin, segment.kind);
         let words = words_of(index.text(segment), segment.kind);
         let is_same = before.is_some_and(|(of, turn, _)| (of, turn) == (label, segment.turn));
@@ -90,7 +90,7 @@ pub(super) fn tokens_with_heads(
     counter: &dyn TokenCounter,
 ) -> Vec<u64> {
     known.resize(candidates.len(), 0);
-    let segments = index.segments();
+    let segments = &index.segments;
     let mut needed = candidates.to_vec();
     // A segment's heading or call always precedes the segment.
     for (number, segment) in segments.iter().enumerate().rev() {

@@ -25,7 +25,7 @@ const POLITE: f64 = 0.0;
 
 /// Returns the worth of each segment. A segment with worth 0 is useful only for the names in it.
 pub(super) fn worths(index: &Index) -> Vec<f64> {
-    let segments = index.segments();
+    let segments = &index.segments;
     let places = Places::of(segments);
     let worth = |number: usize| {
         let segment = &segments[number];
@@ -57,7 +57,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
 /// statements.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
-    let segments = index.segments().iter();
+    let segments = index.segments.iter();
     let is_later = |segment: &Segment| {
         if segment.turn != turn {
             (turn, count) = (segment.turn, 0);
@@ -216,13 +216,13 @@ mod tests {
     /// Returns the worth of messages that alternate between the user and the model. The user writes
     /// first.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for (line, text) in (1..).zip(texts) {
             let role = [Role::Assistant, Role::User][usize::from(line % 2 == 1)];
             let message = Message::new(role, vec![Part::Text((*text).into())]);
             ledger.push(line, &message, Zone::Old);
         }
-        texts.iter().copied().zip(worths(ledger.index())).collect()
+        texts.iter().copied().zip(worths(&ledger.index)).collect()
     }
 
     #[test]

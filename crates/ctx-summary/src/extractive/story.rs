@@ -50,7 +50,7 @@ impl<'i> Teller<'i> {
     }
 
     fn is_asked(&self, number: usize) -> bool {
-        self.index.segments()[number].origin == Origin::User
+        self.index.segments[number].origin == Origin::User
     }
 }
 
@@ -60,7 +60,7 @@ impl Judge for Teller<'_> {
     }
 
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
-        let heads = chain_of_heads(self.index.segments(), number);
+        let heads = chain_of_heads(&self.index.segments, number);
         chain.clear();
         chain.extend(heads.take_while(|number| !chosen[*number]));
     }
@@ -91,7 +91,7 @@ const SAID: f64 = 1.6;
 impl Words {
     /// Collects the words in the `candidates`.
     fn of_segments(index: &Index, candidates: &[bool]) -> Self {
-        let segments = index.segments();
+        let segments = &index.segments;
         let [mut lists, others] = index.in_halves(|half| {
             let (mut lists, mut lower) = (WordLists::default(), String::new());
             for number in half {

@@ -45,7 +45,7 @@ impl<'i> Picker<'i> {
         limit: u64,
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
-        let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
+        let has_code = limit >= SHORT || limit >= LITTLE && !has_files(&index.segments);
         let coverage = index.coverage_with(written).into_iter();
         let coverage = coverage.map(|words| OF_COVERAGE[usize::from(words).min(3)]);
         let mut picker = Self {
@@ -67,7 +67,7 @@ impl<'i> Picker<'i> {
 
     /// Returns the worth that a segment adds to the summary.
     fn worth(&self, number: usize) -> f64 {
-        let marks = self.index.marks(&self.index.segments()[number]).iter();
+        let marks = self.index.marks(&self.index.segments[number]).iter();
         marks
             .map(|mark| {
                 let id = mark.id as usize;
@@ -81,14 +81,14 @@ impl<'i> Picker<'i> {
 
 impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
-        let segment = &self.index.segments()[number];
+        let segment = &self.index.segments[number];
         // A list item or a bare figure means nothing without the heading or call above it.
         let needs_head = || {
             segment.kind == SegmentKind::Item
                 || !self.index.text(segment).contains(char::is_alphabetic)
         };
         let most = if self.has_heads || needs_head() { usize::MAX } else { 1 };
-        let heads = chain_of_heads(self.index.segments(), number).take(most);
+        let heads = chain_of_heads(&self.index.segments, number).take(most);
         chain.clear();
         chain.extend(heads.take_while(|number| !chosen[*number]));
     }
@@ -102,7 +102,7 @@ impl Judge for Picker<'_> {
 
     fn take(&mut self, chain: &[usize], _tokens: &[u64]) {
         for number in chain {
-            for mark in self.index.marks(&self.index.segments()[*number]) {
+            for mark in self.index.marks(&self.index.segments[*number]) {
                 let coverage = &mut self.coverage[mark.id as usize];
                 *coverage = coverage.max(OF_COVERAGE[usize::from(mark.words) + 1]);
             }
@@ -130,9 +130,9 @@ static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
 fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
-            && segment.head.is_some_and(|head| index.segments()[head].kind == SegmentKind::Change)
+            && segment.head.is_some_and(|head| index.segments[head].kind == SegmentKind::Change)
     };
-    let reads = |number: usize| match &index.segments()[number] {
+    let reads = |number: usize| match &index.segments[number] {
         _ if !candidates[number] => 0.0,
         segment if is_echo(segment) => ECHO,
         segment => reads(segment, index.text(segment)),
@@ -189,7 +189,7 @@ mod tests {
 
     /// Returns the ledger of a session in which each entry in `segments` is a user message.
     fn ledger(segments: &[&str]) -> Ledger {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for (line, text) in (1..).zip(segments) {
             let message = Message::new(Role::User, vec![Part::Text((*text).into())]);
             ledger.push(line, &message, Zone::Old);
@@ -198,8 +198,8 @@ mod tests {
     }
 
     fn picker<'l>(ledger: &'l Ledger, written: &str) -> Greedy<Picker<'l>> {
-        let chosen = vec![false; ledger.index().segments().len()];
-        Picker::greedy(ledger.index(), written, &chosen, &[], 1_000, counter())
+        let chosen = vec![false; ledger.index.segments.len()];
+        Picker::greedy(&ledger.index, written, &chosen, &[], 1_000, counter())
     }
 
     fn picked(picker: &Greedy<Picker<'_>>) -> Vec<usize> {

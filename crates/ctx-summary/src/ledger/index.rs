@@ -38,7 +38,8 @@ pub struct Index {
     /// How well the kept messages cover each identifier: 0 if no message contains the identifier,
     /// else 1 plus the number of words around it in the message that covers it best.
     pub(crate) coverage: Vec<u8>,
-    pub(crate) segments: Vec<Segment>,
+    /// The segments, in session order.
+    pub segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
     /// The texts of all segments in one string.
     pub(crate) arena: String,
@@ -241,11 +242,6 @@ impl Index {
         id
     }
 
-    /// Returns the segments, in session order.
-    pub fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-
     /// Calls `of` for each half of the segments, and returns both results. Uses two threads if
     /// there are many segments.
     pub(crate) fn in_halves<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> [T; 2] {
@@ -328,7 +324,7 @@ mod tests {
             index.absorb(1, &read(Role::User, text), true);
         }
         assert_eq!(index.arena.len(), 0);
-        assert!(index.segments().is_empty() && index.chances().is_empty());
+        assert!(index.segments.is_empty() && index.chances().is_empty());
         assert!(names(&index).is_empty() && !index.knows(""));
         assert!(index.coverage_with("user_1 is not known").is_empty());
     }
@@ -339,7 +335,7 @@ mod tests {
             let mut index = Index::default();
             let text: Vec<String> = (0..count).map(|number| format!("line {number}\n")).collect();
             index.absorb(1, &read(Role::Assistant, &text.concat()), true);
-            assert_eq!(index.segments().len(), count);
+            assert_eq!(index.segments.len(), count);
             let numbers = index.in_halves(Iterator::collect::<Vec<usize>>).concat();
             assert_eq!(numbers, (0..count).collect::<Vec<usize>>());
         }
@@ -350,8 +346,8 @@ mod tests {
         let mut index = Index::default();
         index.absorb(3, &read(Role::Assistant, "订单 W8123 已发货"), true);
         index.absorb(7, &read(Role::Assistant, "订单 W8123 已发货"), false);
-        let [segment] = index.segments() else {
-            panic!("{:?}", index.segments());
+        let [segment] = &index.segments[..] else {
+            panic!("{:?}", &index.segments);
         };
         assert_eq!(segment.line, 3);
         assert_eq!(index.text(segment), "订单 W8123 已发货");
@@ -367,7 +363,7 @@ mod tests {
         for line in [3, 7] {
             index.absorb(line, &read(Role::User, "run the tests"), true);
         }
-        let turns = index.segments().iter().map(|segment| segment.turn);
+        let turns = index.segments.iter().map(|segment| segment.turn);
         assert_eq!(turns.collect::<Vec<_>>(), [1, 2]);
     }
 
@@ -377,7 +373,7 @@ mod tests {
         index.absorb(1, &read(Role::User, "call user_1"), true);
         index.absorb(2, &read(Role::Assistant, "user_2 and user_1 are called"), false);
         let of = |number: usize| -> Vec<u32> {
-            let marks = index.marks(&index.segments()[number]).iter();
+            let marks = index.marks(&index.segments[number]).iter();
             marks.map(|mark| mark.id).collect()
         };
         assert_eq!(of(0), [0]);
@@ -413,7 +409,7 @@ mod tests {
         let text = r#"[{"order":"W8123","item":"item_17"},{"order":"W9999","item":"item_18"}]"#;
         let found = index.absorb(2, &answers_of(text), false);
         index.answer(call, &found, false);
-        let heads = index.segments().iter().map(|segment| segment.head);
+        let heads = index.segments.iter().map(|segment| segment.head);
         assert_eq!(heads.collect::<Vec<_>>(), [None, None, Some(call)]);
     }
 

@@ -30,9 +30,9 @@ pub(crate) type Call = (Action, Option<usize>);
 
 /// The items of a session.
 #[derive(Debug, Default)]
-pub(crate) struct Items {
+pub struct Items {
     /// The items, in session order.
-    pub(crate) list: Vec<Item>,
+    pub list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
     /// The last unrepaired error for each file or command that failed.
     failing: HashMap<String, usize>,

@@ -55,8 +55,10 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// Collects the items, segments and identifiers from a session.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    index: Index,
-    items: Items,
+    /// The index of the session's identifiers and segments.
+    pub index: Index,
+    /// The items of the session, such as requests, decisions, errors and files.
+    pub items: Items,
     /// The number of items of each kind that did not fit into earlier summaries.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
@@ -65,11 +67,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Creates an empty ledger.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Reads the next message, on line `line` of the session, and adds its content to the ledger.
     pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
         self.absorb(line, Reading::of(message, zone));
@@ -143,16 +140,6 @@ impl Ledger {
             *count += self.items.crowded_out[*kind as usize];
         }
     }
-
-    /// Returns the index of the session's identifiers and segments.
-    pub fn index(&self) -> &Index {
-        &self.index
-    }
-
-    /// Returns the items of the session, such as requests, decisions, errors and files, in order.
-    pub fn items(&self) -> &[Item] {
-        &self.items.list
-    }
 }
 
 #[cfg(test)]
@@ -163,7 +150,7 @@ mod tests {
     use crate::ledger::fixtures::{answers, calls, says};
 
     fn ledger(messages: &[Message<'_>]) -> Ledger {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for (line, message) in (1..).zip(messages) {
             ledger.push(line, message, Zone::Old);
         }
@@ -171,7 +158,7 @@ mod tests {
     }
 
     fn found(ledger: &Ledger, kind: ItemKind) -> Vec<(&str, u64, State)> {
-        let items = ledger.items().iter().filter(|item| item.kind == kind);
+        let items = ledger.items.list.iter().filter(|item| item.kind == kind);
         items.map(|item| (item.text.as_str(), item.line, item.state)).collect()
     }
 
@@ -179,8 +166,8 @@ mod tests {
     fn a_session_without_words_holds_nothing() {
         let ledger =
             ledger(&[Message::new(Role::User, vec![]), says(Role::Assistant, ""), answers("\n\n")]);
-        assert!(ledger.items().is_empty() && ledger.index().identifiers().is_empty());
-        assert_eq!((ledger.index().arena.len(), ledger.redacted), (0, 0));
+        assert!(ledger.items.list.is_empty() && ledger.index.identifiers().is_empty());
+        assert_eq!((ledger.index.arena.len(), ledger.redacted), (0, 0));
         let mut counts = [(ItemKind::Ask, 0), (ItemKind::File, 2)];
         ledger.add_left_out(&mut counts);
         assert_eq!(counts, [(ItemKind::Ask, 0), (ItemKind::File, 2)]);
@@ -201,7 +188,7 @@ mod tests {
         assert_eq!(found(&ledger, ItemKind::File), [("src/login.rs", 2, State::Current)]);
         let errors = found(&ledger, ItemKind::Error);
         assert_eq!((errors[0].1, errors[0].2), (3, State::Done));
-        let user = ledger.index().identifiers().into_iter().find(|id| id.text == "user_0017");
+        let user = ledger.index.identifiers().into_iter().find(|id| id.text == "user_0017");
         assert_eq!(user.map(|user| user.line), Some(1));
     }
 
@@ -217,24 +204,24 @@ mod tests {
             found(&ledger, ItemKind::Open),
             [("fix user_0017", 1, State::Done), ("test src/login.rs", 1, State::InProgress)]
         );
-        let told = ledger.index().segments().iter();
+        let told = ledger.index.segments.iter();
         let told: Vec<u64> = told.filter(|it| !it.is_covered).map(|told| told.line).collect();
         assert_eq!(told, [3]);
     }
 
     #[test]
     fn a_message_that_is_kept_gives_no_items() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         ledger.push(1, &says(Role::User, "Please fix user_0017."), Zone::Keep);
-        assert!(ledger.items().is_empty() && ledger.index().segments().is_empty());
+        assert!(ledger.items.list.is_empty() && ledger.index.segments.is_empty());
         // The identifier is known and covered.
-        assert!(ledger.index().knows("user_0017"));
-        assert!(ledger.index().coverage[0] > 0);
+        assert!(ledger.index.knows("user_0017"));
+        assert!(ledger.index.coverage[0] > 0);
     }
 
     #[test]
     fn an_earlier_summary_is_read_back() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         ledger.push_earlier(
             "## Asks\n- 修好登录 ⟦12⟧\n## Errors\n- Bash: make: exit code 2\n⟦left out: 2 asks, 1 files⟧",
         );
@@ -253,10 +240,10 @@ mod tests {
     #[test]
     fn what_stays_is_told_and_no_news() {
         let mut ledger = ledger(&[says(Role::User, "the order W8123 was shipped")]);
-        let before = ledger.index().identifiers().len();
+        let before = ledger.index.identifiers().len();
         ledger.absorb(0, Reading::of_stay(&says(Role::User, "the order W8123 and W9999")));
-        assert_eq!(ledger.index().identifiers().len(), before);
-        assert!(ledger.index().coverage[0] > 0);
+        assert_eq!(ledger.index.identifiers().len(), before);
+        assert!(ledger.index.coverage[0] > 0);
     }
 
     #[test]

@@ -155,7 +155,7 @@ mod tests {
         }
         assert!(index.is_full());
         index.shrink();
-        assert_eq!(index.segments().len(), MOST_SEGMENTS / 2);
+        assert_eq!(index.segments.len(), MOST_SEGMENTS / 2);
         assert!(!index.is_full());
     }
 
@@ -175,16 +175,16 @@ mod tests {
             }
             index.absorb(number, &Reading::of(&message, Zone::Old), false);
         }
-        let (bytes, segments) = (index.arena.len(), index.segments().len());
+        let (bytes, segments) = (index.arena.len(), index.segments.len());
         index.shrink();
         assert!(index.arena.len() <= bytes / 2);
-        assert!(index.segments().len() < segments);
-        let kept: Vec<&str> = index.segments().iter().map(|s| index.text(s)).collect();
+        assert!(index.segments.len() < segments);
+        let kept: Vec<&str> = index.segments.iter().map(|s| index.text(s)).collect();
         for number in (0..2_000).step_by(50) {
             let order = format!("ORD{number:05}");
             assert!(kept.iter().any(|text| text.contains(&order)), "{order}");
         }
-        assert!(index.segments().is_sorted_by_key(|segment| segment.line));
+        assert!(index.segments.is_sorted_by_key(|segment| segment.line));
         // After shrinking, the index accepts further messages.
         let back = answer("the order ORD00000 is back");
         index.absorb(2_001, &Reading::of(&back, Zone::Old), false);

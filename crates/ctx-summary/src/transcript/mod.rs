@@ -13,7 +13,7 @@ use ctx_redact::redact;
 use ctx_text::hash;
 use ctx_tokens::TokenCounter;
 
-use crate::language::{Language, Languages};
+use crate::language::Languages;
 use crate::ledger::runtime::digest;
 use noise::without_noise;
 
@@ -29,7 +29,8 @@ pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
     /// The number of redacted secrets.
     pub redacted: usize,
-    languages: Languages,
+    /// The languages of the user's messages.
+    pub languages: Languages,
     /// The texts of the kept messages that came after the most recent message to summarize. The first
     /// element of each pair is the label of the text.
     kept: Vec<(String, String)>,
@@ -126,11 +127,6 @@ impl Transcript {
     /// Returns true if the transcript contains no text.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
-    }
-
-    /// Returns the language of most of the user's messages.
-    pub fn language(&self) -> Language {
-        self.languages.most()
     }
 
     /// Returns the call whose result is on the given line of the session, if any. The call is

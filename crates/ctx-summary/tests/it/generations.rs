@@ -57,7 +57,7 @@ fn left_out(summary: &str, kind: ItemKind) -> usize {
 
 /// Returns the number of current items of a kind, and how many of them the summary contains.
 fn told(ledger: &Ledger, summary: &str, kind: ItemKind) -> (usize, usize) {
-    let items = ledger.items().iter().filter(|item| item.kind == kind && item.holds());
+    let items = ledger.items.list.iter().filter(|item| item.kind == kind && item.holds());
     // The item begins with the tool's name. In the story, the call has no tool name, and the
     // outcome is on the next line.
     let words: Vec<&str> = summary.split_whitespace().collect();
@@ -74,7 +74,7 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
     let counter = Encoding::default().counter();
     let mut summaries: Vec<String> = Vec::new();
     for number in 0..rounds {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         if let Some(earlier) = summaries.last() {
             let body = earlier.split_once('\n').map_or("", |(_, body)| body);
             ledger.push_earlier(body);
@@ -126,14 +126,14 @@ fn without_room_what_is_left_out_is_counted() {
 #[test]
 fn what_is_repaired_is_said_to_be() {
     let counter = Encoding::default().counter();
-    let mut ledger = Ledger::new();
+    let mut ledger = Ledger::default();
     round(&mut ledger, 3);
     let first = extractive(&ledger, 2_000, counter);
     assert!(
         first.contains("- Bash: make check-3: Error: target check-3 failed with code 3"),
         "{first}"
     );
-    let mut ledger = Ledger::new();
+    let mut ledger = Ledger::default();
     ledger.push_earlier(&first);
     push(
         &mut ledger,

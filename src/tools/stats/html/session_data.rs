@@ -143,7 +143,7 @@ fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> 
     let mut pass = ChangePass::new(reading, offloader, None);
     session.pass(|record| pass.push(record)).ok()?;
     let (offloader, _) =
-        pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::new()).ok()?;
+        pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::default()).ok()?;
     Some((offloader.results.len(), offloader.freed))
 }
 

@@ -48,7 +48,7 @@ fn one_request_tells_what_is_beside_the_messages() {
 fn many_requests_tell_the_factor() {
     let learned = session(80);
     assert!((learned.factor() - 1.25).abs() < 0.02, "{}", learned.factor());
-    assert_eq!(learned.model(), CLAUDE);
+    assert_eq!(learned.model.as_deref(), CLAUDE);
     let base = learned.base().expect("told");
     assert!((20_000..26_000).contains(&base), "{base}");
     let truth = 20_000 + 80 * 1_250 + 80 * 50;
@@ -77,7 +77,7 @@ fn another_model_is_learned_anew() {
         model: Some("gpt-5"),
         as_sent: true,
     });
-    assert_eq!(learned.model(), Some("gpt-5"));
+    assert_eq!(learned.model.as_deref(), Some("gpt-5"));
     assert!((learned.factor() - 1.0).abs() < f64::EPSILON);
     let estimate = learned.estimate(80_000).expect("told");
     assert!(estimate.holds(90_040) && estimate.high < 91_000);

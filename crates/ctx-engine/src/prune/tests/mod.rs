@@ -42,7 +42,7 @@ pub(super) fn pass(plan: &Plan, session: &str) -> Result<(String, Vec<String>)> 
     let mut session = Session::open(reader, &ReadOptions::default(), Invalid::Keep)?;
     let mut pass = PrunePass::new(plan, session.dialect(), false);
     session.each(|record| pass.push(record))?;
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let written = pass.finish(true, &mut notes)?.write(0, Vec::new())?;
     let reported = notes.take().into_iter().map(|note| {
         let lines = note.lines.iter().map(|line| format!("{line}: "));
@@ -213,7 +213,7 @@ fn nothing_changes_unless_it_may() {
     let mut pass = PrunePass::new(&plan, session.dialect(), false);
     session.each(|record| pass.push(record)).expect("read");
     assert_eq!(pass.is_cold(), Some(true));
-    let decision = pass.finish(false, &mut Notes::new());
+    let decision = pass.finish(false, &mut Notes::default());
     let mut decision = decision.expect("no failure");
     assert!(!decision.changes);
     let written = decision.write(0, Vec::new()).expect("to memory");

@@ -195,7 +195,7 @@ impl<'p> BudgetPass<'p> {
         };
         let summary = room - tail.of(room);
         let needed = ledger.map_or(summary, |ledger| {
-            needed_tokens(ledger, summary, self.plan.counter.encoding().counter())
+            needed_tokens(ledger, summary, self.plan.counter.encoding.counter())
         });
         if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
     }
@@ -224,7 +224,7 @@ impl<'p> BudgetPass<'p> {
     /// Decides which records stay, and builds and checks the whole output. Returns the output and
     /// the zone of each input record.
     pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>)> {
-        self.watch = notes.watch().clone();
+        self.watch = notes.watch.clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
         self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);

@@ -331,10 +331,10 @@ mod tests {
             let (index, verdict) = verdicts.next().expect("one a record");
             output.record(index, record, tokens, verdict).expect("there is room");
         });
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let verdicts = session.iter().map(|(_, verdict)| *verdict).collect();
         let decision = Decision { verdicts, latest_request_is_old: false };
-        let made = output.sum_up(decision, None, Notes::new())?;
+        let made = output.sum_up(decision, None, Notes::default())?;
         made.finish(&mut records, &mut notes)
     }
 

@@ -24,7 +24,7 @@ fn pass(
         }
     });
     pushed?;
-    let (mut new, zones) = pass.finish(&mut Notes::new())?;
+    let (mut new, zones) = pass.finish(&mut Notes::default())?;
     Ok((lines(&mut new), zones))
 }
 
@@ -97,7 +97,7 @@ fn by_model(budget: u64, answer: &str, session: &[&str]) -> (Vec<String>, u64) {
     let request = BudgetRequest { tokens: budget, ..BudgetRequest::default() };
     let mut pass = BudgetPass::new(&plan, &writer, &request, Some(&Chat));
     each(session, |record| pass.push(record).expect("in memory"));
-    let (mut new, _) = pass.finish(&mut Notes::new()).expect("the rest fits");
+    let (mut new, _) = pass.finish(&mut Notes::default()).expect("the rest fits");
     let new = lines(&mut new);
     let used = tokens(&new);
     (new, used)

@@ -234,7 +234,7 @@ mod tests {
     /// and returns the remaining ones in order.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(room);
         chooser.drop_last(dropped);
@@ -274,7 +274,7 @@ mod tests {
             "Right.",
         ];
         let ledger = ledger(&talk);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(30);
         assert_eq!(chooser.chosen, [true, true, false, false]);
@@ -291,7 +291,7 @@ mod tests {
             "不客气。",
         ];
         let ledger = ledger(&talk);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let mut chooser = Chooser::greedy(&talk, Encoding::default().counter());
         chooser.more(50);
         let all = talk.statements.iter().zip(&chooser.chosen);
@@ -316,7 +316,7 @@ mod needs_tests {
 
     fn of(texts: &[&str]) -> Vec<Option<usize>> {
         let ledger = ledger(texts);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let statements = talk.statements.iter();
         let words = Words::of(statements.map(|one| (one.text, true)));
         needs(&talk, &words)

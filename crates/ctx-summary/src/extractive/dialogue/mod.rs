@@ -27,10 +27,10 @@ const LONGEST_MEAN: usize = 500;
 /// write short messages without using tools. A compaction keeps only a few of the latest messages
 /// in a dialogue, because important statements are just as likely to be in earlier messages.
 pub fn is_talk(ledger: &Ledger) -> bool {
-    if has_tools(ledger.index().segments()) {
+    if has_tools(&ledger.index.segments) {
         return false;
     }
-    let talk = Talk::of(ledger.index());
+    let talk = Talk::of(&ledger.index);
     let count = |origin| talk.said.iter().filter(|said| said.origin == origin).count();
     let (of_user, of_agent) = (count(Origin::User), count(Origin::Said));
     let messages = of_user + of_agent;
@@ -47,7 +47,7 @@ pub(super) fn written(
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
-    let talk = Talk::of(ledger.index());
+    let talk = Talk::of(&ledger.index);
     let write = |told: &[bool]| {
         let page = page::write(&talk, told, limit >= CITES);
         format!("{head}{page}").trim_end().to_owned()
@@ -92,7 +92,7 @@ mod tests {
     fn short_messages_of_two_are_a_talk() {
         assert!(is_talk(&of(&talk())));
         assert!(!is_talk(&of(&talk()[..4])));
-        assert!(!is_talk(&Ledger::new()));
+        assert!(!is_talk(&Ledger::default()));
         let word = |n: usize, m: usize| format!("Word {n} {m}.");
         let words = |n: usize| (0..99).map(|m| word(n, m)).collect::<Vec<_>>().join(" ");
         let long: Vec<String> = (0..20).map(words).collect();
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn one_role_may_speak_for_two_with_names() {
         let one = |texts: Vec<String>| {
-            let mut ledger = Ledger::new();
+            let mut ledger = Ledger::default();
             for (line, text) in (1..).zip(&texts) {
                 let message = Message::new(Role::User, vec![Part::Text(text.as_str().into())]);
                 ledger.push(line, &message, Zone::Old);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_summary_of_a_summary_tells_the_same() {
         let first = written(&of(&talk()), "", 2_000, counter());
-        let mut again = Ledger::new();
+        let mut again = Ledger::default();
         again.push_earlier(&first);
         let second = written(&again, "", 2_000, counter());
         let bare =

@@ -106,7 +106,7 @@ mod tests {
     /// Renders all statements in a dialogue except those in `left_out`.
     fn page(texts: &[&str], left_out: &[usize], cite: bool) -> String {
         let ledger = ledger(texts);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let told = (0..talk.statements.len()).map(|number| !left_out.contains(&number));
         write(&talk, &told.collect::<Vec<_>>(), cite)
     }

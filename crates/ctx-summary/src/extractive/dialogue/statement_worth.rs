@@ -207,7 +207,7 @@ mod tests {
     /// Returns the statements of a dialogue with alternating speakers, each with its worth.
     fn of(texts: &[&str]) -> Vec<(String, f64)> {
         let ledger = ledger(texts);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let statements = || talk.statements.iter().map(|one| one.text);
         let words = Words::of(statements().map(|text| (text, true)));
         let found = worths(&talk, &words);

@@ -49,15 +49,12 @@ pub(super) struct Talk<'i> {
 impl<'i> Talk<'i> {
     pub(super) fn of(index: &'i Index) -> Self {
         let names = names(index);
-        let mut talk = Self {
-            said: Vec::new(),
-            statements: Vec::with_capacity(index.segments().len()),
-            names,
-        };
+        let mut talk =
+            Self { said: Vec::new(), statements: Vec::with_capacity(index.segments.len()), names };
         let mut before: Option<(u64, Origin, u32)> = None;
         // For each segment, the index of its first statement.
-        let mut numbers = Vec::with_capacity(index.segments().len());
-        for segment in index.segments() {
+        let mut numbers = Vec::with_capacity(index.segments.len());
+        for segment in &index.segments {
             let text = index.text(segment);
             let prefix = Prefix::of(text, &talk.names);
             let place = (segment.line, segment.origin, segment.turn);
@@ -167,7 +164,7 @@ fn names(index: &Index) -> Vec<&str> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut messages = 0;
     let mut before = None;
-    for segment in index.segments() {
+    for segment in &index.segments {
         let text = index.text(segment);
         let named = Prefix::named(stamp(text).1).filter(|_| !is_date(text));
         let name = named.and_then(|named| named.name);
@@ -195,7 +192,7 @@ mod tests {
     use super::Talk;
 
     fn said(ledger: &Ledger) -> Vec<(Option<String>, Option<String>, Vec<String>)> {
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let owned = |text: &str| text.to_owned();
         let texts = |said: &super::Utterance<'_>| {
             let statements = talk.statements[said.statements.clone()].iter();
@@ -260,14 +257,14 @@ mod tests {
             "Is it?",
         ]);
         assert!(said(&ledger).iter().all(|(name, ..)| name.is_none()));
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         assert_eq!(talk.said[1].origin, Origin::Said);
     }
 
     #[test]
     fn a_choice_and_the_question_behind_it_are_two_statements() {
         let ledger = ledger(&["那我去老码头面馆吧，它家电话是多少？", "谢谢你，它家电话是多少？"]);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         let texts: Vec<&str> = talk.statements.iter().map(|one| one.text).collect();
         assert_eq!(texts[..2], ["那我去老码头面馆吧，", "它家电话是多少？"]);
         assert_eq!(texts.len(), 3);
@@ -276,7 +273,7 @@ mod tests {
     #[test]
     fn a_message_may_be_a_date() {
         let ledger = ledger(&["DATE: 8 May 2023", "Hello.", "I moved to Oslo."]);
-        let talk = Talk::of(ledger.index());
+        let talk = Talk::of(&ledger.index);
         assert!(!talk.statements[0].is_open);
         assert_eq!(talk.said[2].date, Some("DATE: 8 May 2023"));
     }

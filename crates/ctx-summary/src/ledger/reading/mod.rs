@@ -233,8 +233,8 @@ mod tests {
             calls("refund", r#"{"order":"W8123","note":"see src/main.rs"}"#),
             answers("Error: order W8123 is closed"),
         ];
-        let mut pushed = Ledger::new();
-        let mut absorbed = Ledger::new();
+        let mut pushed = Ledger::default();
+        let mut absorbed = Ledger::default();
         for (line, message) in (1..).zip(&messages) {
             pushed.push(line, message, Zone::Old);
             let reading = std::thread::scope(|scope| {
@@ -243,10 +243,10 @@ mod tests {
             });
             absorbed.absorb(line, reading);
         }
-        assert_eq!(absorbed.items(), pushed.items());
-        assert!(absorbed.items().iter().any(|item| item.kind == ItemKind::Error));
-        assert_eq!(absorbed.index().identifiers(), pushed.index().identifiers());
-        assert_eq!(absorbed.index().identifiers().len(), 4);
+        assert_eq!(&absorbed.items.list, &pushed.items.list);
+        assert!(absorbed.items.list.iter().any(|item| item.kind == ItemKind::Error));
+        assert_eq!(absorbed.index.identifiers(), pushed.index.identifiers());
+        assert_eq!(absorbed.index.identifiers().len(), 4);
     }
 
     #[test]

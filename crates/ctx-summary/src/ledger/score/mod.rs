@@ -92,15 +92,15 @@ impl Scorer {
 
     /// Computes the score of a compaction. `ledger` is the ledger of the old session.
     pub fn finish(self, ledger: &Ledger) -> Score {
-        let items = self.after.ledger.items().iter();
+        let items = self.after.ledger.items.list.iter();
         let search = Search {
             scorer: &self,
-            new: Hay::of(self.after.as_str()),
+            new: Hay::of(&self.after.text),
             items: items.map(|item| (item.kind, item.text.as_str())).collect(),
             referred: Hay::of(&self.referred),
         };
         let mut score = Score::default();
-        for item in ledger.items() {
+        for item in &ledger.items.list {
             let class = Class::Item(item.kind);
             if item.state == State::Current {
                 score.items.push(Scored {
@@ -114,12 +114,12 @@ impl Scorer {
                 score.retired.push(class);
             }
         }
-        let identifiers = ledger.index().identifiers().into_iter();
+        let identifiers = ledger.index.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
             // Unlike a text search, the new session's index finds an identifier that is joined to
             // other text.
-            standing: if self.after.ledger.index().knows(identifier.text) {
+            standing: if self.after.ledger.index.knows(identifier.text) {
                 Standing::Retained
             } else {
                 search.text(identifier.text)
@@ -189,8 +189,8 @@ impl Search<'_> {
 /// the new ledger contains the item.
 #[derive(Debug, Default)]
 pub struct After {
-    /// The texts of all messages, as written by [`add`].
-    text: String,
+    /// The texts of all messages, one per line, with white space collapsed and secrets redacted.
+    pub text: String,
     ledger: Ledger,
 }
 
@@ -199,12 +199,6 @@ impl After {
     pub fn push(&mut self, message: &Message<'_>) {
         add_parts(&mut self.text, &message.parts);
         self.ledger.push(0, message, Zone::Old);
-    }
-
-    /// Returns the texts of the session, one per line, with white space collapsed and secrets
-    /// redacted.
-    pub fn as_str(&self) -> &str {
-        &self.text
     }
 
     /// Returns the handles in the texts of the session.
@@ -350,20 +344,20 @@ mod after_tests {
             calls("Bash", "not JSON"),
         ]);
         assert_eq!(
-            after.as_str(),
+            &after.text,
             "one two 三\nRead\npath\nrange\nfrom\na.rs\n3\nfn a()\nBash\nnot JSON\n"
         );
-        let mut items = after.ledger.items().iter();
+        let mut items = after.ledger.items.list.iter();
         assert!(items.any(|item| item.kind == ItemKind::File && item.text == "a.rs"));
-        assert!(after.ledger.index().knows("a.rs") && !after.ledger.index().knows("b.rs"));
+        assert!(after.ledger.index.knows("a.rs") && !after.ledger.index.knows("b.rs"));
     }
 
     #[test]
     fn what_nobody_reads_is_not_searched() {
         let hidden = Message::new(Role::Assistant, vec![Part::Reasoning("hidden".into())]);
         let after = after(&[hidden, Message::new(Role::User, vec![])]);
-        assert_eq!(after.as_str(), "");
-        assert!(after.handles().is_empty() && after.ledger.items().is_empty());
+        assert_eq!(&after.text, "");
+        assert!(after.handles().is_empty() && after.ledger.items.list.is_empty());
     }
 
     #[test]
@@ -382,8 +376,8 @@ mod after_tests {
     fn secrets_are_not_searched() {
         let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
         let after = after(&[says(Role::User, &format!("the key {secret} is new"))]);
-        assert!(!after.as_str().contains(&secret));
-        assert!(after.as_str().ends_with("is new\n"));
+        assert!(!after.text.contains(&secret));
+        assert!(after.text.ends_with("is new\n"));
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! The classes of scored items, their weights, and the figures in a score.
 
 use serde::{Serialize, Serializer};
+use strum::IntoStaticStr;
 
 use crate::ledger::ItemKind;
 
 /// A class of scored items: the items of one kind, or the identifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, Serialize)]
+#[strum(serialize_all = "lowercase")]
+#[serde(into = "&'static str")]
 pub enum Class {
     /// The items of one kind.
+    #[strum(transparent)]
     Item(ItemKind),
     /// Names, numbers and addresses that a later call may need verbatim.
     Identifiers,
@@ -26,14 +30,6 @@ impl Class {
         Self::Item(ItemKind::Command),
     ];
 
-    /// Returns the name of the class in a report.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Item(kind) => kind.into(),
-            Self::Identifiers => "identifiers",
-        }
-    }
-
     /// Returns the weight of the class in the share of kept items. The user's words weigh most, and
     /// what a tool can find again weighs least.
     pub fn weight(self) -> f64 {
@@ -42,12 +38,6 @@ impl Class {
             Self::Item(ItemKind::Decision | ItemKind::Open) | Self::Identifiers => 2.0,
             Self::Item(ItemKind::Error | ItemKind::File | ItemKind::Command) => 1.0,
         }
-    }
-}
-
-impl Serialize for Class {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.as_str())
     }
 }
 
@@ -191,11 +181,11 @@ mod tests {
     #[test]
     fn every_kind_of_item_has_a_class_by_its_own_word() {
         for kind in ItemKind::ALL.iter().copied() {
-            assert_eq!(Class::Item(kind).as_str(), <&str>::from(kind));
+            assert_eq!(<&str>::from(Class::Item(kind)), <&str>::from(kind));
         }
         // Identifiers are not items.
         assert_eq!(Class::ALL.len(), ItemKind::ALL.len() + 1);
-        let words: HashSet<&str> = Class::ALL.map(Class::as_str).into();
+        let words: HashSet<&str> = Class::ALL.map(Class::into).into();
         assert_eq!(words.len(), Class::ALL.len());
     }
 

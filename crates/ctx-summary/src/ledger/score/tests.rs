@@ -52,7 +52,7 @@ fn score(before: &[Message<'_>], after: &[Message<'_>]) -> Score {
 
 /// Returns the ledger of the old session, and lets the scorer look for originals in its messages.
 fn ledger(before: &[Message<'_>], scorer: &mut Scorer) -> Ledger {
-    let mut ledger = Ledger::new();
+    let mut ledger = Ledger::default();
     for (line, message) in (1..).zip(before) {
         ledger.push(line, message, Zone::Old);
         scorer.look_for_originals(line, message);
