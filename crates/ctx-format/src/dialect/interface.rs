@@ -5,16 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::dialect::content::text_record;
 use crate::dialect::summary::{SUMMARY_LINE, summary_text};
-use crate::dialect::unread::Unread;
-use crate::dialect::usage::Usage;
 use crate::legality::content::{ANY_NAME, Mend, Names};
-use crate::log::Log;
-use crate::log::links::{Links, SecondCopy};
-use crate::record::Record;
-use crate::record::message::{Message, Outline, Role};
-use crate::record::object::Object;
 use crate::record::presence::{Outside, Presence};
-use crate::rules::Rules;
+use crate::{Links, Log, Message, Object, Outline, Record, Role, Rules, SecondCopy, Unread, Usage};
 
 /// How likely it is that a record belongs to a dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

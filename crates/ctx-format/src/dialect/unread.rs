@@ -6,8 +6,7 @@
 
 use std::fmt;
 
-use crate::log::Effect;
-use crate::{Class, Dialect, Object, Record, json, scan};
+use crate::{Class, Dialect, Effect, Object, Record, json, scan};
 
 /// What kind of content could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]

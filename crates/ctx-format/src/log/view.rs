@@ -6,9 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::log::Flaw;
-use crate::record::object::Object;
-use crate::record::presence::Portion;
+use crate::{Flaw, Object, Portion};
 
 pub use crate::record::presence::{Fragment, Outside, Presence};
 

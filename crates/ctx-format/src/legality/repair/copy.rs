@@ -12,12 +12,10 @@ use super::{Action, Planner, Repair, RepairKind, Salvage};
 use crate::binding::{Remainder, fate, without_reasoning};
 use crate::content::mended;
 use crate::log::compaction::Ids;
-use crate::log::links::{Bond, Links};
-use crate::log::{Effect, Flaw, Remedy};
 use crate::record::{BYTE_ORDER_MARK, line_end};
 use crate::{
-    Class, Dialect, Edits, InvalidReasoning, MAX_LINE, Object, Options, Origin, Outline, Piece,
-    Problem, Record, Records, Validator,
+    Bond, Class, Dialect, Edits, Effect, Flaw, InvalidReasoning, Links, MAX_LINE, Object, Options,
+    Origin, Outline, Piece, Problem, Record, Records, Remedy, Validator,
 };
 
 /// A repaired copy of a session.

@@ -10,9 +10,8 @@ use super::context::{Context, Siblings};
 use super::tree::{Lines, LoadedTree, Node};
 use crate::log::links::{ById, Tree};
 use crate::log::view::{Outside, View, ViewBuilder};
-use crate::log::{Effect, Flaw, Remedy};
 use crate::record::edit;
-use crate::{Edits, Object, counted, json};
+use crate::{Edits, Effect, Flaw, Object, Remedy, counted, json};
 
 impl ViewBuilder for Lines {
     fn push(&mut self, record: usize, object: &Object<'_>) {

@@ -10,8 +10,7 @@ use crate::dialect::interface::{HeldMessage, Wrapped};
 use crate::dialect::items::{self, ItemType};
 use crate::log::compaction::LineText;
 use crate::record::edit;
-use crate::record::presence::Portion;
-use crate::{Message, Object, Outline, Part, Role, json, scan};
+use crate::{Message, Object, Outline, Part, Portion, Role, json, scan};
 
 /// The part of a line that the client may send to the model.
 pub(super) enum Entry<'a> {

@@ -3,10 +3,9 @@
 
 use super::flaws::Flaws;
 use super::line::{Item, ItemKind, Line};
-use crate::Object;
 use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
-use crate::log::{Effect, Flaw};
+use crate::{Effect, Flaw, Object};
 
 /// The maximum total size, in tokens, of the user messages that the client keeps if a compaction
 /// has no items. The client counts four bytes as one token.

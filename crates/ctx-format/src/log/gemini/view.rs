@@ -10,9 +10,8 @@ use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, View, ViewBuilder};
-use crate::log::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
-use crate::{Edits, Object, json};
+use crate::{Edits, Effect, Flaw, Object, Remedy, json};
 
 /// Creates the flaws for calls that the client sends without a result. The calls in the last reply
 /// may still get their results.

@@ -16,8 +16,7 @@ use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Kept, LineText, NewLines, copy_with,
 };
 use crate::log::links::LineId;
-use crate::record::presence::Portion;
-use crate::{Message, Object, Part, Role};
+use crate::{Message, Object, Part, Portion, Role};
 
 /// Collects what the entries of a session reveal about the file's version and the last entry.
 #[derive(Default)]

@@ -9,10 +9,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tree::{Content, Entries, Node};
-use crate::Object;
 use crate::log::links::{LineId, Tree};
 use crate::log::view::{Outside, View, ViewBuilder};
-use crate::log::{Effect, Flaw};
+use crate::{Effect, Flaw, Object};
 
 impl ViewBuilder for Entries {
     fn begin_with_mark(&mut self) {
