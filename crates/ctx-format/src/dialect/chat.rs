@@ -278,7 +278,8 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if is_empty {
         outline.fault(Rule::EmptyMessage, "");
     }
-    if !bad_images(object).is_empty() {
+    let has_parts = content.is_some_and(|raw| raw.starts_with('['));
+    if has_parts && !bad_images(object).is_empty() {
         outline.fault(Rule::BadImage, "");
     }
     if role != Role::Assistant && object.elements_of("tool_calls").is_some_and(|it| !it.is_empty())
@@ -286,20 +287,18 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
         outline.fault(Rule::MisplacedBlock, "");
     }
     // Whether these are faults depends on the model.
-    if unofficial_parts(object).next().is_some() {
+    if has_parts && unofficial_parts(object).next().is_some() {
         outline.fault(Rule::UnofficialPart, "");
     }
     if outline.calls.len() > CALLS {
         outline.fault(Rule::TooManyCalls, "");
     }
-    for id in outline.calls.iter().chain(&outline.results).cloned().collect::<Vec<_>>() {
-        if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            outline.fault(Rule::BadCallId, &id);
-        }
-    }
     for (listed, id) in
         object.objects_of("tool_calls").into_iter().flatten().zip(&outline.calls.clone())
     {
+        if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            outline.fault(Rule::BadCallId, id);
+        }
         let function = listed.and_then(|call| call.object_of("function"));
         if function.is_some_and(|it| !FUNCTION.accepts(&it.text_of("name").unwrap_or_default())) {
             outline.fault(Rule::BadToolName, id);

@@ -4,8 +4,9 @@
 //! result. A tool that removes or changes records therefore compares the problems in its output
 //! with those in its input, because it must not add new problems.
 
-use super::rules::{Answer, OpenCall, Pairs, Rules};
+use super::rules::{Answer, OpenCall, Pairs, Results, Rules};
 use crate::{Content, Outline, Role};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::LazyLock;
@@ -175,6 +176,8 @@ pub struct Validator {
     reasoning: Option<u64>,
     /// The ids of all items so far.
     item_ids: HashSet<String, RandomState>,
+    /// The ids of calls that the model does not accept, which their results must give up, too.
+    bad_ids: HashSet<String, RandomState>,
     /// The ids of the calls in the reply or, if ids must be unique, in the session so far.
     ids: HashSet<String, RandomState>,
     /// The type of result that the last call with each id needs, if the API compares the types.
@@ -236,6 +239,9 @@ impl Validator {
         self.problems.extend(step.unanswered.iter().map(unanswered));
         let result_type = outline.content.as_ref().and_then(|content| content.result_type);
         for (id, call) in outline.results.iter().zip(step.answers) {
+            if self.bad_ids.contains(&**id) {
+                self.add(line, Rule::BadCallId, id);
+            }
             if call == Answer::None {
                 self.add(line, Rule::OrphanResult, id);
             } else if self.result_types.get(&**id).copied().or(result_type) != result_type {
@@ -393,7 +399,13 @@ impl Validator {
     fn add_demanded(&mut self, line: u64, broken: Rule, id: &str) {
         let rule = rule(broken.as_str());
         match rule.and_then(|it| it.is_problem_in(self.rules.dialect, self.model.as_deref())) {
-            Some(true) => self.add(line, broken, id),
+            Some(true) => {
+                // In the other formats, the results themselves have this fault.
+                if broken == Rule::BadCallId && self.rules.results == Results::BehindReply {
+                    self.bad_ids.insert(id.to_owned());
+                }
+                self.add(line, broken, id);
+            }
             Some(false) => self.remarks.push(Problem { line, rule: broken, id: id.to_owned() }),
             None => {}
         }
@@ -417,8 +429,8 @@ pub struct NamedRule {
     pub what: &'static str,
     /// The message about a violation in a session, if it violates a [`Rule`]. `{id}` stands for the
     /// id of the call, the result or the item.
-    #[serde(default)]
-    pub message: String,
+    #[serde(default, borrow = "'static")]
+    pub message: Cow<'static, str>,
     /// Whether a violation of the rule can count as a problem, rather than merely being reported.
     pub may_be_problem: bool,
     /// The APIs and agents that demand that the rule is kept.
@@ -429,36 +441,37 @@ pub struct NamedRule {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Demand {
     /// The dialects whose API or agent makes the demand.
-    pub by: Vec<String>,
+    pub by: Vec<&'static str>,
     /// The form of the violation, if the demand concerns only this form.
     #[serde(default)]
-    pub case: String,
+    pub case: &'static str,
     /// When the demand began, if this is known.
     #[serde(default)]
-    pub since: String,
+    pub since: &'static str,
     /// The beginnings of the names of the models of which the rule is demanded, if not of all.
     #[serde(default)]
-    pub models: Vec<String>,
+    pub models: Vec<&'static str>,
     /// What the API or the agent does if the rule is violated.
-    pub does: String,
+    #[serde(borrow = "'static")]
+    pub does: Cow<'static, str>,
     /// What a violation is for `ctx-check`: `problem`, `warning`, `remark` or `no`, possibly with a
     /// reason.
-    pub check: String,
+    pub check: &'static str,
     /// What `ctx-check --repair` does.
     #[serde(default)]
-    pub repair: String,
+    pub repair: &'static str,
     /// How the tools keep the rule in what they write.
     #[serde(default)]
-    pub writes: String,
+    pub writes: &'static str,
     /// Where the demand is documented or was reported.
-    pub source: String,
+    pub source: &'static str,
 }
 
 impl NamedRule {
     /// Returns true if a violation of the rule is a problem in a session of this dialect and model.
     /// Returns false if it may be one because the model is unknown, and `None` if it is none.
     pub fn is_problem_in(&self, dialect: &str, model: Option<&str>) -> Option<bool> {
-        let is_of = |it: &&Demand| it.by.iter().any(|by| by == dialect);
+        let is_of = |it: &&Demand| it.by.contains(&dialect);
         let demands = self.demands.iter().filter(|it| it.check.starts_with("problem"));
         let verdict = |it: &Demand| match model {
             _ if it.models.is_empty() => Some(true),
