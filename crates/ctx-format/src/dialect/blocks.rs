@@ -16,18 +16,26 @@ pub(crate) const TOOL: Naming = Naming { max: 128, is_word: true, ..ANY_NAME };
 /// The maximum number of blocks that may mark the end of a cached prefix.
 pub(crate) const CACHE_MARKS: usize = 4;
 
-/// Members that some programs leave in a block although the API does not accept them there: marks
-/// on reasoning, and what belongs to the events of a stream or to an SDK's own classes.
-const EXTRA: [&str; 4] = ["cache_control", "index", "partial_json", "parsed_output"];
-
-/// Returns the members that the API does not accept in a block of this type.
-fn extra_members(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "compaction" => &["index", "partial_json", "parsed_output", "citations"],
-        kind if is_reasoning(kind) => &EXTRA,
-        _ => &EXTRA[1..],
-    }
+/// Returns true for a member that the API does not accept in a block of this type. In the most
+/// common blocks, it accepts only its own members. In others, some programs leave marks on
+/// reasoning, or what belongs to the events of a stream or to an SDK's own classes.
+fn is_extra(kind: &str, key: &str) -> bool {
+    let own = match kind {
+        "text" => "type text citations cache_control",
+        "tool_use" => "type id name input caller toolset_name cache_control",
+        "tool_result" => "type tool_use_id content is_error toolset_name cache_control",
+        "image" => "type source transformations cache_control",
+        _ => {
+            return matches!(key, "index" | "partial_json" | "parsed_output")
+                || key == MARK && is_reasoning(kind)
+                || key == "citations" && kind == "compaction";
+        }
+    };
+    !own.split(' ').any(|it| it == key)
 }
+
+/// The member that marks the end of a cached prefix.
+const MARK: &str = "cache_control";
 
 /// Adds the faults of a block of a message to the message's outline. Returns false for a text
 /// without characters.
@@ -113,11 +121,11 @@ pub(crate) fn check_block(
 /// Adds the faults that blocks of messages and blocks of results have in common. Returns false for
 /// a text without characters.
 fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> bool {
-    let is_marked = block.get(EXTRA[0]).is_some_and(|raw| raw != "null");
+    let is_marked = block.get(MARK).is_some_and(|raw| raw != "null");
     if is_marked && !is_reasoning(kind) {
         outline.content_mut().cache_marks += 1;
     }
-    if extra_members(kind).iter().any(|key| block.get(key).is_some()) {
+    if block.members().iter().any(|member| is_extra(kind, &member.key)) {
         outline.fault(Rule::ExtraMember, "");
     }
     if Image::of(kind, block).is_some_and(|image| image.fix().is_some()) {
@@ -267,7 +275,9 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
         return mend.replace_with_text(block);
     }
     let all_marks = mend.has(Rule::CacheMarks);
-    mend.cut_members(block, if all_marks { &EXTRA } else { extra_members(kind) });
+    let keys = block.members().iter().map(|member| &*member.key);
+    let goes = |key: &&str| is_extra(kind, key) || all_marks && *key == MARK;
+    mend.cut_members(block, &keys.filter(goes).collect::<Vec<_>>());
     match (kind, fix) {
         ("server_tool_use" | "mcp_tool_use", _) => mend.rename(block.get("id")),
         ("tool_use", _) => {
