@@ -252,7 +252,7 @@ fn the_last_replies_of_each_conversation_of_a_batch_are_protected() {
     }
 }
 
-/// Reasoning that is bound to the results before it goes with them, in its own conversation only.
+/// A moved result invalidates the signed reasoning after it, but only in its own conversation.
 #[test]
 fn reasoning_after_a_moved_result_leaves_its_conversation() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -258,7 +258,7 @@ fn a_bad_line_is_named_or_refused() {
     assert_eq!(String::from_utf8_lossy(&all.stdout).lines().count(), 3);
 }
 
-/// The system prompt of a request is beside its messages.
+/// The system prompt of a request becomes the first message.
 #[test]
 fn the_system_prompt_of_a_request_becomes_a_message() {
     let request = r#"{

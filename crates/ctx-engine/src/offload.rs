@@ -1,5 +1,6 @@
-//! Moves tool results to files, and preserves all other bytes of a session. The latest records are
-//! held back, because they may turn out to be protected. Earlier records are changed and written.
+//! Moves tool results to files. All other bytes of a session stay, except those of signed reasoning
+//! that becomes invalid. The latest records are held back, because they may turn out to be
+//! protected. Earlier records are changed and written.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

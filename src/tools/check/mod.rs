@@ -48,8 +48,8 @@ use crate::template::filled;
 /// In a folder, the tool checks all session files, at any depth, whose names match --glob,
 /// including hidden files. Stores are skipped, and links are not followed.
 ///
-/// Some models refuse more than others. What only some refuse is a problem, and --repair repairs it,
-/// if --model, the session or the request around its messages names one of these; if the model is
+/// Some models refuse more than others. What only some refuse is a problem, also for --repair, if
+/// --model, the session or the request around its messages names one of these; if the model is
 /// unknown, some of it is reported with -v.
 ///
 /// --allow RULE ignores the problems that RULE finds. The number of ignored problems is shown with

@@ -36,9 +36,10 @@ pub const TOOL: Tool = Tool {
 /// Move large tool results out of a session into files
 ///
 /// The oldest results are moved first. The content of each moved result is replaced with one line
-/// that contains the path of the file; all other bytes of the session do not change. The files are
-/// safely on disk before the session that refers to them is written, and --restore restores the
-/// exact bytes.
+/// that contains the path of the file. Signed reasoning that this makes invalid is removed, unless
+/// --signed-reasoning keeps it; all other bytes of the session do not change. The files are safely
+/// on disk before the session that refers to them is written, and --restore restores the exact
+/// bytes of the results.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if FILE is omitted or -

@@ -97,7 +97,7 @@ pub(crate) fn kind_of_loss(raw: &str, path: &str) -> (LossKind, String) {
     if let Some(name) = names.clone().find(|name| is_in(MEDIA, name)) {
         return (LossKind::Media, name.to_owned());
     }
-    let kind_of_loss = match key {
+    let loss = match key {
         "name" if path.matches('.').count() == 1 => LossKind::Name,
         _ if !kind.is_empty() && !is_in(REASONING, &kind) => {
             return (LossKind::Part, kind.to_string());
@@ -105,7 +105,7 @@ pub(crate) fn kind_of_loss(raw: &str, path: &str) -> (LossKind, String) {
         _ if names.any(|name| is_in(REASONING, name)) => LossKind::Reasoning,
         _ => LossKind::Field,
     };
-    (kind_of_loss, String::new())
+    (loss, String::new())
 }
 
 /// A search through the values of a message.

@@ -207,7 +207,7 @@ fn blocks<'a>(object: &Object<'a>, parts: &[Part<'_>], family: Family) -> Vec<Op
     }
 }
 
-/// The images of a message of Ollama, which are not in its content, and audio that only the server
+/// The images in an Ollama message, which are outside its content, and audio that only the server
 /// has.
 fn beside(message: &Object<'_>) -> Vec<Part<'static>> {
     let images = message.elements_of("images").unwrap_or_default().into_iter();

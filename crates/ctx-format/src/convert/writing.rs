@@ -136,9 +136,10 @@ impl Writing<'_> {
             let sent = self.from.wrapped(&object).sent;
             for (path, raw) in written.missing(&object, &sent, path) {
                 let is_instructions = entry.role.is_system() && self.converter.to.is_log();
-                let (kind, name) = match kind_of_loss(raw, &path) {
-                    _ if is_instructions => (LossKind::Instructions, String::new()),
-                    loss => loss,
+                let (kind, name) = if is_instructions {
+                    (LossKind::Instructions, String::new())
+                } else {
+                    kind_of_loss(raw, &path)
                 };
                 self.report.count(kind, &name, entry.line).add_path(path);
             }

@@ -137,7 +137,7 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
 /// The types of blocks that only a user message or a result can have.
 const MEDIA: [&str; 3] = ["image", "document", "search_result"];
 
-/// Returns the blocks of a result that cannot be beside its search results.
+/// Returns the blocks in a result that the API does not accept together with search results.
 fn mixed_results<'b, 'a>(content: &'b [Object<'a>]) -> impl Iterator<Item = &'b Object<'a>> {
     let is_found = |block: &Object<'_>| kind_of(block) == "search_result";
     let has_found = content.iter().any(is_found);
