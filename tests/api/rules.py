@@ -212,7 +212,9 @@ def chat(messages):
         listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
         waiting = [call.get("id") for call in listed]
         legacy = message["function_call"].get("name") if isinstance(message.get("function_call"), dict) else None
-        if len(set(map(str, waiting))) < len(waiting):
+        # The types demand an id; calls for Ollama have none.
+        ids = [str(id) for id in waiting if id is not None]
+        if len(set(ids)) < len(ids):
             yield "C1 one id for two calls of a message"
         if calls == []:
             yield "C3 tool_calls must not be empty"

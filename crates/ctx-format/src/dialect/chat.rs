@@ -220,12 +220,16 @@ impl Dialect for Chat {
         let content = json::quoted(MISSING_RESULT);
         // Calls in the deprecated format have no id.
         let function = result.call.object_of("function_call");
-        let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
-            let name = json::quoted(&function.text_of("name").unwrap_or_default());
-            format!("\"role\":\"function\",\"name\":{name}")
-        } else {
-            let id = json::quoted(result.id);
-            format!("\"role\":\"tool\",\"tool_call_id\":{id}")
+        let head = match function {
+            _ if !result.id.is_empty() => {
+                format!("\"role\":\"tool\",\"tool_call_id\":{}", json::quoted(result.id))
+            }
+            Some(function) => {
+                let name = json::quoted(&function.text_of("name").unwrap_or_default());
+                format!("\"role\":\"function\",\"name\":{name}")
+            }
+            // Ollama's calls have no ids either.
+            None => "\"role\":\"tool\"".to_owned(),
         };
         Some(format!("{{{head},\"content\":{content}}}"))
     }

@@ -111,6 +111,21 @@ fn a_function_that_was_called_without_id_is_answered_by_name() {
 }
 
 #[test]
+fn a_call_for_ollama_has_no_id_and_neither_has_its_result() {
+    let call = r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{}}}]}"#;
+    assert_repaired(
+        &Chat,
+        &[call, USER],
+        &[
+            call,
+            r#"{"role":"tool","content":"The result of this call is missing from the session."}"#,
+            USER,
+        ],
+        &["1: a result inserted for call without id: the original is missing"],
+    );
+}
+
+#[test]
 fn calls_of_one_reply_get_ids_of_their_own() {
     assert_repaired(
         &Chat,
