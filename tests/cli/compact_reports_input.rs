@@ -165,3 +165,92 @@ fn a_tree_is_not_taken_for_a_conversation() {
     let told: Vec<usize> = (1..2_000).filter(|n| is_told(*n)).collect();
     assert!(told.iter().all(|n| path.contains(n)), "{told:?}");
 }
+
+/// Compacts `session` as a filter, and returns the new session and what stderr says.
+fn filtered(session: &str, budget: &str) -> (String, String) {
+    let args = ["--force", "--score=false", "--budget", budget];
+    let case = Case::new(CTX_COMPACT).stdin(session.as_bytes()).args(args);
+    let done = case.stdout_any().stderr_has("").run();
+    (String::from_utf8(done.stdout).expect("UTF-8"), done.stderr)
+}
+
+/// A program that writes files with a byte order mark saves a session whose messages all stay.
+#[test]
+fn a_byte_order_mark_stays_in_front_of_the_summary() {
+    let lines: String = (0..400).fold(String::new(), |mut lines, line| {
+        let _ = write!(lines, "line {line} of file_{line}.rs\\n");
+        lines
+    });
+    let chat = [calls(&[call("a", "{}")]), result("a", &lines)].concat();
+    let item =
+        format!("{{\"type\":\"function_call_output\",\"call_id\":\"a\",\"output\":\"{lines}\"}}\n");
+    let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
+    for session in [chat, format!("{call}\n{item}")] {
+        let (compacted, _) = filtered(&format!("\u{feff}{session}"), "400");
+        let rest = compacted.strip_prefix('\u{feff}').expect("the mark stays in front");
+        let lines: Vec<&str> = rest.lines().collect();
+        assert!(lines[0].contains("ctx_summary"), "{compacted}");
+        assert_eq!(Some(lines[1]), session.lines().next());
+    }
+}
+
+/// A call at the end waits for its result, which no summary may come before.
+#[test]
+fn a_summary_does_not_follow_a_call_that_waits_for_its_result() {
+    let call = |id| {
+        format!(
+            "{{\"type\":\"function_call\",\"call_id\":\"{id}\",\"name\":\"f\",\"arguments\":\"{{}}\"}}\n"
+        )
+    };
+    let output = "port 8443 is taken, so 9443 is used. ".repeat(200);
+    let output = format!(
+        "{{\"type\":\"function_call_output\",\"call_id\":\"a\",\"output\":\"{output}\"}}\n"
+    );
+    let (compacted, stderr) = filtered(&[call("a"), call("b"), output].concat(), "300");
+    let lines: Vec<&str> = compacted.lines().collect();
+    assert!(lines[0].contains("[ctx_summary]"), "{compacted}");
+    assert_eq!(lines[1..3].concat(), [call("a"), call("b")].concat().replace('\n', ""));
+    assert!(!stderr.contains("in the input"), "{stderr}");
+}
+
+/// An agent died while it wrote a line, and another line is damaged.
+#[test]
+fn lines_that_the_agent_skips_are_named() {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/w"}"#;
+    let mut log = format!("{header}\n");
+    for number in 0..40 {
+        let parent = if number == 0 { "null".to_owned() } else { format!("\"{}\"", number - 1) };
+        let words = "the port is 8443 and stays ".repeat(20);
+        let _ = writeln!(
+            log,
+            "{{\"type\":\"message\",\"id\":\"{number}\",\"parentId\":{parent},\"timestamp\":\"2026-11-01T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{words}\"}}}}"
+        );
+    }
+    let (_, stderr) = filtered(&format!("{log}{{\"a\":\n{{\"type\":\"mess"), "500");
+    assert!(
+        stderr.contains("<stdin>:42: 1 bad line kept in place; the first: not JSON"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("<stdin>:43: the last line is incomplete, so the agent skips it"),
+        "{stderr}"
+    );
+}
+
+/// The latest user message is too long, but its result belongs to a call that stays.
+#[test]
+fn a_long_message_does_not_part_its_result_from_the_call() {
+    let words = "the port is 8443 and stays. ".repeat(150);
+    let text = |text: &str| format!("{{\"type\":\"text\",\"text\":\"{text}\"}}");
+    let result =
+        format!("{{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"{words}\"}}");
+    let message =
+        |role: &str, content: &str| format!("{{\"role\":\"{role}\",\"content\":[{content}]}}\n");
+    let call = r#"{"type":"tool_use","id":"t","name":"f","input":{}}"#;
+    let begin = message("user", &text(&words)) + &message("assistant", call);
+    for answer in [text("a word") + "," + &result, result + "," + &text("a word")] {
+        let (compacted, _) = filtered(&format!("{begin}{}", message("user", &answer)), "300");
+        let parts = ["\"tool_use\"", "\"tool_result\""].map(|part| compacted.contains(part));
+        assert_eq!(parts, [true, true], "{compacted}");
+    }
+}

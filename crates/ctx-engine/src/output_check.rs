@@ -52,29 +52,29 @@ impl OutputCheck {
     }
 
     /// Returns an error if the output has a problem that is not in the input. A problem in the
-    /// input causes a warning or, if `strict` is set, an error. `known` holds the input's problems,
-    /// if the caller has already found them.
+    /// input causes a warning or, if `strict` is set, an error. `checked` has checked the
+    /// input if [`Self::input`] has not.
     pub(crate) fn finish(
         self,
-        known: Option<Vec<Problem>>,
+        checked: Option<Validator>,
         strict: bool,
         notes: &mut Notes,
     ) -> Result<()> {
-        let (mut input, open, _) = match known {
-            Some(problems) => (problems, Vec::new(), Vec::new()),
-            None => self.input.finish_with_open(),
-        };
-        input.extend(open.iter().cloned());
-        input.sort();
-        let is_new = |problem: &Problem| !input.contains(problem);
-        if let Some(problem) = self.output.finish().into_iter().find(is_new) {
+        let (mut input, open, _) = checked.unwrap_or(self.input).finish_with_open();
+        let (output, still_open, _) = self.output.finish_with_open();
+        // A call that waits for its result at the end of the session must stay at the end.
+        let is_known = |problem: &Problem| input.contains(problem);
+        let mut new = output.into_iter().filter(|it| !is_known(it));
+        let mut new_open = still_open.into_iter().filter(|it| !is_known(it) && !open.contains(it));
+        if let Some(problem) = new.next().or_else(|| new_open.next()) {
             let line = problem.line;
             let error = PassError::from(ErrorKind::NewProblem(problem));
             return Err(if line > 0 { error.at(line) } else { error });
         }
         // Only a strict check demands that calls at the end have results.
         input.retain(|it| self.user_first || it.rule != Rule::UserFirst);
-        input.retain(|it| strict || !open.contains(it));
+        input.extend(open.into_iter().filter(|_| strict));
+        input.sort();
         let Some(first) = input.first() else { return Ok(()) };
         if strict {
             return Err(ErrorKind::OldProblem(first.clone()).at(first.line));

@@ -66,7 +66,8 @@ impl<'e> Choice<'e> {
             let fits = list[latest].tokens() <= REQUEST_SHARE.of(self.room);
             if !list[latest].pinned {
                 self.must[latest] = fits;
-                self.too_long = (!fits).then_some(latest);
+                let is_alone = list[latest].exchange().is_none();
+                self.too_long = (!fits && is_alone).then_some(latest);
             }
         }
         let kept = list.iter().zip(&self.must);
@@ -129,10 +130,11 @@ impl<'e> Choice<'e> {
             Some((range, verdict)) if range.contains(&at) && !self.must[at] => *verdict,
             _ => shorten(at),
         };
-        Ok(Decision {
-            verdicts: self.verdicts(cut.as_ref().map_or(begin, |(range, _)| range.start), shorten),
-            latest_request_is_old: self.too_long.is_some(),
-        })
+        let begin = cut.as_ref().map_or(begin, |(range, _)| range.start);
+        let verdicts = self.verdicts(begin, shorten);
+        let latest = self.latest_request();
+        let latest_request_is_old = latest.is_some_and(|at| verdicts[at] == Verdict::Old);
+        Ok(Decision { verdicts, latest_request_is_old })
     }
 
     /// Finds a verdict that shortens the records in `range` to at most `left` tokens in total, if
@@ -175,9 +177,6 @@ impl<'e> Choice<'e> {
             return false;
         }
         self.must[last..].fill(false);
-        if latest.is_some_and(|at| at >= last) {
-            self.too_long = latest;
-        }
         self.begins.clear();
         true
     }

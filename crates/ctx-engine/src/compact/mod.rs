@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
         let mut plan = Plan::new(options, environment);
         let (content, log) = if content.dialect.is_linked() {
             let counter = plan.limits.want_usage(options).then_some(environment.counter);
-            let (lowered, calibration) = log::lower(&content, &environment.temp, counter)?;
+            let (lowered, calibration) = log::lower(&content, &environment.temp, counter, notes)?;
             if let Some(calibration) = &calibration {
                 plan.limits = plan.limits.calibrated(calibration, options, notes);
             }

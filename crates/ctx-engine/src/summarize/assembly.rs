@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::message_counter::MessageCounter;
 use ctx_format::binding::Remainder;
-use ctx_format::{Dialect, Message, Object, Outline, Problem, Record, Role, Spool, counted};
+use ctx_format::{Dialect, Message, Object, Outline, Record, Role, Spool, Validator, counted};
 
 use super::old::OldZone;
 use super::writer::Writer;
@@ -25,8 +25,8 @@ pub(super) struct Assembly<'p> {
     /// The line ending of a summary whose position depends on the next message that stays.
     unplaced: Option<Vec<u8>>,
     checks: Option<OutputCheck>,
-    /// The problems in the input, if the caller has already found them.
-    pub(super) problems: Option<Vec<Problem>>,
+    /// The check of the input, if the caller has already checked it.
+    pub(super) input: Option<Validator>,
     bound: BoundReasoning,
     bad: BadLines,
     pub(super) old: OldZone,
@@ -37,6 +37,9 @@ pub(super) struct Kept {
     spool: Spool,
     /// The folder for the spool's temporary file.
     temp: PathBuf,
+    /// The length of the byte order mark before the first record, which stays in front of a
+    /// summary.
+    mark: usize,
     pub(super) before: usize,
     pub(super) behind: usize,
 }
@@ -82,7 +85,7 @@ impl<'p> Assembly<'p> {
             place: None,
             unplaced: None,
             checks: dialect.map(OutputCheck::new),
-            problems: None,
+            input: None,
             bound: BoundReasoning::new(plan.signed_reasoning),
             bad: BadLines::default(),
             old,
@@ -177,6 +180,9 @@ impl<'p> Assembly<'p> {
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(record.line, outline);
         }
+        if self.kept.behind == 0 && self.kept.before == 0 {
+            self.kept.mark = record.byte_order_mark().len();
+        }
         self.kept.push(bytes, self.place.is_some())
     }
 
@@ -185,7 +191,7 @@ impl<'p> Assembly<'p> {
         self.settle_place(None);
         self.bad.report(notes);
         if let Some(checks) = self.checks {
-            checks.finish(self.problems, self.plan.strict, notes)?;
+            checks.finish(self.input, self.plan.strict, notes)?;
         }
         self.bound.finish(notes)?;
         self.old.finish_reading();
@@ -195,7 +201,7 @@ impl<'p> Assembly<'p> {
 
 impl Kept {
     pub(super) fn new(temp: &Path) -> Self {
-        Self { spool: Spool::new(temp), temp: temp.to_owned(), before: 0, behind: 0 }
+        Self { spool: Spool::new(temp), temp: temp.to_owned(), mark: 0, before: 0, behind: 0 }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8], is_behind: bool) -> Result<()> {
@@ -210,7 +216,7 @@ impl Kept {
         if changes.is_empty() {
             return Ok(());
         }
-        let mut new = Self::new(&self.temp);
+        let mut new = Self { mark: self.mark, ..Self::new(&self.temp) };
         let mut done = 0;
         for &((start, length), ref bytes) in changes {
             self.copy(done, start, &mut new)?;
@@ -235,10 +241,11 @@ impl Kept {
 
     /// Writes the bytes that stay, with the summary at its position. May be called several times.
     fn write(&mut self, draft: Option<&Draft>, out: &mut (impl Write + ?Sized)) -> Result<()> {
+        let before = self.before.max(self.mark);
         let mut write = || -> io::Result<()> {
-            self.spool.copy_to(0, self.before, out)?;
+            self.spool.copy_to(0, before, out)?;
             out.write_all(draft.map_or(&[], |draft| &draft.record))?;
-            self.spool.copy_to(self.before, self.behind, out)
+            self.spool.copy_to(before, self.before + self.behind - before, out)
         };
         write().map_err(PassError::output)
     }

@@ -58,6 +58,11 @@ impl Dialect for Lowered {
     }
 
     fn rules(&self) -> Rules {
+        Rules { dialect: "", user_first: false, ..self.output_rules() }
+    }
+
+    // Not every agent's session must begin with a user message, but a summary may begin any.
+    fn output_rules(&self) -> Rules {
         Rules { dialect: "", unique_ids: false, ..Anthropic.rules() }
     }
 }

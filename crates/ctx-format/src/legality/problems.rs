@@ -142,7 +142,7 @@ impl Problem {
 /// An agent may send its messages in a different order; for example, a compaction at the end of the
 /// file is sent first. A message therefore waits until all messages that precede it in the context
 /// have been added.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Validator {
     /// The position, within the context, of the message to check next.
     next: u64,

@@ -68,7 +68,7 @@ impl Rules {
 /// same id, a result answers the nearest earlier reply with an open call that has this id. If that
 /// reply has several such calls, the result answers the first. `T` is the type with which the
 /// caller identifies a call.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
     /// Whether a result can answer a call even if it follows other content in its message.
@@ -88,6 +88,7 @@ pub(crate) struct Pairs<T> {
     last_role: Option<Role>,
 }
 
+#[derive(Clone)]
 /// The numbers of waiting calls that are in the same message and have the same id.
 struct SameId {
     message: u64,
@@ -95,6 +96,7 @@ struct SameId {
 }
 
 /// A call that has no result yet.
+#[derive(Clone)]
 pub(crate) struct OpenCall<T> {
     pub(crate) id: Arc<str>,
     pub(crate) call: T,

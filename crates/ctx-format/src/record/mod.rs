@@ -129,6 +129,11 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// The byte order mark before the record, or an empty slice.
+    pub fn byte_order_mark(&self) -> &'a [u8] {
+        &self.bytes[..self.skipped]
+    }
+
     /// Returns the bytes of the record with the edits applied, including the line ending but no
     /// tag.
     ///

@@ -20,7 +20,7 @@ use ctx_format::binding::without_reasoning;
 use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
-use ctx_format::{Log, Message, Object, Part, Record, Role, Spool};
+use ctx_format::{Class, Log, Message, Object, Part, Record, Role, Spool};
 use ring::digest::{SHA256, digest};
 
 use self::kept::{KeptRecords, LogRecords};
@@ -32,7 +32,7 @@ use crate::bound_reasoning::BoundReasoning;
 use crate::estimate::{Calibration, CalibrationPass};
 use crate::message_counter::MessageCounter;
 use crate::session::FirstUnread;
-use crate::{ErrorKind, Notes, PassError, Result, Session};
+use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError, Result, Session};
 
 /// The log records that stay, and the summary that replaces the others.
 struct Decision {
@@ -56,16 +56,23 @@ pub(super) fn lower(
     log: &Content,
     temp: &Path,
     counter: Option<MessageCounter>,
+    notes: &mut Notes,
 ) -> Result<(Content, Option<Calibration>)> {
     let session = log.session()?;
     // Lines cannot be appended to a JSON document.
     session.refuse_document_of_log("compacted")?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
+    let mut bad = BadLines::default();
     let content = lower_session(log, session, temp, |record| {
+        bad.add(record, BadLineOutcome::Kept);
+        if record.class == Class::Tail {
+            notes.warn_at(record.line, "the last line is incomplete, so the agent skips it");
+        }
         if let Some(calibration) = &mut calibration {
             calibration.push(record, None);
         }
     })?;
+    bad.report(notes);
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
@@ -157,13 +164,15 @@ fn write_once(
 }
 
 /// Rewrites a session whose format has no compaction record. The result consists of the kept
-/// records, with the summary in place of the first removed record. A line without a message is kept
+/// records, with the summary before the first kept record that follows it or in place of the first
+/// removed record. A line without a message is kept
 /// or removed together with the record before it.
 fn rewritten(log: &Content, decision: &Decision) -> Result<Content> {
     let groups = decision.kept.groups.iter().zip(&decision.texts);
     let kept = groups.filter_map(|(group, text)| Some((group.record, text.as_ref()?)));
     let kept: HashMap<u64, &(String, bool)> = kept.collect();
     let context: HashSet<u64> = decision.context.iter().map(|it| it.record).collect();
+    let behind = decision.kept.groups.get(decision.kept.before_summary).map(|group| group.record);
     let summary = decision.summary.as_deref();
     let mut summary = summary.map(|text| log.dialect.summary_record(Role::User, text) + "\n");
     let file = temporary(|output| {
@@ -175,7 +184,12 @@ fn rewritten(log: &Content, decision: &Decision) -> Result<Content> {
                 if context.contains(&number) {
                     let new = kept.get(&number);
                     stays = new.is_some();
-                    if !stays && let Some(summary) = summary.take() {
+                    if (!stays || behind == Some(number))
+                        && let Some(summary) = summary.take()
+                    {
+                        let mark = record.byte_order_mark();
+                        output.write_all(mark).map_err(PassError::temporary)?;
+                        text = &text[mark.len()..];
                         output.write_all(summary.as_bytes()).map_err(PassError::temporary)?;
                     }
                     if let Some((new, true)) = new {

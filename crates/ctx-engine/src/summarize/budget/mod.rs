@@ -8,7 +8,7 @@ use crate::allocate::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Ve
 use crate::message_counter::{PRIMING, saturating_u32};
 use crate::zones::{ExchangeFinder, is_orphan};
 use ctx_format::{
-    Class, Dialect, Message, Outline, Part, Problem, Record, Validator, Watch, Zone, ZoneReader,
+    Class, Dialect, Message, Outline, Part, Record, Validator, Watch, Zone, ZoneReader,
 };
 use ctx_policy::Keep;
 use ctx_policy::share::Share;
@@ -66,7 +66,6 @@ pub struct BudgetPass<'p> {
     /// The size of each message, or `None` for a record that is not a message.
     sizes: Vec<Option<MessageSize>>,
     checks: Option<Validator>,
-    problems: Vec<Problem>,
     unread: FirstUnread,
     /// Receives progress updates from the pass, including those of model requests.
     watch: Watch,
@@ -93,7 +92,6 @@ impl<'p> BudgetPass<'p> {
             reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
             sizes: Vec::new(),
             checks: dialect.map(|dialect| Validator::new(dialect.output_rules())),
-            problems: Vec::new(),
             unread: FirstUnread::default(),
         }
     }
@@ -227,7 +225,6 @@ impl<'p> BudgetPass<'p> {
         self.watch = notes.watch.clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
-        self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
         // If all records fit, no summary is needed. If some records do not fit, the length that a
         // summary needs determines how many of the latest messages stay.
@@ -328,7 +325,7 @@ impl<'p> BudgetPass<'p> {
             cuts: Vec::new(),
             calls: CallNames::default(),
         };
-        output.assembly.problems = Some(self.problems.clone());
+        output.assembly.input.clone_from(&self.checks);
         let is_old = |at: &usize| decision.verdicts[*at] == Verdict::Old;
         let old = (0..self.sizes.len()).filter(is_old).filter_map(|at| self.sizes[at]);
         let old_bytes: usize = old.map(|size| size.bytes as usize).sum();
