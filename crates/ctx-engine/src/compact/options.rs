@@ -208,7 +208,9 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     if likely >= least {
         return likely;
     }
-    warn_tight(limit, after, &least_anyway(least, after), notes);
+    if after.base().is_some_and(|overhead| overhead > 0) {
+        warn_tight(limit, after, &least_anyway(least, after), notes);
+    }
     least
 }
 
