@@ -1,6 +1,6 @@
 //! Runs the engine's passes over a session, and shows their notes and failures to the user.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ctx_cli::{Failure, Io, Progress};
@@ -52,92 +52,35 @@ fn within(name: &str, lines: &[u64]) -> String {
 }
 
 /// Returns the hint for this kind of error, if there is one.
-fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
-    Some(Cow::Borrowed(match kind {
-        ErrorKind::Temporary(_) => "set TMPDIR to another folder",
-        ErrorKind::BadLine(_) => "--invalid keep keeps bad lines, --invalid drop leaves them out",
-        ErrorKind::IllegalConversion(_) => {
-            "ctx-check --repair writes a copy that can be converted or says why it cannot"
-        }
-        ErrorKind::LostLine(_) => {
-            "ctx-check --repair recovers the message, --invalid drop leaves it out"
-        }
-        ErrorKind::UnknownFormat => {
-            "name the format with --dialect; docs/format.md lists the formats"
-        }
-        ErrorKind::LateFormat { .. } => "name the format with --dialect",
+fn hint(kind: &ErrorKind) -> Option<String> {
+    let name = match kind {
         ErrorKind::Foreign(foreign) | ErrorKind::Unread { foreign: Some(foreign), .. } => {
-            foreign.remedy
+            return Some(foreign.remedy.to_owned());
         }
-        ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
-            "only its API can continue from it; ctx-prune keeps it and shortens results"
-        }
-        ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::BadLine => {
-            "ctx-check --repair writes a copy with a readable line"
-        }
-        ErrorKind::Unread { foreign: None, .. } => {
-            "this may belong to a message that would be removed; ctx-check --all lists such parts"
-        }
-        ErrorKind::KeptSummary => "keep fewer messages, so that it is summarized, too",
-        ErrorKind::NoMessageOf(_) => "leave --dialect out: the tool detects the format",
         ErrorKind::LogDocument { dialect, .. } => {
             let lines = "writes a file of lines, which its agent can resume";
-            return Some(format!("ctx-convert --to {dialect} -o FILE {lines}").into());
+            return Some(format!("ctx-convert --to {dialect} -o FILE {lines}"));
         }
-        ErrorKind::ChangedContext => {
-            "use fewer --drop rules: ctx-prune -n shows what each rule would remove"
+        ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
+            "VendorSummary"
         }
-        ErrorKind::Linked { .. } => {
-            "ctx-compact can compact this file; ctx-convert turns it into messages, which this tool can read"
-        }
-        ErrorKind::TwoFormats { .. } => {
-            "no API accepts both formats: put each into a file of its own"
-        }
-        ErrorKind::Exam(_) => {
-            r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
-        }
-        ErrorKind::OtherBeginning => {
-            "BEFORE must be the beginning of FULL, the uncompacted session"
-        }
-        ErrorKind::Tagged => "ctx-split --strip removes the tags",
-        ErrorKind::Unloadable(_) => "nothing was written",
-        ErrorKind::NewProblem(_) => {
-            "ctx-split keeps calls and results together; were the zones changed?"
-        }
-        ErrorKind::NotCarried => "without --strict, whatever can be converted is written",
-        ErrorKind::OldProblem(_) => "--strict refuses invalid input",
-        ErrorKind::NoZones => "ctx-split sets zones: ctx-split FILE | …",
-        ErrorKind::OtherZones => "run ctx-split --batch again",
-        ErrorKind::EarlyEnd(_) => {
-            "did the previous tool in the pipeline fail? --partial accepts incomplete input"
-        }
-        ErrorKind::TooSmall(_) => "raise --budget, or keep and pin less",
-        ErrorKind::Tape(TapeError::Missing(_)) => {
-            "use the same session, flags, model and template as in the recording"
-        }
-        ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
-        ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_) => {
-            "--on-failure extractive writes a summary that needs no model"
-        }
-        ErrorKind::Words(CompactionError::NoHeader) => {
-            "ctx-check --repair writes a copy with a header, if the lines contain the necessary data"
-        }
-        ErrorKind::Words(_) | ErrorKind::OtherContext => {
-            "ctx-convert makes a new session from what its agent would send"
-        }
-        ErrorKind::OpenLoop => {
-            "let the agent finish its reply, or choose: --signed-reasoning remove, for models with adaptive thinking, or keep, for requests with drop_block"
-        }
-        ErrorKind::NoSuchLine(_) => {
-            "both files must have the same number of lines; ctx-compact --batch keeps all lines"
-        }
-        ErrorKind::Read(_)
-        | ErrorKind::NoConversation(_)
-        | ErrorKind::Output(_)
-        | ErrorKind::OtherRecord
-        | ErrorKind::Tape(TapeError::Io(..))
-        | ErrorKind::Caller(_) => return None,
-    }))
+        ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::BadLine => "UnreadLine",
+        ErrorKind::Tape(TapeError::Missing(_)) => "MissingTape",
+        ErrorKind::Tape(TapeError::Damaged(_)) => "DamagedTape",
+        ErrorKind::Words(CompactionError::NoHeader) => "NoHeader",
+        kind => kind.into(),
+    };
+    known_hint("session", name)
+}
+
+/// Returns the hint for an error about a `session` or the `store` by the name of its variant, or by
+/// a name that [`hint`] gives.
+pub fn known_hint(about: &str, name: &str) -> Option<String> {
+    hints().get_mut(about)?.remove(name)
+}
+
+fn hints() -> HashMap<&'static str, HashMap<&'static str, String>> {
+    serde_json::from_str(include_str!("hints.json")).expect("the tests read the hints")
 }
 
 /// Forwards the engine's progress to the progress line on the terminal.
@@ -166,4 +109,25 @@ impl Observer for Shown {
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_engine::ErrorKind;
+    use ctx_store::StoreError;
+    use strum::VariantNames;
+
+    use super::hints;
+
+    #[test]
+    fn each_hint_belongs_to_an_error() {
+        let own = ["VendorSummary", "UnreadLine", "MissingTape", "DamagedTape", "NoHeader"];
+        let known = [("session", ErrorKind::VARIANTS), ("store", StoreError::VARIANTS)];
+        for (about, variants) in known {
+            for (name, hint) in &hints()[about] {
+                let is_known = variants.contains(name) || own.contains(name);
+                assert!(is_known && !hint.is_empty(), "{about}: {name}");
+            }
+        }
+    }
 }

@@ -20,6 +20,8 @@ use ctx_store::{
     Trashed, When,
 };
 
+use crate::passes::known_hint;
+
 /// The flag for all tools that use the store.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Store")]
@@ -192,42 +194,19 @@ pub fn failure(error: StoreError) -> Failure {
             source,
             ..
         } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
-        StoreError::Insecure { .. } => failure.hint("allow writing only by the owner: chmod 700"),
-        StoreError::NotAStore(_) => failure.hint("choose an empty or new directory with --store"),
-        StoreError::OtherFile { path, id, .. } => {
-            failure.hint(other_file_hint(&id, &path))
-        }
-        StoreError::InStore { .. } => {
-            failure.hint("name another path; only ctx tools may change a store")
-        }
+        StoreError::OtherFile { path, id, .. } => failure.hint(other_file_hint(&id, &path)),
         StoreError::NoSnapshot(missing) => failure.hint(snapshot_hint(&missing)),
-        StoreError::NoSession {
-            session,
-            near,
-            in_trash,
-        } => failure.hint(session_hint(&session, &near, in_trash)),
-        StoreError::NoSnapshotOf(_) => failure
-            .hint("name the session with -s ID; ctx-snapshot --list shows all snapshots"),
-        StoreError::SeveralSessions { .. } => failure.hint("name one session with -s ID"),
-        StoreError::Ambiguous { .. } => failure.hint("choose a snapshot by its number"),
-        StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
+        StoreError::NoSession { session, near, in_trash } => {
+            failure.hint(session_hint(&session, &near, in_trash))
+        }
         StoreError::NotIdle { min_idle, .. } => failure.hint(format!(
             "stop the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
             FixedSpan(min_idle)
         )),
-        StoreError::ClockJumped { .. } => failure
-            .hint("if the clock is right, use --trust-clock, or try again after an hour"),
-        StoreError::Held(_) => failure.hint("release it with ctx-snapshot --release"),
-        StoreError::UndoDamaged { .. } => {
-            failure.hint("restore another snapshot with --snapshot ID; ctx-snapshot --list shows all")
-        }
-        StoreError::Unread { .. } => {
-            failure.hint("check the disk and the permissions of the store, then try again")
-        }
-        StoreError::Damaged { .. } => {
-            failure.hint("ctx-snapshot --verify --read-data checks the other snapshots")
-        }
-        _ => failure,
+        error => match known_hint("store", (&error).into()) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        },
     }
 }
 

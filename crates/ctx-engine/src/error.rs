@@ -24,8 +24,8 @@ pub struct PassError {
     pub kind: ErrorKind,
 }
 
-/// The kinds of errors.
-#[derive(Debug, thiserror::Error)]
+/// The kinds of errors. The tools find the hint for a kind by the name of its variant.
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 pub enum ErrorKind {
     /// The session cannot be read.
     #[error("cannot read: {0}")]

@@ -12,8 +12,9 @@ use crate::retention::PolicyError;
 /// The result type of most functions in this crate.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// A failure in the store, or in replacing a session file.
-#[derive(Debug, thiserror::Error)]
+/// A failure in the store, or in replacing a session file. The tools find the hint for a failure by
+/// the name of its variant.
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 pub enum StoreError {
     /// A system call failed; nothing was changed.
     #[error("cannot {action} {}: {source}", path.display())]
