@@ -67,7 +67,7 @@ fn batch(reading: Reading, bytes: &str, change: &mut dyn Change) -> (String, Vec
         pass.push(&record).expect("no failure");
     }
     let mut notes = ctx_engine::Notes::default();
-    let spool = pass.finish(0, &mut notes).expect("no failure").1.expect("an output");
+    let spool = pass.finish(0, &mut notes).expect("no failure").expect("an output");
     let mut out = Vec::new();
     spool.write_to(&mut out).expect("to memory");
     (String::from_utf8(out).expect("UTF-8"), notes.take())
@@ -363,11 +363,12 @@ fn stream(
     let mut records =
         Records::open(bytes.as_bytes(), &options("chat", false)).expect("from memory");
     let temp = temp.then(std::env::temp_dir);
-    let mut pass = ChangePass::new(reading, offloader(store, plan(100)), temp.as_deref());
+    let mut offloader = offloader(store, plan(100));
+    let mut pass = ChangePass::new(reading, &mut offloader, temp.as_deref());
     while let Some(record) = records.next().expect("from memory") {
         pass.push(&record).expect("no failure");
     }
-    let (_, spool) = pass.finish(left_out, &mut ctx_engine::Notes::default()).expect("no failure");
+    let spool = pass.finish(left_out, &mut ctx_engine::Notes::default()).expect("no failure");
     spool.map(|spool| {
         let mut written = Vec::new();
         spool.write_to(&mut written).expect("to memory");

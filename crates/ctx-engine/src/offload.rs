@@ -20,9 +20,9 @@ use crate::{ErrorKind, Notes, PassError, Result};
 
 /// Changes the tool results in a session. The new session is kept in a spool, so the caller can
 /// write it once the files that it refers to are safely on disk.
-pub struct ChangePass<C> {
+pub struct ChangePass<'c> {
     reading: Reading,
-    change: C,
+    change: &'c mut dyn Change,
     bound: BoundReasoning,
     /// The output, or `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
@@ -39,10 +39,10 @@ struct Waiting {
     is_reply: bool,
 }
 
-impl<C: Change> ChangePass<C> {
+impl<'c> ChangePass<'c> {
     /// Creates a pass that keeps its output in a spool in the folder `temp`. If `temp` is `None`,
     /// there is no output.
-    pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
+    pub fn new(reading: Reading, change: &'c mut dyn Change, temp: Option<&Path>) -> Self {
         Self {
             change,
             bound: BoundReasoning::new(reading.signed_reasoning),
@@ -91,14 +91,13 @@ impl<C: Change> ChangePass<C> {
         let frame = Frame::of_conversation(object, &conversation);
         let lines = frame.lines();
         let reading = Reading { batch: false, ..self.reading };
-        let change: &mut dyn Change = &mut self.change;
-        let mut pass = ChangePass::new(reading, change, self.temp.as_deref());
+        let mut pass = ChangePass::new(reading, self.change, self.temp.as_deref());
         // What is reported about a message is reported with the line of its conversation.
         let origin = Origin { line: record.line, ..Origin::ALONE };
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
             pass.push(&origin.clone().record(line))?;
         }
-        let Some(spool) = pass.finish(0, &mut self.notes)?.1 else { return Ok(None) };
+        let Some(spool) = pass.finish(0, &mut self.notes)? else { return Ok(None) };
         let mut list = Vec::new();
         spool.write_to(&mut list).map_err(PassError::temporary)?;
         let before = &untagged[..untagged.len() - object.text().len()];
@@ -107,14 +106,14 @@ impl<C: Change> ChangePass<C> {
 
     /// Writes the last records unchanged, and returns `change` and the new session. `left_out` is
     /// the number of input records that were not pushed.
-    pub fn finish(mut self, left_out: u64, notes: &mut Notes) -> Result<(C, Option<Spool>)> {
+    pub fn finish(mut self, left_out: u64, notes: &mut Notes) -> Result<Option<Spool>> {
         while !self.waiting.is_empty() {
             self.release(false)?;
         }
         self.bound.finish(notes)?;
         notes.append(self.notes);
         let spool = self.outlet.map(|outlet| outlet.finish(left_out));
-        Ok((self.change, spool.transpose().map_err(cannot_wait)?))
+        spool.transpose().map_err(cannot_wait)
     }
 
     /// Returns true if the first waiting record precedes the protected messages.
@@ -132,8 +131,7 @@ impl<C: Change> ChangePass<C> {
     }
 
     fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<()> {
-        let mut new =
-            if may_change { self.reading.changed(record, &mut self.change)? } else { None };
+        let mut new = if may_change { self.reading.changed(record, self.change)? } else { None };
         if let Some(dialect) = self.reading.dialect {
             let remainder = self.bound.write(record, new.as_deref(), dialect, new.is_some());
             if !remainder.put_into(&mut new) {
@@ -271,21 +269,6 @@ pub trait Change {
         result: &ToolResult<'_>,
         raw: &str,
     ) -> Result<Option<Substitute>>;
-}
-
-impl Change for &mut dyn Change {
-    fn call(&mut self, call: &Call<'_>) {
-        (**self).call(call);
-    }
-
-    fn result(
-        &mut self,
-        line: u64,
-        result: &ToolResult<'_>,
-        raw: &str,
-    ) -> Result<Option<Substitute>> {
-        (**self).result(line, result, raw)
-    }
 }
 
 /// The new content of a tool result.

@@ -84,9 +84,10 @@ fn the_last_replies_are_protected_whole() {
     let changed = |protect_last| {
         let reading =
             Reading { dialect: Some(&Tree as &dyn Dialect), protect_last, ..Reading::default() };
-        let mut pass = ChangePass::new(reading, Blank, Some(dir.path()));
+        let mut blank = Blank;
+        let mut pass = ChangePass::new(reading, &mut blank, Some(dir.path()));
         each(|record| pass.push(record));
-        let (_, spool) = pass.finish(0, &mut Notes::default()).expect("no failure");
+        let spool = pass.finish(0, &mut Notes::default()).expect("no failure");
         let mut output = Vec::new();
         let spool = spool.expect("it is written");
         spool.write_to(&mut output).expect("to memory");

@@ -166,11 +166,11 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         counter: counting.counter,
         dry_run: args.dry_run,
     };
-    let offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
+    let mut offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
     let is_file = |path: &&Path| !is_stdin(path);
     let output = args.output.output.as_deref().filter(is_file);
     let transcripts = transcripts(Some(plan.path).filter(is_file), output);
-    let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
+    let (session, new, said) = pass(args, plan, store, &mut offloader, io)?;
     // If only the audit record could not be written, continue, because the offloaded files exist.
     let mut unaudited = None;
     let finish = || match offloader.finish(&transcripts) {
@@ -211,10 +211,10 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
-    let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
+    let mut restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
     // Drop the notes about reasoning that refers to changed results, because restoring brings back
     // the original results.
-    let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
+    let (session, new, _) = pass(args, plan, store, &mut restorer, io)?;
     // Even if it is uncertain whether the session was written, report the references whose results
     // were not restored.
     let written = write(new, || Ok(()));
@@ -310,13 +310,13 @@ fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Res
 }
 
 /// Applies `change` to all records. A dry run makes no new session.
-fn pass<'a, C: Change>(
+fn pass<'a>(
     args: &Args,
     plan: &Plan<'_>,
     store: &'a LazyStore<'a>,
-    change: C,
+    change: &mut dyn Change,
     io: &'a mut Io,
-) -> Result<(Session, C, Option<NewSession<'a>>, Notes)> {
+) -> Result<(Session, Option<NewSession<'a>>, Notes)> {
     let inputs = [plan.path.to_owned()];
     let named = args.session.as_ref();
     let (source, target) =
@@ -337,9 +337,8 @@ fn pass<'a, C: Change>(
     session.pass(|record| pass.push(record))?;
     let left_out = session.bad().left_out();
     let mut notes = Notes::default();
-    let done = pass.finish(left_out, &mut notes);
-    let (change, records) = done.map_err(|error| session.failure(error))?;
-    Ok((session, change, records.zip(output), notes))
+    let records = pass.finish(left_out, &mut notes).map_err(|error| session.failure(error))?;
+    Ok((session, records.zip(output), notes))
 }
 
 /// The flags that select the results to offload and set the text that replaces them.

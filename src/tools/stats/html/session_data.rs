@@ -136,14 +136,13 @@ fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> 
         counter: request.counting.counter,
         dry_run: true,
     };
-    let offloader = Offloader::new(request.store, &id, plan).ok()?;
+    let mut offloader = Offloader::new(request.store, &id, plan).ok()?;
     let mut session = ReadArgs::default().session(source.open().ok()?).ok()?;
     session.read(|records| records.refuse_document_of_log("changed")).ok()?;
     let reading = Reading { dialect: session.dialect(), ..Reading::default() };
-    let mut pass = ChangePass::new(reading, offloader, None);
+    let mut pass = ChangePass::new(reading, &mut offloader, None);
     session.pass(|record| pass.push(record)).ok()?;
-    let (offloader, _) =
-        pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::default()).ok()?;
+    pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::default()).ok()?;
     Some((offloader.results.len(), offloader.freed))
 }
 
