@@ -16,21 +16,24 @@ use ctx_policy::share::Share;
 use crate::message_counter::saturating_u32;
 use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
-/// The facts about a record on which the allocation depends.
-#[derive(Clone, Debug, Default)]
+/// The facts about a record on which the allocation depends, in compact form.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
     /// The record's token count including overhead; 0 for a line without a message.
-    pub(crate) tokens: u64,
-    /// The token count of each tool result in the record.
-    pub(crate) results: Vec<u64>,
+    pub(crate) tokens: u32,
     /// The token count of all call arguments in the record.
-    pub(crate) arguments: u64,
-    /// The exchange that contains the record, identified by the 1-based number of its first record.
-    pub(crate) exchange: Option<u64>,
+    pub(crate) arguments: u32,
+    /// The exchange that contains the record, identified by the 1-based number of its first record,
+    /// or 0 if the record is not in an exchange.
+    pub(crate) exchange: u32,
+    /// The index in `Entries::results` just past the record's last tool result.
+    pub(crate) results_end: u32,
     /// The kind of record.
     pub(crate) kind: RecordKind,
     /// Whether the record must stay because of a selector or the amount to keep.
     pub(crate) pinned: bool,
+    /// Whether the record must stay because of a selector.
+    pub(crate) selected: bool,
     /// Whether the record begins a message; false for a later fragment of the message.
     pub(crate) begins_message: bool,
 }
@@ -112,7 +115,7 @@ pub(crate) const LEAST_SUMMARY: u64 = 24;
 impl Budget {
     /// Returns true if all records fit into the budget without changes.
     pub(crate) fn holds(&self, entries: &Entries) -> bool {
-        let all: u64 = entries.list.iter().map(Packed::tokens).sum();
+        let all: u64 = entries.list.iter().map(Entry::tokens).sum();
         // If there are no messages, there is nothing to summarize.
         all == 0 || self.frame + all <= self.tokens
     }
@@ -129,46 +132,24 @@ pub(crate) fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, Too
     tail::Choice::new(entries, budget)?.decide()
 }
 
-/// The entries for all records in a session, in order and in compact form.
+/// The entries for all records in a session, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    list: Vec<Packed>,
+    list: Vec<Entry>,
     /// The token count of every tool result in the session, in order.
     results: Vec<u32>,
 }
 
-/// A compact entry.
-#[derive(Clone, Copy, Debug)]
-struct Packed {
-    tokens: u32,
-    arguments: u32,
-    /// The number of the record's exchange, or 0 if it is not in an exchange.
-    exchange: u32,
-    /// The index in `Entries::results` just past the record's last tool result.
-    results_end: u32,
-    kind: RecordKind,
-    /// Whether the record must stay because of a selector or the amount to keep.
-    pinned: bool,
-    /// Whether the record must stay because of a selector.
-    selected: bool,
-    begins_message: bool,
-}
-
 impl Entries {
+    /// Appends the token count of a tool result in the next record.
+    pub(crate) fn push_result(&mut self, tokens: u64) {
+        self.results.push(saturating_u32(tokens));
+    }
+
     /// Appends the entry for the next record.
-    pub(crate) fn push(&mut self, entry: &Entry) {
-        let results = entry.results.iter();
-        self.results.extend(results.map(|tokens| saturating_u32(*tokens)));
-        self.list.push(Packed {
-            tokens: saturating_u32(entry.tokens),
-            arguments: saturating_u32(entry.arguments),
-            exchange: saturating_u32(entry.exchange.unwrap_or(0)),
-            results_end: saturating_u32(self.results.len() as u64),
-            kind: entry.kind,
-            pinned: entry.pinned,
-            selected: entry.pinned,
-            begins_message: entry.begins_message,
-        });
+    pub(crate) fn push(&mut self, entry: Entry) {
+        let results_end = saturating_u32(self.results.len() as u64);
+        self.list.push(Entry { results_end, pinned: entry.selected, ..entry });
     }
 
     /// Returns the number of entries.
@@ -220,7 +201,7 @@ impl Entries {
     }
 }
 
-impl Packed {
+impl Entry {
     fn tokens(&self) -> u64 {
         self.tokens.into()
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSmall, Verdict};
+use super::{Budget, Decision, Entries, Entry, LEAST_SUMMARY, RecordKind, TooSmall, Verdict};
 use crate::message_counter::saturating_u32;
 use ctx_policy::share::Share;
 
@@ -87,7 +87,7 @@ impl<'e> Choice<'e> {
     }
 
     fn latest_request(&self) -> Option<usize> {
-        let is_request = |entry: &Packed| entry.kind == RecordKind::User;
+        let is_request = |entry: &Entry| entry.kind == RecordKind::User;
         self.entries.list.iter().rposition(is_request)
     }
 
@@ -244,7 +244,7 @@ impl<'e> Choice<'e> {
 
 /// Returns the indices at which a tail can begin, from last to first. A tail can begin with any
 /// message that does not split an exchange.
-fn begins(entries: &[Packed]) -> Vec<u32> {
+fn begins(entries: &[Entry]) -> Vec<u32> {
     let mut begins = Vec::new();
     // The 1-based number of the earliest record in any exchange that includes this record or a
     // later one.

@@ -2,15 +2,38 @@ use proptest::prelude::*;
 
 use std::collections::HashMap;
 
-use super::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict};
+use super::{Budget, Decision, Entries, RecordKind, TooSmall, Verdict};
+use crate::message_counter::saturating_u32;
 use crate::zones::Joined;
 use ctx_policy::Keep;
 use ctx_policy::share::Share;
 
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    tokens: u64,
+    results: Vec<u64>,
+    arguments: u64,
+    exchange: Option<u64>,
+    kind: RecordKind,
+    pinned: bool,
+    begins_message: bool,
+}
+
 impl FromIterator<Entry> for Entries {
     fn from_iter<I: IntoIterator<Item = Entry>>(all: I) -> Self {
         let mut entries = Self::default();
-        all.into_iter().for_each(|entry| entries.push(&entry));
+        for entry in all {
+            entry.results.iter().for_each(|tokens| entries.push_result(*tokens));
+            entries.push(super::Entry {
+                tokens: saturating_u32(entry.tokens),
+                arguments: saturating_u32(entry.arguments),
+                exchange: saturating_u32(entry.exchange.unwrap_or(0)),
+                kind: entry.kind,
+                selected: entry.pinned,
+                begins_message: entry.begins_message,
+                ..super::Entry::default()
+            });
+        }
         entries
     }
 }

@@ -101,7 +101,7 @@ impl<'p> BudgetPass<'p> {
         self.zones.read(record);
         self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
         let (entry, size) = self.entry(record)?;
-        self.entries.push(&entry);
+        self.entries.push(entry);
         self.sizes.push(size);
         self.records.push(record, &record.untagged())
     }
@@ -142,8 +142,8 @@ impl<'p> BudgetPass<'p> {
         let number = self.entries.len() as u64 + 1;
         let exchange = self.exchanges.as_mut().and_then(|it| it.push(number, &outline));
         let mut entry = Entry {
-            exchange,
-            pinned: pin.is_some(),
+            exchange: saturating_u32(exchange.unwrap_or(0)),
+            selected: pin.is_some(),
             begins_message: outline.begins_message(),
             ..self.message(record, &outline, &message)
         };
@@ -153,7 +153,12 @@ impl<'p> BudgetPass<'p> {
         Ok((entry, Some(size)))
     }
 
-    fn message(&self, record: &Record<'_>, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
+    fn message(
+        &mut self,
+        record: &Record<'_>,
+        outline: &Outline<'_>,
+        message: &Message<'_>,
+    ) -> Entry {
         let observation = observation(record, message);
         let kind = if outline.is_summary {
             RecordKind::Summary
@@ -165,18 +170,21 @@ impl<'p> BudgetPass<'p> {
             RecordKind::Other
         };
         let counter = &self.plan.counter;
-        let (mut results, mut arguments) = (Vec::new(), 0);
+        let mut arguments = 0;
         let tokens = counter.message_of(message, |part| {
             let tokens = counter.part(part);
             match part {
-                Part::Result(_) => results.push(tokens.results),
+                Part::Result(_) => self.entries.push_result(tokens.results),
                 Part::Call(call) => arguments += tokens.calls - counter.text(&call.name),
                 _ => {}
             }
             tokens
         });
-        results.extend(observation.map(|(_, text)| counter.text(text)));
-        Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
+        if let Some((_, text)) = observation {
+            self.entries.push_result(counter.text(text));
+        }
+        let (tokens, arguments) = (saturating_u32(tokens.total()), saturating_u32(arguments));
+        Entry { tokens, arguments, kind, ..Entry::default() }
     }
 
     /// Returns the latest messages' share of the tokens left by the system messages. The share is
