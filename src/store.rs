@@ -17,7 +17,7 @@ use ctx_memory::MergeError;
 use ctx_policy::duration::FixedSpan;
 use ctx_store::{
     Actor, MissingReason, MissingSnapshot, SessionId, Severity, SnapshotId, Store, StoreError,
-    Trashed, When,
+    Trashed, When, each_block,
 };
 
 use crate::passes::known_hint;
@@ -257,17 +257,8 @@ pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
 /// Writes the bytes of a snapshot to stdout in large pieces, because a session may be a hundred
 /// megabytes long.
 pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(n) => io.write(&buffer[..n])?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                return Err(Failure::new(format_args!("cannot read the snapshot: {error}")));
-            }
-        }
-    }
+    let cannot_read = |error| Failure::new(format_args!("cannot read the snapshot: {error}"));
+    each_block(file, |read| read.map_err(cannot_read), |block| io.write(block)).map(drop)
 }
 
 const LIST_HINT: &str = "ctx-snapshot --list shows all snapshots";

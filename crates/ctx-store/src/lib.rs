@@ -42,7 +42,7 @@ pub use audit::{
 };
 pub use error::{MissingReason, MissingSnapshot, Severity, StoreError};
 pub use fs::atomic::{AtomicFile, OutputTarget};
-pub use fs::{HashingReader, file_names, hash, open_plain};
+pub use fs::{HashingReader, each_block, file_names, hash, open_plain};
 pub use id::{SessionId, SnapshotId, Stamp, real_path};
 pub use offload::write::{OffloadWriter, TakenResults};
 pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadedFile};

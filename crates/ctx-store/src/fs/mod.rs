@@ -253,7 +253,7 @@ pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -
 
 /// Like [`read_through`], but `add` may fail. `named` converts a read error into the caller's error
 /// type.
-pub(crate) fn each_block<E>(
+pub fn each_block<E>(
     reader: &mut (impl Read + ?Sized),
     named: impl Fn(io::Result<usize>) -> Result<usize, E>,
     mut add: impl FnMut(&[u8]) -> Result<(), E>,
