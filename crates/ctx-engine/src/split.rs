@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ctx_format::{Class, Conversation, Dialect, Outline, Record, Splice, Spool, Tag, Zone};
 use ctx_policy::Keep;
@@ -196,35 +196,6 @@ impl<'p, W: Write> SplitPass<'p, W> {
             self.writer.write(bytes, tag.take())?;
         }
         Ok(())
-    }
-}
-
-/// The JSON report on a split session. JSON keys may be added but never removed.
-#[derive(Serialize)]
-pub struct SplitJson<'a> {
-    name: Option<&'a str>,
-    output: Option<String>,
-    dialect: Option<&'static str>,
-    /// The number of records in each zone.
-    zones: ZoneCounts,
-    first_kept_index: Option<u64>,
-}
-
-impl ZoneCounts {
-    /// Creates the JSON report on the session `name`. `output` is the file that was written.
-    pub fn json<'a>(
-        &self,
-        name: Option<&'a str>,
-        output: Option<&Path>,
-        dialect: Option<&'static str>,
-    ) -> SplitJson<'a> {
-        SplitJson {
-            name,
-            output: output.map(|path| path.display().to_string()),
-            dialect,
-            zones: *self,
-            first_kept_index: self.first_keep,
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `ctx-count`: counts the messages, tokens and bytes of sessions.
 
+mod json;
 mod tables;
 
 use std::io::Read;
@@ -11,9 +12,7 @@ use ctx_cli::{
     ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Result, Tool, jobs_of,
     json_line, json_name, labelled, of_each, printable,
 };
-use ctx_engine::count::{
-    AnnotatePass, Breakdown, Calibrated, CountFormat, CountPass, Counts, OfModel, Plan,
-};
+use ctx_engine::count::{AnnotatePass, Breakdown, Calibrated, CountPass, Counts, Plan};
 use ctx_policy::parse_count;
 use ctx_store::Growth;
 use serde::Serialize;
@@ -148,7 +147,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         report(&file.counts, &file.name, io);
     })?;
     let shown = if args.json {
-        json(&args, &counting, &files)
+        json::of(&args, &counting, &files)
     } else {
         tables::of(&args, &counting, &files, args.columns(io), io)
     };
@@ -216,26 +215,6 @@ fn total(files: &[File]) -> Counts {
         total.merge(&file.counts);
     }
     total
-}
-
-/// Returns a JSON object for each file, and then one for the total.
-fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
-    let model = counting.model;
-    let window = args.window.or(model.map(|model| model.window));
-    let name = |prefix| args.counting.models.name().unwrap_or(prefix);
-    let format = CountFormat {
-        encoding: counting.counter.encoding,
-        model: window.map(|window| OfModel {
-            model: model.map(|model| name(model.prefix)),
-            window,
-            share: None,
-            exact: model.map(|_| counting.is_exact()),
-        }),
-        by: args.by,
-    };
-    let of_file = |file: &File| json_line(&format.file(json_name(&file.name), &file.counts));
-    let lines: String = files.iter().map(of_file).collect();
-    lines + &json_line(&format.total(files.len(), &total(files)))
 }
 
 /// A file's calibration, as printed by `--json`.

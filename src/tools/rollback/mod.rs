@@ -164,7 +164,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Err(Failure::new("--json and the session cannot both be written to stdout")
             .hint("name a file with --to"));
     }
-    let mut report = RollbackReport::of(&args, &restore, target);
     let min_idle = args.idle.get();
     if args.dry_run {
         // If an agent may be running, a rollback would be refused now, but print the preview
@@ -175,8 +174,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         };
         let appended = || target.map_or(Ok(None), |target| restore.appended(target));
         if args.json {
-            report.appended = appended().map_err(failure)?;
-            io.json(&report)?;
+            let appended = appended().map_err(failure)?;
+            io.json(&RollbackReport { appended, ..RollbackReport::of(&restore, target, None) })?;
         } else {
             let name = target.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
@@ -196,14 +195,15 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
+    let appended = appended.filter(|_| matches!(replaced, ReplaceOutcome::New { .. }));
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
         io.warn(format_args!("{name}: removed {appended}; saved in {}", before.id));
     }
     io.committed(format_args!("{name} is restored"));
     warn(&replaced, &name.to_string(), io);
     if args.json {
-        report.end(&replaced, appended);
-        io.json(&report)?;
+        let report = RollbackReport::of(&restore, Some(target), Some(&replaced));
+        io.json(&RollbackReport { appended, ..report })?;
     } else if io.verbosity > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
         io.print(format!("{}: {done}\n", printable(&name.to_string())))?;
@@ -300,33 +300,33 @@ struct RollbackReport {
 }
 
 impl RollbackReport {
-    fn of(args: &Args, restore: &Restore<'_>, target: Option<&PathBuf>) -> Self {
+    /// Returns the report without `appended`. In a dry run, `replaced` is `None`.
+    fn of(
+        restore: &Restore<'_>,
+        target: Option<&PathBuf>,
+        replaced: Option<&ReplaceOutcome>,
+    ) -> Self {
         let meta = &restore.meta;
+        let (outcome, snapshot, late_bytes) = match replaced {
+            None => (None, None, 0),
+            Some(ReplaceOutcome::Same) => (Some("unchanged"), None, 0),
+            Some(ReplaceOutcome::Created) => (Some("created"), None, 0),
+            Some(ReplaceOutcome::New { before, late_bytes, .. }) => {
+                (Some("restored"), Some(before.id.to_string()), *late_bytes)
+            }
+        };
         Self {
             name: target.map(|path| path.display().to_string()),
             session: meta.session.clone(),
-            dry_run: args.dry_run,
-            outcome: None,
+            dry_run: replaced.is_none(),
+            outcome,
             restored: meta.id.clone(),
             bytes: meta.bytes,
             messages: meta.tally.messages,
             sha256: meta.sha256.clone(),
-            snapshot: None,
+            snapshot,
             appended: None,
-            late_bytes: 0,
-        }
-    }
-
-    fn end(&mut self, replaced: &ReplaceOutcome, appended: Option<Appended>) {
-        self.outcome = Some(match replaced {
-            ReplaceOutcome::Same => "unchanged",
-            ReplaceOutcome::Created => "created",
-            ReplaceOutcome::New { .. } => "restored",
-        });
-        if let ReplaceOutcome::New { before, late_bytes, .. } = replaced {
-            self.snapshot = Some(before.id.to_string());
-            self.late_bytes = *late_bytes;
-            self.appended = appended;
+            late_bytes,
         }
     }
 }

@@ -12,6 +12,7 @@ use ctx_policy::Keep;
 use ctx_policy::parse_count;
 use ctx_policy::share::Share;
 use ctx_store::Growth;
+use serde::Serialize;
 
 use crate::args::counting::CountingArgs;
 use crate::output::{OutputArgs, ReportArgs, Source, Target};
@@ -96,6 +97,17 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
+/// The result, as printed by `--json`. Keys are never removed.
+#[derive(Serialize)]
+struct Report<'a> {
+    name: Option<&'a str>,
+    output: Option<String>,
+    dialect: Option<&'static str>,
+    /// The number of records in each zone.
+    zones: ZoneCounts,
+    first_kept_index: Option<u64>,
+}
+
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.report.json && args.strip {
         return Err(Failure::new("--json reports zones, but --strip removes them"));
@@ -132,8 +144,13 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     );
     if args.report.json {
         let output = args.output.output.as_deref().filter(|_| !args.dry_run);
-        let json = counts.json(json_name(&session.name), output, dialect.map(Dialect::name));
-        io.json(&json)?;
+        io.json(&Report {
+            name: json_name(&session.name),
+            output: output.map(|path| path.display().to_string()),
+            dialect: dialect.map(Dialect::name),
+            zones: counts,
+            first_kept_index: counts.first_keep,
+        })?;
     } else if args.dry_run {
         io.print(format!("{}\n", printable(&line)))?;
     }

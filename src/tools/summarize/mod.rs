@@ -10,8 +10,8 @@ use ctx_cli::{
 };
 use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::summarize::{
-    Batch, BudgetPass, BudgetRequest, NewSession, Plan, Report, Summary, Summing, TellSizes,
-    Writer, ZonePass, check_end, recognizer,
+    Batch, BudgetPass, BudgetRequest, NewSession, Plan, Summary, Summing, TellSizes, Writer,
+    ZonePass, check_end, recognizer,
 };
 use ctx_engine::{Invalid, Notes, Pin};
 use ctx_format::{Saved, SummaryRole, ZoneReader, counted};
@@ -21,6 +21,7 @@ use ctx_policy::Keep;
 use ctx_policy::{Method, parse_count};
 use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
+use serde::Serialize;
 
 use crate::args::llm::LlmArgs;
 use crate::args::reasoning::ReasoningArgs;
@@ -210,6 +211,22 @@ impl Args {
     }
 }
 
+/// The result, as printed by `--json`. Keys are never removed.
+#[derive(Default, Serialize)]
+struct Report<'a> {
+    /// The session as the user named it, or `None` for stdin.
+    name: Option<&'a str>,
+    output: Option<String>,
+    session: Option<&'a str>,
+    summarized_messages: u64,
+    earlier_summaries: u64,
+    summary_tokens: Option<u64>,
+    summary_file: Option<String>,
+    #[serde(flatten)]
+    summing: Summing,
+    duration_ms: u64,
+}
+
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let begun = Utc::now();
     args.refuse_what_does_not_fit()?;
@@ -230,8 +247,15 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let took = (Utc::now() - begun).num_milliseconds();
     let took = u64::try_from(took).unwrap_or_default();
     let summing = Summing::new(args.method, summary, usage);
-    let name = json_name(&session.name);
-    let report = Report::new(name, summary, &plan.counter, summing, took);
+    let mut report = Report {
+        name: json_name(&session.name),
+        summarized_messages: summary.map_or(0, |summary| summary.messages),
+        earlier_summaries: summary.map_or(0, |summary| summary.earlier),
+        summary_tokens: summary.map(|summary| plan.counter.text(&summary.text)),
+        summing,
+        duration_ms: took,
+        ..Report::default()
+    };
     if args.dry_run {
         let shown = || preview(&session.name, summary, &plan.counter);
         io.print(if args.report.json { json_line(&report) } else { shown() })?;
@@ -263,10 +287,13 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     delivered?;
     if args.report.json {
-        let path = |session| Ok::<_, Failure>(summary_path(store.get()?, session));
-        let file = named.map(path).transpose()?;
-        let stored = named.map(SessionId::as_str).zip(file.as_deref());
-        let report = report.written(args.output.output.as_deref(), stored);
+        let shown = |path: &Path| path.display().to_string();
+        report.output = args.output.output.as_deref().map(shown);
+        if let Some(session) = named {
+            report.session = Some(session.as_str());
+            let file = summary_path(store.get()?, session);
+            report.summary_file = summary.map(|_| shown(&file));
+        }
         io.json(&report)?;
     }
     Ok(status)

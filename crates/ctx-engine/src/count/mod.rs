@@ -19,7 +19,7 @@ use crate::parallel::{InTurn, Work};
 use crate::{BadLines, Invalid, Notes, Result, Session};
 
 pub use breakdown::{Breakdown, Row, Slice};
-pub use json::{Calibrated, CountFormat, CountJson, OfModel};
+pub use json::Calibrated;
 pub use reach::{Reach, Volume};
 pub use tally::{Share, Tally};
 

@@ -29,7 +29,7 @@ pub use batch::Batch;
 pub use budget::{BudgetPass, BudgetRequest};
 pub use model::Model;
 pub use old::Needs;
-pub use report::{Report, Summing};
+pub use report::Summing;
 pub use source::{ModelSource, Window};
 pub use writer::Writer;
 pub use zone_pass::{ChangedRecord, ZonePass, check_end};

@@ -1,8 +1,5 @@
 //! The report on how a summary was made, for programs and for the audit log.
 
-use std::path::Path;
-
-use crate::message_counter::MessageCounter;
 use ctx_llm::Usage;
 use ctx_policy::Method;
 use serde::Serialize;
@@ -40,62 +37,13 @@ impl Summing {
     }
 }
 
-/// The JSON report from `ctx-summarize`. The keys are stable: keys may be added but never removed.
-#[derive(Default, Serialize)]
-pub struct Report<'a> {
-    /// The session as the user named it, or `None` for stdin.
-    pub name: Option<&'a str>,
-    output: Option<String>,
-    session: Option<&'a str>,
-    summarized_messages: u64,
-    earlier_summaries: u64,
-    summary_tokens: Option<u64>,
-    summary_file: Option<String>,
-    #[serde(flatten)]
-    summing: Summing,
-    duration_ms: u64,
-}
-
-impl<'a> Report<'a> {
-    /// Creates the report on a session. `summary` is `None` if there was nothing to summarize.
-    pub fn new(
-        name: Option<&'a str>,
-        summary: Option<&Summary>,
-        counter: &MessageCounter,
-        summing: Summing,
-        duration_ms: u64,
-    ) -> Self {
-        Self {
-            name,
-            summarized_messages: summary.map_or(0, |summary| summary.messages),
-            earlier_summaries: summary.map_or(0, |summary| summary.earlier),
-            summary_tokens: summary.map(|summary| counter.text(&summary.text)),
-            summing,
-            duration_ms,
-            ..Self::default()
-        }
-    }
-
-    /// Adds the output file, and the session's id and summary file in the store.
-    #[must_use]
-    pub fn written(mut self, output: Option<&Path>, stored: Option<(&'a str, &Path)>) -> Self {
-        let path = |path: &Path| path.display().to_string();
-        self.output = output.map(path);
-        if let Some((session, file)) = stored {
-            self.session = Some(session);
-            self.summary_file = self.summary_tokens.map(|_| path(file));
-        }
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_llm::Usage;
     use ctx_policy::Method;
 
     use super::super::fixtures::{ASK, LEDGER, old, plan};
-    use super::{Report, Summing};
+    use super::Summing;
 
     #[test]
     fn code_that_writes_for_a_model_is_a_fall_back() {
@@ -114,16 +62,5 @@ mod tests {
         }
         let none = Summing::new(Method::Llm, None, usage);
         assert_eq!((none.method, none.fell_back), (Method::None, false));
-        let report = |summary| {
-            let report = Report::new(None, summary, &plan.counter, none, 5);
-            let report = report.written(None, Some(("demo", "demo.md".as_ref())));
-            serde_json::to_value(report).expect("JSON")
-        };
-        let (some, none) = (report(Some(&summary)), report(None));
-        assert_eq!(
-            (&some["summary_file"], &some["summarized_messages"]),
-            (&"demo.md".into(), &1.into())
-        );
-        assert!(none["summary_file"].is_null() && none["summary_tokens"].is_null());
     }
 }
