@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
 
-use crate::ledger::form::{Label, labelled};
-use crate::ledger::{Index, Segment, SegmentKind};
+use crate::ledger::{Index, Label, Segment, SegmentKind, labelled};
 
 /// Writes the chosen segments as lines. If `cite` is set, the user's lines begin with their line
 /// number in the session, so that the reader can look up the whole turn.

@@ -9,9 +9,7 @@ use ctx_redact::redact;
 use ctx_text::{LazyRegex, first_chars, one_line, plain_line, shorten};
 use serde_json::Value;
 
-use crate::ledger::LISTS;
-use crate::ledger::item::{Item, ItemKind, State};
-use crate::ledger::json::Leaf;
+use crate::ledger::{Item, ItemKind, LISTS, Leaf, State};
 
 /// The maximum length of a digest, in characters.
 pub const DIGEST_MAX: usize = 160;

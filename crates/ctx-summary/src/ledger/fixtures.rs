@@ -2,7 +2,7 @@
 
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
-use crate::ledger::json::{Arguments, Leaf};
+use crate::ledger::{Arguments, Leaf};
 
 /// Returns the leaf values of a call's arguments, if they are JSON.
 pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {

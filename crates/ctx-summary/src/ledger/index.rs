@@ -10,11 +10,10 @@ use ctx_text::hash;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use crate::ledger::identifier::Shape;
-use crate::ledger::reading::{Id, Mark, Mention, Reading, Source};
 use crate::ledger::relevance::{Facts, SessionPosition};
-use crate::ledger::scan::Scan;
-use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
+use crate::ledger::{
+    Id, Mark, Mention, Origin, Reading, Scan, Segment, SegmentKind, Shape, Source, segments,
+};
 
 /// A name, number or address that a later call may need verbatim.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,10 +5,8 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_text::{Matcher, Phrases, first_chars, one_line};
 
-use crate::ledger::LISTS;
-use crate::ledger::item::ItemKind;
 use crate::ledger::patterns::{MemoryKind, Sentence};
-use crate::ledger::sentence::sentences;
+use crate::ledger::{ItemKind, LISTS, sentences};
 
 /// The maximum length, in characters, of a request that becomes an item as a whole.
 const WHOLE_ASK: usize = 320;

@@ -8,10 +8,8 @@ use ctx_format::Role;
 use ctx_text::{LazyRegex, WordSet, regex};
 use regex::Regex;
 
-use crate::ledger::LISTS;
-use crate::ledger::call::{Action, Outcome, Target};
-use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, Sentence, simplified};
+use crate::ledger::{Action, Item, ItemKind, LISTS, Outcome, State, Target};
 
 /// The maximum number of items of each kind. If there are more items of a kind, half of them are
 /// dropped. The oldest finished or superseded items are dropped first, then the oldest of the other

@@ -43,12 +43,19 @@ pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
 pub use segment::{Origin, Segment, SegmentKind};
 
+pub(crate) use call::{Action, Outcome, Target};
+pub(crate) use form::{Label, labelled};
+pub(crate) use identifier::Shape;
+pub(crate) use json::{Arguments, Leaf};
+pub(crate) use reading::{Event, Mention, Quote, Source};
+pub(crate) use scan::Scan;
+pub(crate) use segment::{Origins, segments};
+pub(crate) use sentence::{ends, sentences};
+
 use ctx_format::{Message, Zone};
 use ctx_text::Lists;
 
-use call::Target;
 use items::Items;
-use reading::{Event, Source};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 

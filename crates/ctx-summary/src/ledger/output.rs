@@ -8,11 +8,10 @@ use std::sync::LazyLock;
 
 use ctx_text::{Matcher, Phrases, WordSet, is_prose, trim};
 
-use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LETTER, class_at, run};
 use crate::ledger::json::{Piece, records};
-use crate::ledger::segment::{SegmentKind, numbered, segments_of_line};
-use crate::ledger::sentence::ends;
+use crate::ledger::segment::{numbered, segments_of_line};
+use crate::ledger::{LISTS, SegmentKind, ends};
 
 /// The maximum length of a comment or a sentence, in bytes. A longer comment or sentence is split
 /// into pieces.

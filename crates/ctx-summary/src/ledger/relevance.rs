@@ -1,7 +1,6 @@
 //! Estimates how likely a later call is to need an identifier, based on the identifier's history.
 
-use crate::ledger::identifier::Shape;
-use crate::ledger::segment::{Origin, Origins};
+use crate::ledger::{Origin, Origins, Shape};
 
 /// The history of an identifier. Message numbers start at 1, and 0 means no message.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use ctx_text::{SLOTS, has_word, word_list};
 
-use crate::ledger::identifier::{
-    self, LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run,
-};
+use crate::ledger::Shape;
+use crate::ledger::identifier::{self, LETTER, LOWER, UNDERSCORE, WORD, class, classes, run};
 use crate::ledger::term::{self, HAN_BYTES, is_han};
 
 /// An identifier in a segment.

@@ -3,9 +3,8 @@
 
 use ctx_text::hash;
 
-use crate::ledger::index::{Entry, Index};
-use crate::ledger::reading::Id;
-use crate::ledger::segment::Segment;
+use crate::ledger::index::Entry;
+use crate::ledger::{Id, Index, Segment};
 
 /// The maximum number of bytes in all segments together, and the maximum number of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;

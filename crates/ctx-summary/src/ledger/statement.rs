@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use ctx_text::trim;
 
-use crate::ledger::segment::{SegmentKind, segments};
-use crate::ledger::sentence::{Blocks, WRAPPED, ends, is_no_prose, without_marker};
+use crate::ledger::sentence::{Blocks, WRAPPED, is_no_prose, without_marker};
+use crate::ledger::{SegmentKind, ends, segments};
 
 /// The maximum length of a statement, in bytes. A longer statement is split into segments.
 const LONGEST: usize = 600;

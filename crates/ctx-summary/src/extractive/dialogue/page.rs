@@ -7,8 +7,7 @@ use super::super::page::{is_plain, marked, words_of};
 use super::super::terms::is_wide;
 use super::prefix::day;
 use super::talk::Talk;
-use crate::ledger::SegmentKind;
-use crate::ledger::form::Label;
+use crate::ledger::{Label, SegmentKind};
 
 /// The minimum distance between two citations, in session lines.
 const CITE_AFTER: u64 = 25;

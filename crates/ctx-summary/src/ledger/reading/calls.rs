@@ -9,13 +9,12 @@ use ctx_format::Call;
 use ctx_text::first_chars;
 use serde_json::{Map, Value};
 
-use crate::ledger::call::{Action, Target};
-use crate::ledger::identifier::{self, Shape};
-use crate::ledger::json::{Arguments, Leaf, with_short_values};
+use crate::ledger::json::with_short_values;
 use crate::ledger::output::names_something;
-use crate::ledger::reading::Event;
 use crate::ledger::reading::quotes::Reader;
-use crate::ledger::segment::{Origin, SegmentKind, segments};
+use crate::ledger::{
+    Action, Arguments, Event, Leaf, Origin, SegmentKind, Shape, Target, identifier, segments,
+};
 
 /// The maximum length, in bytes, of an argument with blanks that shares a line with its call.
 const SHORT_ARGUMENT: usize = 120;

@@ -2,18 +2,15 @@
 
 use ctx_format::{Message, Part, Role, Zone};
 
-use crate::ledger::call::Outcome;
-use crate::ledger::form::Label;
 use crate::ledger::harness::{
     Writer, before_prompt, demonstration, is_empty, unwrapped, users_words, without_draft,
     without_reminders, writer,
 };
-use crate::ledger::item::Item;
 use crate::ledger::own_words::own_words_and_runs;
 use crate::ledger::reading::quotes::Reader;
-use crate::ledger::reading::{Event, Reading, Source};
-use crate::ledger::segment::Origin;
-use crate::ledger::{form, identifier, intent};
+use crate::ledger::{
+    Event, Item, Label, Origin, Outcome, Reading, Source, form, identifier, intent,
+};
 
 impl Reading {
     /// Reads a message. A message in [`Zone::Old`] is to be summarized, so it may be quoted. The

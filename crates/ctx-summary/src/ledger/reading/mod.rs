@@ -13,10 +13,7 @@ use std::ops::Range;
 use ctx_text::hash;
 use hashbrown::HashTable;
 
-use crate::ledger::call::{Action, Outcome};
-use crate::ledger::identifier::Shape;
-use crate::ledger::item::{Item, ItemKind};
-use crate::ledger::segment::{Origin, Origins, SegmentKind};
+use crate::ledger::{Action, Item, ItemKind, Origin, Origins, Outcome, SegmentKind, Shape};
 
 /// The result of reading one message.
 #[derive(Debug, Default)]

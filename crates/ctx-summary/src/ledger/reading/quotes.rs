@@ -6,14 +6,13 @@ use ctx_format::Message;
 use ctx_redact::redact;
 use ctx_text::{hash, head_and_tail};
 
-use crate::ledger::item::{Item, ItemKind};
 use crate::ledger::items::takes_back;
-use crate::ledger::json::Arguments;
 use crate::ledger::output::pieces;
-use crate::ledger::reading::{Event, Mark, Quote, Reading, Source};
-use crate::ledger::scan::Scan;
-use crate::ledger::segment::{Origin, SegmentKind, segments};
 use crate::ledger::statement::statements;
+use crate::ledger::{
+    Arguments, Event, Item, ItemKind, Mark, Origin, Quote, Reading, Scan, SegmentKind, Source,
+    segments,
+};
 
 /// Reads a message part by part.
 pub(super) struct Reader {

@@ -21,8 +21,7 @@ use ctx_redact::redact;
 use ctx_text::one_line;
 
 use crate::ledger::identifier::{WORD, class, class_at, run};
-use crate::ledger::json::Arguments;
-use crate::ledger::{Item, ItemKind, Ledger, State};
+use crate::ledger::{Arguments, Item, ItemKind, Ledger, State};
 
 pub use future::{Future, Needed};
 use quotes::with_results;

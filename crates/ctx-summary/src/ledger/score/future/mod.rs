@@ -13,10 +13,9 @@ use ctx_text::{WordSet, first_chars, last_chars, regex};
 use ctx_tokens::Encoding;
 use regex::Regex;
 
-use crate::ledger::LISTS;
-use crate::ledger::json::Arguments;
 use crate::ledger::score::Hay;
 use crate::ledger::score::quotes::with_results;
+use crate::ledger::{Arguments, LISTS};
 
 /// The number of tokens that each message takes up in addition to its text.
 const FRAME: u64 = 4;

@@ -7,10 +7,9 @@ use ctx_format::Call;
 use ctx_text::regex;
 use regex::Regex;
 
-use crate::ledger::LISTS;
 use crate::ledger::call::is_shell;
-use crate::ledger::json::Arguments;
 use crate::ledger::score::future::is_common;
+use crate::ledger::{Arguments, LISTS};
 
 /// The minimum length of a value. Shorter values are too common to be informative.
 const SHORTEST: usize = 4;
