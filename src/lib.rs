@@ -14,11 +14,17 @@ pub mod template;
 
 /// Flags that several tools share, and the options that they resolve to.
 pub mod args {
-    pub mod counting;
-    pub mod llm;
+    mod counting;
+    mod llm;
     pub mod model;
     pub mod policy;
-    pub mod reasoning;
+    mod reasoning;
+
+    pub use counting::{Counting, CountingArgs, TriggerArgs};
+    pub use llm::LlmArgs;
+    pub use model::ModelArgs;
+    pub use policy::PolicyArgs;
+    pub use reasoning::ReasoningArgs;
 }
 
 /// One module per tool. `Args` is the command line, `Plan` is what the command line asks for, and

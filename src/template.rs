@@ -2,8 +2,7 @@
 
 use ctx_cli::{Listing, aligned, labelled, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Value;
-use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 
 /// Renders the template. `escape` is applied to the values, because they may contain untrusted
 /// text.

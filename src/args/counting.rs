@@ -8,7 +8,7 @@ use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
 use ctx_tokens::{Encoding, Model};
 
-use crate::args::model::ModelArgs;
+use crate::args::ModelArgs;
 
 /// Flags shared by all tools that count tokens.
 #[derive(Args, Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use ctx_format::counted;
 use ctx_memory::consolidate::Report;
 use ctx_memory::{Change, Consolidated, Consolidation};
 use ctx_policy::parse_count;
-use ctx_tools::args::counting::CountingArgs;
+use ctx_tools::args::CountingArgs;
 use ctx_tools::store::{StoreArgs, failure, merge_failure, warn_edits};
 use serde::Serialize;
 use similar::TextDiff;

@@ -12,7 +12,7 @@ use ctx_memory::consolidate::is_mark;
 use ctx_memory::inject::{Context, Layer, assemble};
 use ctx_memory::summary_path;
 use ctx_store::{Growth, SessionId, Store};
-use ctx_tools::args::counting::CountingArgs;
+use ctx_tools::args::CountingArgs;
 use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;

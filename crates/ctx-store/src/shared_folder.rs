@@ -16,13 +16,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::{
-    TempFile, create, inherit, marked, marked_in, never_used, reap, reap_beside, take_the_place,
-};
-use crate::fs::folder::make_dirs;
 use crate::fs::{
-    PATIENCE, file_names, hash, if_there, is_same_file, lock, only_regular, open_careful, parent,
-    sync_name,
+    PATIENCE, TempFile, create, file_names, hash, if_there, inherit, is_same_file, lock, make_dirs,
+    marked, marked_in, never_used, only_regular, open_careful, parent, reap, reap_beside,
+    sync_name, take_the_place,
 };
 use crate::id::TIME;
 use crate::os::{Lease, keep_writers_out};

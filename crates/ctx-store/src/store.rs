@@ -15,11 +15,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::{TempFile, is_left, persist, reap, reap_beside};
-use crate::fs::folder::{Entries, make_dirs};
 use crate::fs::{
-    MOMENT, PATIENCE, careful, if_there, lock, only_regular, open_careful, open_plain, parent,
-    sync_dir,
+    Entries, MOMENT, PATIENCE, TempFile, careful, if_there, is_left, lock, make_dirs, only_regular,
+    open_careful, open_plain, parent, persist, reap, reap_beside, sync_dir,
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};

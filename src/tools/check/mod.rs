@@ -20,8 +20,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::args::counting::{CountingArgs, TriggerArgs};
-use crate::args::policy::PolicyArgs;
+use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
 use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, walk};

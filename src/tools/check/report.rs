@@ -9,8 +9,7 @@ use ctx_cli::{
 };
 use ctx_engine::check::{Fault, Finding, Report};
 use ctx_policy::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
-use minijinja::context;
-use minijinja::value::Value;
+use minijinja::{Value, context};
 
 use super::{Args, Format, Results};
 use crate::template::filled;

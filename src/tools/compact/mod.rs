@@ -16,10 +16,8 @@ use ctx_engine::{Pin, Time};
 use ctx_policy::{Method, Overrides, Policy, parse_count};
 use ctx_store::SessionId;
 
-use crate::args::counting::{CountingArgs, TriggerArgs};
-use crate::args::llm::LlmArgs;
-use crate::args::policy::{PolicyArgs, unknown};
-use crate::args::reasoning::ReasoningArgs;
+use crate::args::policy::unknown;
+use crate::args::{CountingArgs, LlmArgs, PolicyArgs, ReasoningArgs, TriggerArgs};
 use crate::in_place::FileReport;
 use crate::output::{OutputArgs, ReportArgs};
 use crate::passes;

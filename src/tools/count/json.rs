@@ -7,7 +7,7 @@ use ctx_engine::count::{Breakdown, Counts, Row};
 use serde::Serialize;
 
 use super::{Args, File, total};
-use crate::args::counting::Counting;
+use crate::args::Counting;
 
 /// The counts for one file, or the total for all files.
 #[derive(Serialize)]

@@ -17,7 +17,7 @@ use ctx_policy::parse_count;
 use ctx_store::Growth;
 use serde::Serialize;
 
-use crate::args::counting::{Counting, CountingArgs};
+use crate::args::{Counting, CountingArgs};
 use crate::output::{OutputArgs, Target};
 use crate::passes;
 use crate::session::{ReadArgs, walk};

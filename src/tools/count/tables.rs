@@ -6,7 +6,7 @@ use ctx_engine::count::{Breakdown, Counts, Slice};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Args, File, total};
-use crate::args::counting::Counting;
+use crate::args::Counting;
 
 /// Bars are shown for at most this many files. More bars would be hard to compare.
 const MOST_BARS: usize = 3;

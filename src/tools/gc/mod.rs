@@ -11,7 +11,7 @@ use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
 
-use crate::args::policy::PolicyArgs;
+use crate::args::PolicyArgs;
 use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 
 /// The default value of `--keep-days`.

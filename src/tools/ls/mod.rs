@@ -11,9 +11,7 @@ use ctx_sessions::{Index, ListFormat, Query, RowOptions};
 use ctx_store::Store;
 use ctx_tokens::Encoding;
 
-use crate::args::counting::{Counting, TriggerArgs};
-use crate::args::model::ModelArgs;
-use crate::args::policy::PolicyArgs;
+use crate::args::{Counting, ModelArgs, PolicyArgs, TriggerArgs};
 use crate::store::StoreArgs;
 
 /// List the sessions of all agents on this machine, newest first

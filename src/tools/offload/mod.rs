@@ -14,8 +14,7 @@ use ctx_format::{Spool, counted};
 use ctx_policy::parse_count;
 use ctx_store::{Growth, SessionId, Severity, Store};
 
-use crate::args::counting::CountingArgs;
-use crate::args::reasoning::ReasoningArgs;
+use crate::args::{CountingArgs, ReasoningArgs};
 use crate::offload::{
     self, MIN_TOKENS, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
     OriginalQuery, Reference, RestoreReport, Restorer, Run, original, transcripts,

@@ -18,8 +18,7 @@ use ctx_policy::share::Share;
 use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
 use ctx_store::Growth;
 
-use crate::args::counting::CountingArgs;
-use crate::args::reasoning::ReasoningArgs;
+use crate::args::{CountingArgs, ReasoningArgs};
 use crate::output::{InPlaceArgs, OutputArgs, ReportArgs};
 use crate::passes;
 use crate::session::{ReadArgs, last_change};

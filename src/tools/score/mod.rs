@@ -17,8 +17,7 @@ use ctx_format::counted;
 use ctx_policy::parse_fraction;
 use ctx_store::{HashingReader, SessionId, Store};
 use ctx_summary::ledger::score::{Needed, Row, Score, Scorer};
-use minijinja::context;
-use minijinja::value::Value;
+use minijinja::{Value, context};
 
 use crate::offload::referred;
 use crate::output::ReportOutputArgs;

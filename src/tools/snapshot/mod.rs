@@ -19,7 +19,7 @@ use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
 use list::Scope;
 use serde::Serialize;
 
-use crate::args::counting::CountingArgs;
+use crate::args::CountingArgs;
 use crate::passes;
 use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
 

@@ -8,13 +8,12 @@ use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_name,
 use ctx_engine::split::{Plan, SplitPass, ZoneCounts};
 use ctx_engine::{Invalid, PassError, Pin};
 use ctx_format::{Dialect, Options, Zone, ZoneReader};
-use ctx_policy::Keep;
-use ctx_policy::parse_count;
 use ctx_policy::share::Share;
+use ctx_policy::{Keep, parse_count};
 use ctx_store::Growth;
 use serde::Serialize;
 
-use crate::args::counting::CountingArgs;
+use crate::args::CountingArgs;
 use crate::output::{OutputArgs, ReportArgs, Source, Target};
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};

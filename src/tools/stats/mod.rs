@@ -26,8 +26,7 @@ use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use self::status::StatusRequest;
-use crate::args::counting::{CountingArgs, TriggerArgs};
-use crate::args::policy::PolicyArgs;
+use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
 use crate::output::ReportOutputArgs;
 use crate::store::{StoreArgs, failure, time_of};
 use crate::template::filled;

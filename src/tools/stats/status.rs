@@ -12,7 +12,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::args::counting::Counting;
+use crate::args::Counting;
 use crate::session::ReadArgs;
 use crate::store::failure;
 use crate::template::filled;

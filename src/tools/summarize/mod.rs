@@ -17,14 +17,12 @@ use ctx_engine::{Invalid, Notes, Pin};
 use ctx_format::{Saved, SummaryRole, ZoneReader, counted};
 use ctx_llm::Usage;
 use ctx_memory::{append_summary, summary_path};
-use ctx_policy::Keep;
-use ctx_policy::{Method, parse_count};
+use ctx_policy::{Keep, Method, parse_count};
 use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
 use serde::Serialize;
 
-use crate::args::llm::LlmArgs;
-use crate::args::reasoning::ReasoningArgs;
+use crate::args::{LlmArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
 use crate::output::{OutputArgs, ReportArgs, Source};
 use crate::passes;

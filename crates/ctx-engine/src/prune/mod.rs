@@ -27,9 +27,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use ctx_format::{Dialect, Object, Role, Saved, Zone};
-use ctx_policy::Keep;
 use ctx_policy::share::Share;
-use ctx_policy::{Rule, RuleEffect, SignedReasoning, ToolFilter};
+use ctx_policy::{Keep, Rule, RuleEffect, SignedReasoning, ToolFilter};
 use facts::{Facts, RecordFacts};
 
 use crate::message_counter::MessageCounter;

@@ -5,6 +5,12 @@
 pub(crate) mod atomic;
 pub(crate) mod folder;
 
+pub(crate) use atomic::{
+    TempFile, TempName, create, inherit, is_left, marked, marked_in, never_used, persist, reap,
+    reap_all, reap_beside, take_the_place,
+};
+pub(crate) use folder::{Entries, make_dirs, remove_tree};
+
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
@@ -19,7 +25,6 @@ use rustix::fs::OFlags;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::folder::Entries;
 use crate::os::is_link_error;
 
 /// How long to wait for a lock that is usually held for only a few milliseconds.

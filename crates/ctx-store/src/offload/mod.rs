@@ -21,8 +21,7 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::folder::{Entries, make_dirs};
-use crate::fs::{hex, if_there, only_regular};
+use crate::fs::{Entries, hex, if_there, make_dirs, only_regular};
 use crate::{SessionId, Store};
 
 /// The name of an offloaded file: the sha256 of its bytes, followed by the suffix of its [`Form`],

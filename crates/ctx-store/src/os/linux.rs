@@ -11,8 +11,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::Excluded;
-use crate::fs::folder::Entries;
-use crate::fs::is_same_file;
+use crate::fs::{Entries, is_same_file};
 
 /// `F_SETSIG` from linux/fcntl.h, which the libc crate does not define for this system.
 const F_SETSIG: libc::c_int = 10;

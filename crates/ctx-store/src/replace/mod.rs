@@ -27,8 +27,7 @@ use ctx_format::{FixedFile, Tally};
 use ring::digest::{Context, SHA256};
 
 use crate::error::{OrCannot, Result, Severity, StoreError};
-use crate::fs::atomic::{TempFile, create, reap_beside};
-use crate::fs::{each_block, hex, is_there, parent, sync_name};
+use crate::fs::{TempFile, create, each_block, hex, is_there, parent, reap_beside, sync_name};
 use crate::replace::swap::{NewFile, swap};
 use crate::trash::removal::{Removal, StoreItem};
 use crate::trash::sync_removal;

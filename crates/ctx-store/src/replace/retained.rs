@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::{reap, reap_all, reap_beside};
-use crate::fs::{file_id, hash, id_of, is_unchanged, open_plain, parent};
+use crate::fs::{
+    file_id, hash, id_of, is_unchanged, open_plain, parent, reap, reap_all, reap_beside,
+};
 use crate::os::Writers;
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 

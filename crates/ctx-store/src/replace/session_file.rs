@@ -12,10 +12,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ctx_format::{Dialect, Options, Records, dialect_of_lines};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::marked_in;
 use crate::fs::{
-    file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
-    try_lock,
+    file_id, hash, id_of, if_there, is_same_file, is_there, marked_in, only_regular, open_careful,
+    parent, try_lock,
 };
 use crate::os::{Lease, keep_writers_out};
 use crate::snapshot::meta::{Meta, RETAINED};

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, Severity, StoreError};
-use crate::fs::atomic::{TempFile, TempName, inherit, take_the_place};
 use crate::fs::{
-    begins_line, ends_line, file_id, fingerprint, fingerprint_of, hash, id_of, is_unchanged,
-    open_plain, parent, sync_dir,
+    TempFile, TempName, begins_line, ends_line, file_id, fingerprint, fingerprint_of, hash, id_of,
+    inherit, is_unchanged, open_plain, parent, sync_dir, take_the_place,
 };
 use crate::os::{Lease, Writers, has_no_writer};
 use crate::{FileHash, NewContent, SessionFile, Snapshot, Store};

@@ -19,8 +19,9 @@ use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::{TempFile, persist};
-use crate::fs::{each_block, file_id, fingerprint, fingerprint_of, hex, open_plain, sync_name};
+use crate::fs::{
+    TempFile, each_block, file_id, fingerprint, fingerprint_of, hex, open_plain, persist, sync_name,
+};
 use crate::snapshot::meta::{FileHash, META_FORMAT, Meta, SnapshotKind, Tokens, retained_name};
 use crate::store::{Store, StoreLock};
 use crate::{Entry, Facts, SessionId, SnapshotBytes, SnapshotId, Stamp};

@@ -18,8 +18,9 @@ use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::{TempFile, persist};
-use crate::fs::{each_block, file_names, hash, hex, if_there, is_there, open_plain};
+use crate::fs::{
+    TempFile, each_block, file_names, hash, hex, if_there, is_there, open_plain, persist,
+};
 use crate::snapshot::draft::EqualBytes;
 use crate::snapshot::meta::{FileHash, Meta, PLAIN};
 use crate::snapshot::verified::open_checked;

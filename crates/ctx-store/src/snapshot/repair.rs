@@ -8,8 +8,7 @@ use std::path::Path;
 use strum::Display;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::atomic::reap;
-use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
+use crate::fs::{hash, if_there, open_plain, parent, reap, sync_dir};
 use crate::snapshot::{Entry, Flaw, bytes_of_meta};
 use crate::{Facts, FileHash, Meta, SessionId, SnapshotId, SnapshotKind, Store, StoreItem};
 

@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::folder::make_dirs;
-use crate::fs::{file_names, if_there, is_there, sync_dir};
+use crate::fs::{file_names, if_there, is_there, make_dirs, sync_dir};
 use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 use crate::{Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};

@@ -9,8 +9,7 @@ use chrono::{DateTime, Utc};
 use strum::Display;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::folder::remove_tree;
-use crate::fs::{if_there, let_others_in};
+use crate::fs::{if_there, let_others_in, remove_tree};
 use crate::trash::sync_removal;
 use crate::{Entry, Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store};
 

@@ -7,8 +7,7 @@ use std::fmt::Write;
 use chrono::{DateTime, Utc};
 use ctx_cli::short_count;
 use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, Profile, TokensByKind};
-use minijinja::context;
-use minijinja::value::Value;
+use minijinja::{Value, context};
 
 /// The width of the chart in its own units. The chart contains no text, because it is stretched to
 /// fit the page.

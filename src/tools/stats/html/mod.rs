@@ -13,8 +13,7 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ctx_cli::{Failure, printable, xml};
-use minijinja::context;
-use minijinja::value::Value;
+use minijinja::{Value, context};
 use ring::digest::{SHA256, digest};
 
 use self::section::section;
