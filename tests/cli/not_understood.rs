@@ -130,7 +130,7 @@ fn an_empty_input_is_an_empty_session() {
 #[test]
 fn a_batch_with_line_breaks_in_its_conversations_is_refused() {
     let request = "{\n  \"model\": \"m\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"go\"}\n  ]\n}\n";
-    let why = "this is JSON that spans several lines, so it cannot be read; a batch has one conversation per line, as jq -c . writes it\n";
+    let why = "this is JSON that spans several lines, so it cannot be read; jq -c . writes one value per line\n";
     for input in [request.to_owned(), request.repeat(2)] {
         for (name, args) in [
             ("ctx-check", &[][..]),

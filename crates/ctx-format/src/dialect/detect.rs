@@ -30,9 +30,10 @@ impl Detector {
                 self.has_rival |= first != Some(dialect.name());
             }
         }
-        if self.foreign.is_none() && self.seen < FOREIGN_IN {
-            let foreign = Foreign::by_sign(object);
-            self.foreign = foreign.filter(|foreign| foreign.is_certain || self.is_open());
+        if self.seen < FOREIGN_IN {
+            let is_first = self.foreign.is_none() && self.is_open();
+            let foreign = Foreign::by_sign(object).filter(|it| it.is_certain || is_first);
+            self.foreign = foreign.or(self.foreign);
         }
         self.seen += 1;
         self.sure == Sniff::Yes || self.foreign.is_some_and(|foreign| foreign.is_certain)

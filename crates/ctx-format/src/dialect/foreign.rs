@@ -139,12 +139,20 @@ impl Foreign {
     }
 }
 
-/// Recognizes a JSON document that takes up several lines, but is incomplete or not valid.
+/// Recognizes several JSON documents in a file, and a document that takes up several lines, but is
+/// incomplete or not valid.
 fn damaged(text: &str) -> Option<Foreign> {
     let first = text.lines().next().unwrap_or_default().trim_end();
     let is_document = matches!(first, "{" | "[") || first.starts_with("[{");
-    let is_damaged = is_document && serde_json::from_str::<&RawValue>(text).is_err();
-    is_damaged.then(|| Foreign::with_id("damaged"))
+    let values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let values: Result<Vec<_>, _> = values.collect();
+    let id = match values.map(|values| values.len()) {
+        Ok(..=1) => return None,
+        Ok(_) if first.starts_with('[') => "lists",
+        Ok(_) => "indented",
+        Err(_) => "damaged",
+    };
+    is_document.then(|| Foreign::with_id(id))
 }
 
 /// Returns true if `text` is a single JSON array or object that spans several lines.
@@ -173,18 +181,22 @@ mod tests {
     }
 
     /// A record of each format in `foreign.json` that has a sign, in the same order.
-    const RECORDS: [&str; 57] = [
+    const RECORDS: [&str; 69] = [
         r#"{"messages":[{"role":"user","content":"a"}]}"#,
         r#"{"custom_id":"r","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}"#,
         r#"{"custom_id":"r","url":"/v1/responses","body":{"model":"m","input":[]}}"#,
         r#"{"custom_id":"r","url":"/v1/embeddings","body":{"model":"m","input":"a"}}"#,
         r#"{"custom_id":"r","response":{"body":{"choices":[]}},"error":null}"#,
         r#"{"custom_id":"r","params":{"model":"m","messages":[]}}"#,
+        r#"{"custom_id":"r","request":{"messages":[]}}"#,
+        r#"{"id":1,"messages":"[]"}"#,
         r#"{"recordId":"r","modelInput":{"messages":[]}}"#,
         r#"{"custom_id":"r","result":{"type":"errored"}}"#,
         r#"{"object":"chat.completion","choices":[]}"#,
+        r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":false}"#,
         r#"{"object":"response","output":[]}"#,
         r#"{"object":"thread.message","role":"user","content":[]}"#,
+        r#"{"object":"list","data":[{"type":"message","role":"user"}]}"#,
         r#"{"input":{"messages":[]},"preferred_output":[]}"#,
         r#"{"chosen":[],"rejected":[]}"#,
         r#"{"prompt":"a","completion":"b"}"#,
@@ -207,8 +219,10 @@ mod tests {
         r#"{"type":"session_start","id":"s","version":2,"cwd":"/"}"#,
         r#"{"role":"assistant","content":[{"type":"toolRequest","id":"t"}]}"#,
         r#"{"info":{"id":"ses_1"},"messages":[]}"#,
+        r#"{"kind":"entry","lane":"main","type":"message","id":"e","message":{"role":"user","content":"a"}}"#,
         r#"{"sessionId":"s","history":[{"message":{"role":"user"}}]}"#,
         r#"{"history":[{"role":"user","parts":[{"text":"a"}]}]}"#,
+        r#"{"history":[{"role":"user","content":"a"}]}"#,
         r#"{"role":"user","message":{"content":[]}}"#,
         r#"{"requests":[{"message":{},"response":[]}]}"#,
         r#"{"type":"human","content":"a"}"#,
@@ -216,10 +230,16 @@ mod tests {
         r#"{"traceId":"t","input":[],"output":{}}"#,
         r#"{"resourceSpans":[]}"#,
         r#"{"jsonrpc":"2.0","method":"initialize"}"#,
+        r#"{"conversations":[{"role":"user","content":"a"}]}"#,
         r#"{"from":"human","value":"a"}"#,
         r#"{"conversations":[{"from":"human","value":"a"}]}"#,
         r#"{"id":"1","role":"user","parts":[{"type":"text","text":"a"}]}"#,
         r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"c"}]}"#,
+        r#"{"role":"user","contents":[{"$type":"text","text":"a"}]}"#,
+        r#"{"role":"assistant","meta":{},"name":null,"content":[{"tool_call":{}}]}"#,
+        r#"{"role":"model","content":[{"text":"a"}]}"#,
+        r#"{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":"f","arguments":{}}]}"#,
+        r#"{"object":"entry","type":"function.call","name":"f"}"#,
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":[]}]}"#,
         r#"{"role":"model","parts":[{"text":"a"}]}"#,
         r#"{"candidates":[{"content":{}}]}"#,
@@ -312,5 +332,7 @@ mod tests {
         for cut in ["[{\"role\":\"user\"},]", "{\n \"messages\": [\n"] {
             assert_eq!(name(cut), Some("a damaged JSON document"));
         }
+        assert_eq!(name("{\n \"a\": 1\n}\n{\n}"), Some("JSON that spans several lines"));
+        assert_eq!(name("[{\"a\":1}]\n[{}]"), Some("a file with a list on each line"));
     }
 }
