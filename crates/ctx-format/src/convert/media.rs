@@ -1,7 +1,8 @@
 //! Images, audio and files, whose data each format stores in a different place.
 
+use crate::dialect::content::{blocks, kind_of};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
-use crate::{Media, Object};
+use crate::{Media, Object, Part};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
 pub(crate) struct Data {
@@ -18,6 +19,35 @@ pub(crate) enum DataLocation {
     Here(String),
     /// The URL from which the data can be fetched.
     At(String),
+}
+
+/// Turns documents that consist of texts, which only the Anthropic API has, into texts.
+pub(crate) fn spell_out(part: &mut Part<'_>) {
+    match part {
+        Part::Media(media) => {
+            if let Some(text) = text_of(media) {
+                *part = Part::Text(text.into());
+            }
+        }
+        Part::Result(result) => result.parts.iter_mut().for_each(spell_out),
+        _ => {}
+    }
+}
+
+fn text_of(document: &Media<'_>) -> Option<String> {
+    let source = Object::parse(&document.raw).ok()?.object_of("source")?;
+    match &*kind_of(&source) {
+        "text" => source.text_of("data").map(Into::into),
+        "content" if source.text_of("content").is_some() => {
+            source.text_of("content").map(Into::into)
+        }
+        "content" => {
+            let blocks = blocks(&source);
+            let texts: Vec<_> = blocks.iter().filter_map(|block| block.text_of("text")).collect();
+            Some(texts.join("\n\n"))
+        }
+        _ => None,
+    }
 }
 
 impl Data {

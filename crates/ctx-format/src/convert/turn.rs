@@ -1,6 +1,7 @@
 //! The turns of the new session. A turn is a message, the results of a reply, or a summary.
 
 use crate::compaction::LineText;
+use crate::convert::media::spell_out;
 use crate::dialect::content::kind_of;
 use crate::log::gemini;
 use crate::repair::MISSING_RESULT;
@@ -173,6 +174,9 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family, stays: bool) ->
         }
         _ => None,
     };
+    if !stays {
+        parts.iter_mut().for_each(spell_out);
+    }
     let Some(object) = object else { return parts.into_iter().map(Piece::bare).collect() };
     if family == Family::Items {
         for part in &mut parts {

@@ -41,7 +41,8 @@ impl Target for Writer {
         }
         let is_new = !notes.is_same_api || notes.report.has_changed();
         let is_bound = is_new && fate(&Anthropic, said.model.as_deref()).is_some();
-        let content = content(&accepted(said, !is_bound, notes.is_whole), notes).into_iter();
+        let pieces = accepted(said, !is_bound, notes.is_whole);
+        let content = content(said.role, &pieces, notes).into_iter();
         content.map(|content| message(role, &content)).collect()
     }
 
@@ -54,7 +55,7 @@ impl Target for Writer {
         self.last = Some(Role::User);
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
-        blocks.extend(self::blocks(&results.beside, notes));
+        blocks.extend(self::blocks(Role::User, &results.beside, notes));
         vec![Line::new(message("user", &list(&blocks)), &results.origins)]
     }
 }
@@ -81,21 +82,21 @@ pub(crate) fn message(role: &str, content: &str) -> String {
 
 /// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks.
-pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
+pub(crate) fn content(role: Role, pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
         [] if notes.is_whole => return Some("\"\"".to_owned()),
         [Piece { part: Part::Text(text), block: None }] => return Some(quoted(text)),
         _ => {}
     }
-    let blocks = blocks(pieces, notes);
+    let blocks = blocks(role, pieces, notes);
     // Nothing may be lost from a lowered session, so even a message without blocks is written.
     let is_there = !blocks.is_empty() || notes.is_whole;
     is_there.then(|| list(&blocks))
 }
 
-pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
+pub(crate) fn blocks(role: Role, pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
     let blocks = pieces.iter().filter_map(|piece| match piece.block {
-        Some(raw) if notes.is_whole || is_legal(Role::Assistant, raw) => Some(own(raw, notes)),
+        Some(raw) if notes.is_whole || is_legal(role, raw) => Some(own(raw, notes)),
         _ => block(&piece.part, notes),
     });
     blocks.collect()
@@ -118,7 +119,7 @@ fn own(raw: &str, notes: &mut Notes<'_>) -> String {
     edits.of_object(&block)
 }
 
-/// Returns true if the API accepts the block as it is. Only a result is in a user message here.
+/// Returns true if the API accepts the block as it is.
 fn is_legal(role: Role, raw: &str) -> bool {
     let Some(block) = Object::within(raw) else { return false };
     let kind = kind_of(&block);

@@ -43,7 +43,8 @@ impl Writer {
 
     /// Splits a reply into messages with a single block each.
     fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        let blocks = anthropic::blocks(&anthropic::accepted(said, true, notes.is_whole), notes);
+        let pieces = anthropic::accepted(said, true, notes.is_whole);
+        let blocks = anthropic::blocks(said.role, &pieces, notes);
         let id = format!("msg_{}", notes.session.ids.uuid().replace('-', ""));
         let model = said.model.as_deref().filter(|model| model.starts_with("claude"));
         self.model = model.map(str::to_owned).or(self.model.take());
@@ -72,7 +73,7 @@ impl Target for Writer {
         if said.role == Role::Assistant {
             return self.reply(said, notes);
         }
-        let content = anthropic::content(&said.pieces, notes);
+        let content = anthropic::content(Role::User, &said.pieces, notes);
         content.iter().map(|content| anthropic::message("user", content)).collect()
     }
 
