@@ -627,7 +627,7 @@ fn actions_are_json_when_the_copy_is_a_file() {
         .file("s.jsonl", session(&[USER, AB, A, USER, B]))
         .args(["--repair", "--json", "-q", "-o", "s.jsonl", "s.jsonl"])
         .stdout(concat!(
-            r#"{"name":"s.jsonl","dialect":"chat","output":"s.jsonl","actions":[{"line":5,"action":"move","id":"b","message":"result b moved to its call on line 2"}],"left":[]}"#,
+            r#"{"name":"s.jsonl","dialect":"chat","output":"s.jsonl","actions":[{"line":5,"action":"move","id":"b","message":"result b moved to its call on line 2"}],"left":[],"losses":[]}"#,
             "\n",
         ))
         .run();

@@ -113,7 +113,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
         .run();
     let dry =
         "ctx-convert: warning: <stdin>:1: 1 system message is left out: the agent uses its own\n";
-    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0]"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"lost":false}]}"#;
+    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0]"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"paths":["messages[1]"],"lost":false}]}"#;
     Case::new(CTX_CONVERT)
         .args(["-n", "--json", "--to", "gemini"])
         .stdin(session)
@@ -158,7 +158,7 @@ fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
         .run();
     case()
         .args(["--to", "anthropic", "--json", "-n"])
-        .stdout("{\"name\":null,\"from\":\"chat\",\"to\":\"anthropic\",\"output\":null,\"messages\":4,\"records\":4,\"losses\":[{\"kind\":\"beginning\",\"count\":1,\"first_line\":2,\"lost\":true}]}\n")
+        .stdout("{\"name\":null,\"from\":\"chat\",\"to\":\"anthropic\",\"output\":null,\"messages\":4,\"records\":4,\"losses\":[{\"kind\":\"beginning\",\"count\":1,\"first_line\":2,\"paths\":[\"messages[1]\"],\"lost\":true}]}\n")
         .stderr(warning)
         .run();
     case().args(["--to", "chat"]).stdout(chat).run();
@@ -277,7 +277,7 @@ fn the_system_prompt_of_a_request_becomes_a_message() {
 {"role":"user","content":"list"}
 {"role":"assistant","content":"one file"}
 "#;
-    let told = "ctx-convert: warning: <stdin>: members of the document other than its messages are left out: 2
+    let told = "ctx-convert: warning: <stdin>:1: 2 members of the document are left out: not a message (model, max_tokens)
 ctx-convert: warning: <stdin>:9: 1 part of reasoning is left out: only the API that produced it accepts it\n";
     to("chat").stdin(request).stdout(expected).stderr(told).run();
 }

@@ -41,7 +41,7 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .args(["--repair", "--json", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr("ctx-check: warning: s.jsonl:2: split into 2 lines\n")
         .stdout(concat!(
-            r#"{"name":"s.jsonl","dialect":"claude-code","output":"repaired.jsonl","actions":[{"line":2,"action":"split","id":null,"message":"split into 2 lines"}],"left":[]}"#,
+            r#"{"name":"s.jsonl","dialect":"claude-code","output":"repaired.jsonl","actions":[{"line":2,"action":"split","id":null,"message":"split into 2 lines"}],"left":[],"losses":[]}"#,
             "\n",
         ))
         .run();

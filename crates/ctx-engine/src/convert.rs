@@ -6,11 +6,12 @@ use std::path::Path;
 
 use ctx_format::convert::{Converter, Loss, Reading, Report};
 use ctx_format::repair::Salvage;
-use ctx_format::{Class, Dialect, FixedFile, Object, Options, Origin, Record, Spool};
+use ctx_format::{Class, Dialect, FixedFile, Object, Options, Origin, Record, Spool, Validator};
 use serde::Serialize;
 
 use crate::check;
 use crate::compact::temporary;
+use crate::output_check::warn_of_input;
 use crate::session::holds_vendor_summary;
 use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
@@ -18,6 +19,8 @@ use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 pub struct Conversion {
     from: &'static dyn Dialect,
     to: &'static dyn Dialect,
+    /// The problems in the source, as lines and descriptions.
+    problems: Vec<(u64, String)>,
     report: Report,
     records: FixedFile,
 }
@@ -35,10 +38,16 @@ pub struct ConversionJson<'a> {
 }
 
 #[derive(Serialize)]
-struct LossJson<'a> {
+pub(crate) struct LossJson<'a> {
     #[serde(flatten)]
     loss: &'a Loss,
     lost: bool,
+}
+
+impl<'a> LossJson<'a> {
+    pub(crate) fn of(loss: &'a Loss) -> Self {
+        Self { loss, lost: loss.kind.is_loss() }
+    }
 }
 
 impl Conversion {
@@ -54,18 +63,32 @@ impl Conversion {
         let to = converter.to;
         let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
-        if let Some(system) = session.records.take_system() {
+        let (system, lost) = session.records.take_beside();
+        if let Some(system) = system {
             reading.push(&Origin::ALONE.record(system.as_bytes()))?;
         }
+        if let Some(lost) = lost {
+            reading.lost(lost);
+        }
         let mut summary = None;
+        let mut input = Validator::new(from.rules());
         session.each(|record| {
             if !drops_bad && may_hold_message(record, from) {
                 return Err(ErrorKind::LostLine(record.why_bad()).at(record.line));
             }
             let is_summary = || holds_vendor_summary(record, from);
             summary = summary.or_else(|| is_summary().then_some(record.line));
+            if let Some(outline) = record.outline(Some(from)) {
+                input.push(record.line, &outline);
+            }
             Ok(reading.push(record)?)
         })?;
+        let (problems, ..) = input.finish_with_open();
+        let flaws = session.records.flaws().iter().filter(|(_, flaw)| flaw.effect.is_problem());
+        let flaws = flaws.map(|(line, flaw)| (*line, flaw.message.clone()));
+        let mut problems: Vec<_> =
+            problems.iter().map(|it| (it.line, it.why())).chain(flaws).collect();
+        problems.sort();
         let mut report = Report::default();
         let file = temporary(|output| {
             report = reading.write(output)?;
@@ -77,7 +100,7 @@ impl Conversion {
         {
             return Err(ErrorKind::vendor_summary("converted").at(line));
         }
-        let conversion = Self { from, to, report, records: file.into() };
+        let conversion = Self { from, to, problems, report, records: file.into() };
         conversion.refuse_problems()?;
         Ok(conversion)
     }
@@ -96,8 +119,11 @@ impl Conversion {
         Err(ErrorKind::IllegalConversion(finding.message).into())
     }
 
-    /// Reports what the conversion dropped or changed.
+    /// Reports the problems in the source, and what the conversion dropped or changed.
     pub fn report(&self, notes: &mut Notes) {
+        if let Some((line, why)) = self.problems.first() {
+            warn_of_input(self.problems.len(), *line, why, notes);
+        }
         for loss in &self.report.losses {
             let level = if loss.kind.is_loss() { Level::Warning } else { Level::Info };
             notes.add(level, &[loss.first_line], loss.say());
@@ -114,8 +140,7 @@ impl Conversion {
 
     /// Returns the JSON report on the session `name`, which was converted and written to `output`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> ConversionJson<'a> {
-        let losses =
-            self.report.losses.iter().map(|loss| LossJson { loss, lost: loss.kind.is_loss() });
+        let losses = self.report.losses.iter().map(LossJson::of);
         ConversionJson {
             name,
             from: self.from.name(),

@@ -79,13 +79,16 @@ impl OutputCheck {
         if strict {
             return Err(ErrorKind::OldProblem(first.clone()).at(first.line));
         }
-        let problems = counted(input.len(), "problem");
-        let why = first.why();
-        let hint = "ctx-check --repair writes a legal copy or says why it cannot";
-        notes
-            .warn_at(first.line, format_args!("{problems} in the input; the first: {why}; {hint}"));
+        warn_of_input(input.len(), first.line, &first.why(), notes);
         Ok(())
     }
+}
+
+/// Warns about problems in the input. `why` describes the first, which is on `line`.
+pub(crate) fn warn_of_input(count: usize, line: u64, why: &str, notes: &mut Notes) {
+    let problems = counted(count, "problem");
+    let hint = "ctx-check --repair writes a legal copy or says why it cannot";
+    notes.warn_at(line, format_args!("{problems} in the input; the first: {why}; {hint}"));
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ fn problems(bytes: &[u8], strict: bool) -> Vec<String> {
 
 fn repair(bytes: &[u8], strict: bool) -> Result<RepairedSession> {
     let mut session = open(bytes)?;
-    let mut pass = RepairPass::new(&session, None);
+    let mut pass = RepairPass::new(&mut session, None);
     session.each(|record| pass.push(record))?;
     pass.finish(strict)
 }

@@ -43,7 +43,7 @@ fn found(
 
 fn repaired(bytes: &[u8], model: Option<&str>) -> Result<(Vec<u8>, &'static str)> {
     let mut session = open(bytes, None)?;
-    let mut pass = RepairPass::new(&session, model);
+    let mut pass = RepairPass::new(&mut session, model);
     session.each(|record| pass.push(record))?;
     let copy = pass.finish(false)?;
     Ok((copy.bytes.to_vec(), copy.dialect))

@@ -81,8 +81,8 @@ use crate::template::filled;
 /// line without its parent is attached to the previous line, and a missing header is created. The
 /// session is held in memory, and the copy is checked before it is written. If the copy would still
 /// have a problem, nothing is written, and the exit status is 2. With -o, --json prints name,
-/// dialect, output, actions (line, action, id, message) and left (line, rule, id, message), which
-/// lists warnings about the copy.
+/// dialect, output, actions (line, action, id, message), left (line, rule, id, message), which lists
+/// warnings about the copy, and losses.
 ///
 /// --json prints one object per file, including files that could not be read; docs/json.md lists
 /// all keys.
@@ -319,7 +319,6 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     // repair may already have added one.
     let (source, target) = args.output.session(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
-    session.note_document(io);
     let model = args.counting.models.name();
     let mut pass = session.read(|session| Ok(RepairPass::new(session, model)))?;
     session.pass(|record| pass.push(record))?;

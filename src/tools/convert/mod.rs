@@ -105,7 +105,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let temp = std::env::temp_dir();
     let conversion = session.read(|it| Conversion::of(it, converter, drops_bad, &temp))?;
-    session.note_document(io);
     session.telling(io, |notes| conversion.report(notes));
     if args.strict {
         session.read(|_| conversion.refuse_losses())?;

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
+use ctx_format::convert::Loss;
 use ctx_format::repair::{Action, RepairedCopy, repair};
 use ctx_format::{Dialect, Options, Record, Tag};
 use serde::Serialize;
 
 use super::{CheckPass, Finding, Plan, Report};
+use crate::convert::LossJson;
 use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
 /// Collects all records of a session, and repairs them at the end.
@@ -17,6 +19,7 @@ pub struct RepairPass {
     model: Option<String>,
     /// The lines with their numbers.
     lines: Vec<(u64, Vec<u8>)>,
+    lost: Option<Loss>,
 }
 
 /// The repaired copy.
@@ -29,11 +32,16 @@ pub struct RepairedSession {
     pub actions: Vec<Action>,
     /// The warnings that remain after the repair, with line numbers in the original session.
     pub left: Vec<Finding>,
+    /// What a document had besides its messages.
+    pub lost: Option<Loss>,
 }
 
 impl RepairedSession {
     /// Warns about the repairs, then about what remains.
     pub fn warn(&self, notes: &mut Notes) {
+        if let Some(loss) = &self.lost {
+            notes.warn(loss.say());
+        }
         for action in &self.actions {
             notes.warn_at(action.line, action.say());
         }
@@ -58,6 +66,7 @@ impl RepairedSession {
             output,
             actions: actions.collect(),
             left: &self.left,
+            losses: self.lost.iter().map(LossJson::of).collect(),
         }
     }
 }
@@ -71,6 +80,7 @@ pub struct RepairJson<'a> {
     actions: Vec<ActionJson<'a>>,
     /// The warnings that remain after the repair.
     left: &'a [Finding],
+    losses: Vec<LossJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -84,10 +94,13 @@ struct ActionJson<'a> {
 impl RepairPass {
     /// Prepares to repair `session` for `model` or, if this is `None`, for the model that the
     /// session states. A session in an unknown dialect cannot be repaired.
-    pub fn new(session: &Session, model: Option<&str>) -> Self {
+    pub fn new(session: &mut Session, model: Option<&str>) -> Self {
         let of_request = || session.records.document_text("model");
         let model = model.map(str::to_owned).or_else(of_request);
-        Self { dialect: session.dialect(), model, lines: Vec::new() }
+        // The prompt of a request becomes its first message.
+        let (system, lost) = session.records.take_beside();
+        let lines = system.into_iter().map(|it| (1, (it + "\n").into_bytes())).collect();
+        Self { dialect: session.dialect(), model, lines, lost }
     }
 
     /// Stores the next record. Returns an error if the record rules out a repair.
@@ -115,7 +128,8 @@ impl RepairPass {
             return Err(ErrorKind::UnknownFormat.into());
         };
         let plan = Plan { strict, model: self.model, ..Plan::default() };
-        checked(repair(dialect, self.lines, strict, plan.model.clone()), &plan)
+        let copy = repair(dialect, self.lines, strict, plan.model.clone());
+        Ok(RepairedSession { lost: self.lost, ..checked(copy, &plan)? })
     }
 }
 
@@ -149,5 +163,5 @@ fn checked(copy: RepairedCopy, plan: &Plan) -> Result<RepairedSession> {
         finding.line = finding.line.map(source);
     }
     left.sort();
-    Ok(RepairedSession { dialect: dialect.name(), bytes, actions: copy.actions, left })
+    Ok(RepairedSession { dialect: dialect.name(), bytes, actions: copy.actions, left, lost: None })
 }

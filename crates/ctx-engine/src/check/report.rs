@@ -361,11 +361,12 @@ mod json_tests {
             bytes: [].into(),
             actions: Vec::new(),
             left: Vec::new(),
+            lost: None,
         };
         let json = copy.json(Some("a"), "b".to_owned());
         assert_eq!(
             serde_json::to_string(&json).expect("JSON"),
-            r#"{"name":"a","dialect":"chat","output":"b","actions":[],"left":[]}"#
+            r#"{"name":"a","dialect":"chat","output":"b","actions":[],"left":[],"losses":[]}"#
         );
     }
 }

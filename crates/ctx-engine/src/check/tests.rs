@@ -42,7 +42,7 @@ fn warnings(report: &Report) -> Vec<(Vec<u64>, String)> {
 
 fn repair(records: &[&str], strict: bool) -> Result<RepairedSession> {
     let mut session = open(lines(records), false);
-    let mut pass = RepairPass::new(&session, None);
+    let mut pass = RepairPass::new(&mut session, None);
     session.each(|record| pass.push(record))?;
     pass.finish(strict)
 }

@@ -192,8 +192,21 @@ fn is_bookkeeping(object: &Object<'_>, member: &Member<'_>) -> bool {
     !member.value.starts_with(['{', '[']) && is_in(BOOKKEEPING) || is_in(BESIDE_TAGS) && has_tag()
 }
 
+/// Returns the path, from the value `raw`, of the innermost value at the address `at`.
+pub(crate) fn path_to(raw: &str, at: usize) -> String {
+    let holds = |raw: &str| place(raw).contains(&at);
+    if let Some(list) = scan::elements(raw) {
+        let mut list = list.into_iter().enumerate().filter(|(_, raw)| holds(raw));
+        return list.next().map_or(String::new(), |(n, raw)| format!("[{n}]{}", path_to(raw, at)));
+    }
+    let object = Object::within(raw);
+    let mut members = object.iter().flat_map(Object::members);
+    let found = members.find(|member| holds(member.value));
+    found.map_or(String::new(), |it| format!(".{}{}", it.key, path_to(it.value, at)))
+}
+
 /// Returns the addresses of a text.
-fn place(raw: &str) -> Range<usize> {
+pub(crate) fn place(raw: &str) -> Range<usize> {
     let start = raw.as_ptr() as usize;
     start..start + raw.len()
 }

@@ -8,7 +8,7 @@ use ring::digest::{Context, SHA256};
 
 use crate::compaction::Ids;
 use crate::convert::entry::Entry;
-use crate::convert::report::{LossKind, Report, SourceId};
+use crate::convert::report::{Loss, LossKind, Report, SourceId};
 use crate::convert::target::Session;
 use crate::convert::turn::Family;
 use crate::convert::writing::Writing;
@@ -100,6 +100,11 @@ impl<'c> Reading<'c> {
             self.wait(entry, &held.raw)?;
         }
         Ok(())
+    }
+
+    /// Reports a loss that came with the session.
+    pub fn lost(&mut self, loss: Loss) {
+        self.report.losses.push(loss);
     }
 
     /// Reports that a whole record is not converted.

@@ -8,7 +8,7 @@ use crate::convert::turn::{
 use crate::dialect::content::kind_of_raw;
 use crate::dialect::items;
 use crate::legality::content::Names;
-use crate::{Dialect, HeldMessage, Object, Part, Role, ToolResult};
+use crate::{Dialect, HeldMessage, Object, Part, Role, Slot, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -65,10 +65,11 @@ impl<'a> Maker<'_, '_> {
         let mut results = self.results(said.len(), answering, &mut calls);
         let may_stay = self.notes.is_whole || self.notes.is_last && results.beside.is_empty();
         for call in calls.waiting {
+            let slot = call.slot.clone();
             if may_stay && !call.is_of_server {
-                self.notes.count(LossKind::OpenCall, "");
+                self.notes.count_at(LossKind::OpenCall, "", slot.as_ref());
             } else if let Some(answer) = self.missing(&mut turns, call) {
-                self.notes.count(LossKind::MissingResult, "");
+                self.notes.count_at(LossKind::MissingResult, "", slot.as_ref());
                 results.answers.push(answer);
             }
         }
@@ -220,7 +221,7 @@ impl<'a> Maker<'_, '_> {
             if calls.is_answered(&result) {
                 return self.second(result, origin, results);
             }
-            self.notes.count(LossKind::LoneResult, "");
+            self.notes.count_at(LossKind::LoneResult, "", result.slot.as_ref());
             if !self.notes.is_whole {
                 results.beside.extend(result.parts.into_iter().map(text_of_user));
                 results.beside_origin.get_or_insert(origin);
@@ -256,7 +257,7 @@ impl<'a> Maker<'_, '_> {
             results.beside.extend(parts.map(Piece::bare));
             results.beside_origin.get_or_insert(origin);
         } else {
-            self.notes.count(LossKind::SecondResult, "");
+            self.notes.count_at(LossKind::SecondResult, "", result.slot.as_ref());
         }
     }
 }
@@ -312,6 +313,7 @@ struct WaitingCall {
     key: Key,
     id: String,
     name: String,
+    slot: Option<Slot>,
     /// Whether only the server can write the result, which is in the same reply.
     is_of_server: bool,
 }
@@ -361,7 +363,8 @@ impl Ids {
                 // The source's JSON has another id or name; only an item gets the new one later.
                 piece.block = piece.block.filter(|_| family == Family::Items);
             }
-            calls.waiting.push(WaitingCall { key, id, name, is_of_server });
+            let slot = call.slot.clone();
+            calls.waiting.push(WaitingCall { key, id, name, slot, is_of_server });
         }
         calls
     }

@@ -125,10 +125,14 @@ pub enum LossKind {
     LoneResult,
     /// A message without content, which APIs reject.
     Empty,
+    /// A member of a JSON document other than its messages and its system prompt.
+    Member,
     /// Any other value that has no place in the target dialect.
     Field,
     /// The time of a message, for which the API has no member.
     Time,
+    /// Half a character, which becomes U+FFFD.
+    LoneSurrogate,
     /// A user message that was inserted because the API rejects sessions that begin with a reply.
     Beginning,
 }
@@ -167,6 +171,12 @@ impl LossKind {
 }
 
 impl Loss {
+    /// Returns the loss of these members of a document, if there are any.
+    pub(crate) fn of_members(paths: Vec<String>) -> Option<Self> {
+        let (kind, name, count) = (LossKind::Member, String::new(), paths.len() as u64);
+        (count > 0).then_some(Self { kind, name, count, first_line: 1, paths })
+    }
+
     pub(crate) fn add_path(&mut self, path: String) {
         if self.paths.len() < MAX_PATHS {
             self.paths.push(path);
@@ -178,6 +188,7 @@ impl Loss {
         let Words { one, many, what, .. } = &WORDS[&self.kind];
         let said = if self.count == 1 { one } else { many };
         let name = match self.paths.as_slice() {
+            paths if self.kind == LossKind::Member => format!(" ({})", paths.join(", ")),
             [path] if self.kind == LossKind::Field => format!(" ({path})"),
             [path, ..] if self.kind == LossKind::Field => format!(" ({path}, …)"),
             _ if self.name.is_empty() => String::new(),

@@ -2,7 +2,7 @@
 
 use crate::compaction::LineText;
 use crate::convert::entry::Entry;
-use crate::convert::fields::{Written, kind_of_loss};
+use crate::convert::fields::{Written, kind_of_loss, path_to, place};
 use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
 use crate::convert::reading::held;
@@ -13,9 +13,9 @@ use crate::convert::turn::{self, Turn};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
-use crate::legality::content::without_surrogates;
+use crate::legality::content::{lone_surrogates, without_surrogates};
 use crate::repair::MISSING_BEGINNING;
-use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};
+use crate::{Call, Dialect, HeldMessage, Message, Object, Part, Role, Slot, Spool, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -78,7 +78,9 @@ impl Writing<'_> {
             session: &mut self.session,
             to,
             entries: &entries,
-            line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
+            texts: &texts,
+            is_of_log: self.from.is_log(),
+            origin: 0,
             is_whole: self.converter.mark.is_some(),
             summary_comes,
             next: roles.find(|role| !role.is_system()),
@@ -105,14 +107,25 @@ impl Writing<'_> {
         let mut lines = self.target.unit(&turns, &mut notes);
         let place = self.target.before_summary();
         if summary_comes && matches!(place, BeforeSummary::Moved | BeforeSummary::InsideAndMoved) {
-            for _ in &lines {
+            for line in &lines {
+                notes.origin = line.origins.first().copied().unwrap_or(0);
                 notes.count(LossKind::BeforeSummary, "");
             }
         }
         self.report.messages += turns.len() as u64;
         if self.converter.mark.is_none() {
             self.carried.extend(lines.iter().map(|line| line.json.clone()));
-            self.find_lost(unit, &texts);
+            let mut is_named = self.find_lost(unit, &texts);
+            for line in &mut lines {
+                let whole = without_surrogates(&line.json);
+                // Half a character may be in JSON within a string.
+                if whole != line.json && !std::mem::replace(&mut is_named, true) {
+                    let path = entries[0].origin.path(self.from.is_log());
+                    let line = entries[0].line;
+                    self.report.count(LossKind::LoneSurrogate, "", line).add_path(path);
+                }
+                line.json = whole;
+            }
         }
         if summary_comes && matches!(place, BeforeSummary::Inside | BeforeSummary::InsideAndMoved) {
             self.session.before.extend(lines.drain(..).map(|line| line.json));
@@ -120,8 +133,10 @@ impl Writing<'_> {
         self.lines(lines, &entries)
     }
 
-    /// Reports the values of a unit that have not been written.
-    fn find_lost(&mut self, unit: &Unit, texts: &[String]) {
+    /// Reports the values of a unit that have not been written, and halves of characters. Returns
+    /// true if there are such halves.
+    fn find_lost(&mut self, unit: &Unit, texts: &[String]) -> bool {
+        let mut has_halves = false;
         let written = Written::of(&self.carried);
         let mut results = unit.results.iter().map(|answering| answering.is_home);
         let is_home = std::iter::repeat_n(true, unit.said.len()).chain(results.clone());
@@ -134,6 +149,13 @@ impl Writing<'_> {
             }
             let path = entry.origin.path(self.from.is_log());
             let sent = self.from.wrapped(&object).sent;
+            for half in lone_surrogates(text).map(|half| place(&text[half])) {
+                if sent.iter().any(|raw| place(raw).contains(&half.start)) {
+                    has_halves = true;
+                    let path = path.clone() + &path_to(text.trim(), half.start);
+                    self.report.count(LossKind::LoneSurrogate, "", entry.line).add_path(path);
+                }
+            }
             for (path, raw) in written.missing(&object, &sent, path) {
                 let is_instructions = entry.role.is_system() && self.converter.to.is_log();
                 let (kind, name) = if is_instructions {
@@ -147,13 +169,16 @@ impl Writing<'_> {
         if results.all(|is_home| is_home) {
             self.carried.clear();
         }
+        has_halves
     }
 
     fn lines(&mut self, lines: Vec<Line>, entries: &[&Entry]) -> Result<(), ConvertError> {
         for line in lines {
             if let Some(user) = self.missing_beginning(&line) {
-                let at = entries.first().map_or(0, |entry| entry.line);
-                self.report.count(LossKind::Beginning, "", at);
+                let (line, path) = entries.first().map_or((0, String::new()), |entry| {
+                    (entry.line, entry.origin.path(self.from.is_log()))
+                });
+                self.report.count(LossKind::Beginning, "", line).add_path(path);
                 self.report.messages += 1;
                 self.line(Line::new(user, &[]), entries)?;
             }
@@ -222,11 +247,7 @@ impl Writing<'_> {
             });
         }
         self.report.records += 1;
-        let mut record = record.end();
-        if self.converter.mark.is_none() {
-            record = without_surrogates(&record);
-        }
-        writeln!(self.out, "{record}").map_err(ConvertError::Output)
+        writeln!(self.out, "{}", record.end()).map_err(ConvertError::Output)
     }
 }
 
@@ -268,6 +289,16 @@ fn held_of<'a>(
         }];
     }
     let mut held = held(from, to, &object);
+    for part in held.iter_mut().flat_map(|held| &mut held.message.parts) {
+        let (Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. })) = part else {
+            continue;
+        };
+        // The slots of all records of a unit become different.
+        if let Some(Slot { range, .. }) = slot {
+            let text = object.text().as_ptr() as usize;
+            *range = range.start + text..range.end + text;
+        }
+    }
     if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
         held.summary = Some(summary.to_string().into());
     }

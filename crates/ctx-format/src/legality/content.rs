@@ -165,7 +165,7 @@ static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u"));
 
 /// Returns the places of the escapes in a JSON text that are one half of a surrogate pair without
 /// the other.
-fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = 0;
     let unit = move |at: usize| {

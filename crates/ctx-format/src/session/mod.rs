@@ -15,6 +15,7 @@ use serde_with::skip_serializing_none;
 
 use self::document::Document;
 use self::reread::{Again, SecondReading, Source};
+use crate::convert::Loss;
 use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::json::one_line;
 use crate::record::lines::Lines;
@@ -143,13 +144,18 @@ impl<R: Read> Records<R> {
         json::text(raw).map(Into::into)
     }
 
-    /// Takes the system prompt that a document has besides `messages`, as a message.
-    pub fn take_system(&mut self) -> Option<String> {
-        let beside = &mut self.document.as_mut()?.beside;
-        let is_said = |raw: &str| raw.starts_with(['"', '[']) && raw != "\"\"";
-        let at = beside.iter().position(|(key, raw)| key == "system" && is_said(raw))?;
-        let (_, raw) = beside.remove(at);
-        Some(format!(r#"{{"role":"system","content":{}}}"#, one_line(&raw)))
+    /// Takes the members that a document has besides `messages`: the system prompt as a message, and
+    /// the loss of the other members.
+    pub fn take_beside(&mut self) -> (Option<String>, Option<Loss>) {
+        let beside = self.document.as_mut().map(|it| std::mem::take(&mut it.beside));
+        let is_system = |(key, raw): &(String, String)| {
+            key == "system" && raw.starts_with(['"', '[']) && raw != "\"\""
+        };
+        let (system, others): (Vec<_>, Vec<_>) =
+            beside.unwrap_or_default().into_iter().partition(is_system);
+        let message = |raw: &str| format!(r#"{{"role":"system","content":{}}}"#, one_line(raw));
+        let paths: Vec<String> = others.into_iter().map(|(key, _)| key).collect();
+        (system.first().map(|(_, raw)| message(raw)), Loss::of_members(paths))
     }
 
     /// Returns true if the input is a JSON document, whose messages are the records.

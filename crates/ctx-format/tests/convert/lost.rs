@@ -1,5 +1,6 @@
 //! Tests that a conversion names everything that it loses.
 
+use ctx_format::convert::LossKind;
 use ctx_format::dialect::{ALL, Dialect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -142,7 +143,11 @@ pub(crate) fn unnamed(from: &dyn Dialect, to: &dyn Dialect, lines: &[String]) ->
     // Whatever is an object here may be a string with JSON there, and the reverse.
     found.extend(written.iter().map(|line| (String::new(), line.clone())));
     let list = if from.is_log() { "records" } else { "messages" };
-    let paths: Vec<&String> = report.losses.iter().flat_map(|loss| &loss.paths).collect();
+    use LossKind::{Field, Instructions, Line, Media, Name, Part, Reasoning, Record};
+    // Losses of other kinds do not drop the value at their path.
+    let drops = [Field, Instructions, Line, Media, Name, Part, Reasoning, Record];
+    let losses = report.losses.iter().filter(|loss| drops.contains(&loss.kind));
+    let paths: Vec<&String> = losses.flat_map(|loss| &loss.paths).collect();
     let mut unnamed = Vec::new();
     let mut records = records(lines);
     for (number, line) in lines.iter().enumerate() {
@@ -195,4 +200,44 @@ proptest! {
             }
         }
     }
+}
+
+/// The losses of a session, each as kind and paths.
+fn paths(to: &str, session: &str) -> Vec<String> {
+    let losses = convert(to, session).1.losses.into_iter();
+    losses.map(|loss| format!("{:?} {}", loss.kind, loss.paths.join(" "))).collect()
+}
+
+#[test]
+fn each_loss_has_its_path() {
+    let session = r#"{"role":"assistant","content":"a \ud800"}
+{"role":"user","content":[{"type":"text","text":"b"},{"type":"tool_result","tool_use_id":"x","content":"lone"}]}
+{"role":"assistant","content":[{"type":"text","text":"c"},{"type":"tool_use","id":"t","name":"f","input":7},{"type":"tool_use","id":"u","name":"f","input":{}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"odd"}]}]}
+{"role":"user","content":" "}
+{"role":"assistant","content":"d"}
+"#;
+    let expected = [
+        "LoneSurrogate messages[0].content",
+        "LoneResult messages[1].content[1]",
+        "Arguments messages[2].content[1]",
+        "ErrorMark messages[3].content[0]",
+        "AsText messages[3].content[0]",
+        "MissingResult messages[2].content[2]",
+        "Empty messages[4]",
+    ];
+    let mut found = paths("chat", session);
+    for path in expected {
+        let at = found.iter().position(|it| it == path);
+        found.remove(at.unwrap_or_else(|| panic!("{path} is not in {found:?}")));
+    }
+    assert!(found.is_empty(), "{found:?}");
+    let session = r#"{"role":"user","content":"/clear"}
+{"role":"assistant","content":"e"}
+{"role":"user","name":"ctx_summary","content":"all"}
+"#;
+    let expected = ["Command messages[0]", "BeforeSummary messages[0] messages[1]"];
+    assert_eq!(paths("gemini", session), expected);
+    let session = "{\"role\":\"system\",\"content\":\"f\"}\n{\"role\":\"assistant\",\"content\":\"g\",\"refusal\":null}\n";
+    assert_eq!(paths("anthropic", session), ["Beginning messages[1]"]);
 }

@@ -65,8 +65,14 @@ fn what_the_api_rejects_is_mended_or_left_out() {
         r#"{"role":"assistant","content":[{"type":"text","text":"half \ufffd"}]}"#,
     ];
     assert_eq!(lines, expected);
-    let expected =
-        ["Media image 1", "Field  1", "Media file 1", "Part server_tool_use 1", "Empty  1"];
+    let expected = [
+        "Media image 1",
+        "Field  1",
+        "Media file 1",
+        "LoneSurrogate  1",
+        "Part server_tool_use 1",
+        "Empty  1",
+    ];
     assert_eq!(losses(&report), expected);
 }
 

@@ -147,7 +147,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         Part::Reasoning(_) | Part::Opaque(_) => return None,
         // The API does not allow a result at this position, so the result is written as text.
         Part::Result(result) => {
-            notes.count(LossKind::AsText, "");
+            notes.count_at(LossKind::AsText, "", result.slot.as_ref());
             text_block(&result.text()?)
         }
     })
@@ -162,7 +162,7 @@ fn tool_use(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
     LineText::of_type("tool_use")
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("name", &call.name)
-        .json("input", &notes.arguments(&call.arguments))
+        .json("input", &notes.arguments(&call.arguments, call.slot.as_ref()))
         .end()
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let is_text = |part: &Part<'_>| !matches!(part, Part::Media(_));
     let is_error = result.is_error && (is_whole || result.parts.iter().all(is_text));
     if is_error != result.is_error {
-        notes.count(LossKind::ErrorMark, "");
+        notes.count_at(LossKind::ErrorMark, "", result.slot.as_ref());
     }
     let content = match result.parts.as_slice() {
         _ if says_nothing => quoted(if is_error && !is_whole { NO_CONTENT } else { "" }),

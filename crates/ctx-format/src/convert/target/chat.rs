@@ -57,7 +57,7 @@ impl Target for Writer {
         for part in &answer.result.parts {
             match part {
                 Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-                Part::Opaque(raw) => texts.push(notes.as_text(raw)),
+                Part::Opaque(raw) => texts.push(notes.as_text(raw, &answer.result)),
                 _ => {}
             }
         }
@@ -102,7 +102,7 @@ fn content(parts: &[&Part<'_>], role: Role) -> Option<String> {
 }
 
 fn tool_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
-    let arguments = notes.arguments(&call.arguments);
+    let arguments = notes.arguments(&call.arguments, call.slot.as_ref());
     let function = LineText::new().text("name", &call.name).text("arguments", &arguments).end();
     LineText::new()
         .text("id", call.id.as_deref().unwrap_or_default())

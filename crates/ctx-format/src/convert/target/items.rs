@@ -2,6 +2,7 @@
 
 use super::{Notes, Target};
 use crate::compaction::{LineText, list, quoted};
+use crate::convert::fields::place;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::{Answer, Piece, TurnMessage};
 use crate::dialect::content::{kind_of, kind_of_raw};
@@ -45,7 +46,7 @@ impl Target for Accepts {
         for Piece { part, .. } in &said.pieces {
             if let Part::Call(call) = part {
                 self.push_message(role, &mut content, &mut items);
-                let arguments = notes.arguments(&call.arguments);
+                let arguments = notes.arguments(&call.arguments, call.slot.as_ref());
                 let item = LineText::of_type("function_call")
                     .text("name", &call.name)
                     .text("arguments", &arguments)
@@ -68,7 +69,7 @@ impl Target for Accepts {
         let output = match answer.result.parts.as_slice() {
             [] => quoted(""),
             [Part::Text(text)] => quoted(text),
-            [Part::Opaque(raw)] => quoted(notes.as_text(raw)),
+            [Part::Opaque(raw)] => quoted(notes.as_text(raw, &answer.result)),
             _ => list(&notes.blocks(&answer.result, |part, _| self.part(part, false))),
         };
         let is_custom = own.is_some_and(|raw| kind_of_raw(raw) == "custom_tool_call_output");
@@ -135,9 +136,11 @@ impl Accepts {
             edits.set(0, &item, "type", &quoted(COMPACTION));
         }
         if let Some((raw, own)) = item.get("arguments").zip(item.text_of("arguments")) {
-            let arguments = notes.arguments(&own);
+            let mut slot = Slot::text(&item, raw);
+            let within = std::mem::replace(&mut slot.range, place(raw));
+            let arguments = notes.arguments(&own, Some(&slot));
             if arguments != own {
-                edits.put(&Slot::text(&item, raw), &arguments);
+                edits.replace(within, quoted(&arguments));
             }
         }
         // Codex stores absent members as `null`, which the API rejects except in these. It rejects

@@ -2,12 +2,13 @@
 
 use crate::compaction::{Ids, LineText};
 use crate::convert::entry::Entry;
+use crate::convert::fields::{path_to, place};
 use crate::convert::report::{LossKind, Report};
 use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
-use crate::{Denial, Dialect, Object, Part, Role, ToolResult};
+use crate::{Denial, Dialect, Object, Part, Role, Slot, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::sync::Arc;
 
@@ -57,6 +58,7 @@ pub(crate) trait Target {
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
         for answer in &results.answers {
+            notes.origin = answer.origin;
             let json = self.answer(answer, notes);
             lines.push(self.line(Role::Tool, json, &[answer.origin], notes));
         }
@@ -158,8 +160,12 @@ pub(crate) struct Notes<'r> {
     pub(crate) session: &'r mut Session,
     pub(crate) to: &'static dyn Dialect,
     pub(crate) entries: &'r [&'r Entry],
-    /// The source line to which subsequent losses are attributed.
-    pub(crate) line: u64,
+    /// The texts of the entries.
+    pub(crate) texts: &'r [String],
+    /// Whether the source is an agent's log.
+    pub(crate) is_of_log: bool,
+    /// The index, within the unit, of the entry to which subsequent losses are attributed.
+    pub(crate) origin: usize,
     /// Whether no content may be lost, as in a lowered session.
     pub(crate) is_whole: bool,
     /// Whether a summary follows in a later unit.
@@ -175,9 +181,7 @@ pub(crate) struct Notes<'r> {
 impl Notes<'_> {
     /// Attributes subsequent losses to the line that `turn` came from.
     pub(crate) fn at(&mut self, turn: &Turn<'_>) {
-        if let Some(entry) = self.entries.get(turn.origin()) {
-            self.line = entry.line;
-        }
+        self.origin = turn.origin();
     }
 
     /// Returns the time for a line made from the given source records: the time of the first of
@@ -197,9 +201,20 @@ impl Notes<'_> {
         entries.find_map(|entry| entry.model.clone())
     }
 
-    /// Reports a loss of the given kind at the current source line.
+    /// Reports a loss of the given kind that concerns a whole message of the source.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
-        self.report.count(kind, name, self.line);
+        self.count_at(kind, name, None);
+    }
+
+    /// Reports a loss of the given kind at the call or the result with this slot.
+    pub(crate) fn count_at(&mut self, kind: LossKind, name: &str, slot: Option<&Slot>) {
+        let at = slot.map_or(0, |slot| slot.range.start);
+        let found = self.texts.iter().position(|text| place(text).contains(&at));
+        let within = found.map_or(String::new(), |origin| path_to(self.texts[origin].trim(), at));
+        let end = within.rfind(']').map_or(0, |end| end + 1);
+        let Some(entry) = self.entries.get(found.unwrap_or(self.origin)) else { return };
+        let path = entry.origin.path(self.is_of_log) + &within[..end];
+        self.report.count(kind, name, entry.line).add_path(path);
     }
 
     /// Reports that a result of the source is no longer marked as an error, if it was. A denial is
@@ -207,26 +222,26 @@ impl Notes<'_> {
     pub(crate) fn no_error_mark(&mut self, answer: &Answer<'_>) {
         let is_new = answer.result.parts == [Part::Text(MISSING_RESULT.into())];
         if answer.result.is_error && !is_new && answer.result.denial == Denial::None {
-            self.count(LossKind::ErrorMark, "");
+            self.count_at(LossKind::ErrorMark, "", answer.result.slot.as_ref());
         }
     }
 
     /// Returns the arguments of a call as a JSON object.
-    pub(crate) fn arguments(&mut self, arguments: &str) -> String {
+    pub(crate) fn arguments(&mut self, arguments: &str, slot: Option<&Slot>) -> String {
         if arguments.trim().is_empty() {
             return "{}".to_owned();
         }
         if Object::parse(arguments).is_ok_and(|object| object.rest().trim().is_empty()) {
             return one_line(arguments).into_owned();
         }
-        self.count(LossKind::Arguments, "");
+        self.count_at(LossKind::Arguments, "", slot);
         LineText::new().text("input", arguments).end()
     }
 
     /// Returns the JSON of a part of unknown kind as text and reports that the part is written as
     /// text.
-    pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
-        self.count(LossKind::AsText, &kind_of_raw(raw));
+    pub(crate) fn as_text<'p>(&mut self, raw: &'p str, result: &ToolResult<'_>) -> &'p str {
+        self.count_at(LossKind::AsText, &kind_of_raw(raw), result.slot.as_ref());
         raw
     }
 
@@ -237,7 +252,7 @@ impl Notes<'_> {
         mut block: impl FnMut(&Part<'_>, &mut Self) -> Option<String>,
     ) -> Vec<String> {
         let blocks = result.parts.iter().filter_map(|part| match part {
-            Part::Opaque(raw) => block(&Part::Text(self.as_text(raw).into()), self),
+            Part::Opaque(raw) => block(&Part::Text(self.as_text(raw, result).into()), self),
             part => block(part, self),
         });
         blocks.collect()

@@ -93,7 +93,7 @@ fn function_call(call: &Call<'_>, notes: &mut Notes<'_>) -> LineText {
     LineText::new()
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("name", &call.name)
-        .json("args", &notes.arguments(&call.arguments))
+        .json("args", &notes.arguments(&call.arguments, call.slot.as_ref()))
 }
 
 /// Returns the raw JSON of each part of a message of the client, in the order of
@@ -251,13 +251,13 @@ fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
     for part in &result.parts {
         match part {
             Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-            Part::Opaque(raw) => texts.push(notes.as_text(raw)),
+            Part::Opaque(raw) => texts.push(notes.as_text(raw, result)),
             part => media.extend(self::part(part)),
         }
     }
     if texts.len() > 1 {
         // If a result has several texts, they are joined with line endings.
-        notes.count(LossKind::AsText, "text");
+        notes.count_at(LossKind::AsText, "text", result.slot.as_ref());
     }
     let key = if result.is_error { "error" } else { "output" };
     let output = LineText::new().text(key, &texts.join("\n"));

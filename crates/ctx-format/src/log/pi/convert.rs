@@ -143,7 +143,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             let block = LineText::of_type("toolCall")
                 .text("id", call.id.as_deref().unwrap_or_default())
                 .text("name", &call.name)
-                .json("arguments", &notes.arguments(&call.arguments));
+                .json("arguments", &notes.arguments(&call.arguments, call.slot.as_ref()));
             Some(block.end())
         }
         Part::Media(media) => image(media),
