@@ -19,7 +19,7 @@ use crate::store::{StoreArgs, session_id};
 /// The entry for `ctx-convert` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-convert",
-    command: Args::command,
+    command: || Args::command().mut_arg("batch", |batch| batch.hide(true)),
     run,
     first: "to dry-run output strict session json",
     page: include_str!("manual.toml"),

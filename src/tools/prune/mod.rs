@@ -73,7 +73,7 @@ struct Args {
 /// The entry for `ctx-prune` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
-    command: Args::command,
+    command: || Args::command().mut_arg("batch", |batch| batch.hide(true)),
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     first: "trim clear drop protect-last max-chars dry-run in-place output json",
     page: include_str!("manual.toml"),

@@ -1,7 +1,7 @@
 //! Groups those messages in a context that must be written together: a reply with its results, and,
 //! if records are kept whole, messages that come from the same record.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Role;
 
@@ -138,6 +138,22 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         node.answers = answered;
     }
     ties
+}
+
+/// Returns the keys of the calls of server tools whose results are in a later reply, after the
+/// results of the calls that their code makes or after a pause.
+pub(crate) fn across_replies(entries: &[Entry]) -> HashSet<Key> {
+    let (mut open, mut across) = (HashSet::new(), HashSet::new());
+    for entry in entries {
+        if entry.begins_turn || entry.is_summary {
+            open.clear();
+        }
+        if entry.role == Role::Assistant {
+            across.extend(entry.results.iter().filter(|key| open.contains(key)).cloned());
+            open.extend(&entry.calls);
+        }
+    }
+    across
 }
 
 /// Returns the ranges of nodes that must stay together although they do not form an exchange. A

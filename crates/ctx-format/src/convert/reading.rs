@@ -155,7 +155,11 @@ impl<'c> Reading<'c> {
             from: self.from,
             entries: &self.entries,
             spool: self.spool,
-            ids: reply::Ids::of(self.converter.to, is_whole),
+            ids: reply::Ids::of(
+                self.converter.to,
+                is_whole,
+                pairing::across_replies(&self.entries),
+            ),
             report: self.report,
             carried: Vec::new(),
             out,

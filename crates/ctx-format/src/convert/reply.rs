@@ -66,7 +66,11 @@ impl<'a> Maker<'_, '_> {
         let may_stay = self.notes.is_whole || self.notes.is_last && results.beside.is_empty();
         for call in calls.waiting {
             let slot = call.slot.clone();
-            if may_stay && !call.is_of_server {
+            let is_across = self.keeps_blocks() && self.ids.across.contains(&call.key);
+            if is_across {
+                continue;
+            }
+            if may_stay && (!call.is_of_server || self.keeps_blocks()) {
                 self.notes.count_at(LossKind::OpenCall, "", slot.as_ref());
             } else if let Some(answer) = self.missing(&mut turns, call) {
                 self.notes.count_at(LossKind::MissingResult, "", slot.as_ref());
@@ -106,7 +110,16 @@ impl<'a> Maker<'_, '_> {
         if role == Role::Other && self.family == Family::Chat {
             self.notes.count(LossKind::Role, "");
         }
-        let all = pieces(held, self.family, self.stays);
+        let mut all = pieces(held, self.family, self.stays);
+        let is_whole = self.notes.is_whole;
+        for piece in all.iter_mut().filter(|_| !is_whole) {
+            // Only the model can make calls.
+            if let Part::Call(call) = &piece.part {
+                self.notes.count_at(LossKind::AsText, "", call.slot.as_ref());
+                let text = format!("{}({})", call.name, call.arguments);
+                *piece = Piece::bare(Part::Text(text.into()));
+            }
+        }
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
             return vec![Turn::Message(TurnMessage {
                 role,
@@ -145,7 +158,11 @@ impl<'a> Maker<'_, '_> {
             let has_results = !results.origins.is_empty();
             match &piece.part {
                 Part::Result(result) if self.keeps_blocks() => {
-                    if calls.take(result).is_some() || self.notes.is_whole {
+                    let key = Key::of_result(result);
+                    if calls.take(result).is_some()
+                        || self.notes.is_whole
+                        || self.ids.across.contains(&key)
+                    {
                         pieces.push(piece);
                     }
                     continue;
@@ -298,6 +315,8 @@ pub(crate) struct Ids {
     used: HashSet<String>,
     /// Whether an id may occur twice in a session, though never in one reply.
     may_repeat: bool,
+    /// The calls of server tools whose results are in a later reply.
+    across: HashSet<Key>,
 }
 
 /// The calls of a reply that are still waiting for a result.
@@ -321,9 +340,9 @@ struct WaitingCall {
 impl Ids {
     /// Creates ids for a session in the dialect `to`. If `stay` is true, existing ids and names stay
     /// as they are.
-    pub(crate) fn of(to: &dyn Dialect, stay: bool) -> Self {
+    pub(crate) fn of(to: &dyn Dialect, stay: bool, across: HashSet<Key>) -> Self {
         let names = (!stay).then(|| to.names());
-        Self { made: 0, names, used: HashSet::new(), may_repeat: !to.rules().unique_ids }
+        Self { made: 0, names, used: HashSet::new(), may_repeat: !to.rules().unique_ids, across }
     }
 
     /// Returns an id that the API accepts for the call with the id `own`.

@@ -163,7 +163,7 @@ fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
         is_summary: summary_text(object).is_some(),
         ..Outline::of_line()
     };
-    let mut says = !content.starts_with('[') && !is_blank(content);
+    let mut says = !content.starts_with('[') && content != "null" && !is_blank(content);
     let mut ends_with_result = false;
     for block in blocks(object) {
         let kind = kind_of(&block);
@@ -215,7 +215,9 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
         return Some(Unread::within_message("a list of calls outside the content"));
     }
     match object.get("content") {
-        None | Some("null") => Some(Unread::within_message("a message without content")),
+        raw if raw.is_none_or(|raw| raw == "null" && dialect != Anthropic.name()) => {
+            Some(Unread::within_message("a message without content"))
+        }
         content => Unread::in_content(content, is_read),
     }
 }

@@ -97,15 +97,16 @@ pub(crate) fn check_block(
         }
         "thinking" if is_unsigned(block) => outline.fault(Rule::UnsignedReasoning, ""),
         "server_tool_use" | "mcp_tool_use" => {
-            let content = outline.content_mut();
-            content.server_calls.push(id("id").into_owned());
-            content.server_ids.push(id("id").into_owned());
+            outline.content_mut().server_calls.push(id("id").into_owned());
         }
         kind if kind.ends_with("_tool_result") => {
             let content = outline.content_mut();
-            let id = id("tool_use_id");
-            match content.server_calls.iter().position(|call| *call == id) {
-                Some(at) => drop(content.server_calls.remove(at)),
+            let (id, answered) = (id("tool_use_id"), content.answered);
+            match content.server_calls[answered..].iter().position(|call| *call == id) {
+                Some(at) => {
+                    content.server_calls[answered..=answered + at].rotate_right(1);
+                    content.answered += 1;
+                }
                 None => content.server_results.push(id.into_owned()),
             }
         }
@@ -229,7 +230,7 @@ pub(crate) fn mend(message: &Object<'_>, mend: &mut Mend<'_, '_>) {
     }
     let Some(content) = message.get("content") else { return };
     let Some(list) = scan::elements(content) else {
-        if is_blank(content) {
+        if content == "null" || is_blank(content) {
             mend.put(content, json::quoted(NO_CONTENT));
         }
         return;
@@ -270,6 +271,10 @@ fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) 
 
 fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
     let fix = Image::of(kind, block).and_then(|image| Some((image.fix()?, image)));
+    if kind == "tool_use" && role != Role::Assistant {
+        let text = json::quoted(block.text());
+        return mend.put(block.text(), format!("{{\"type\":\"text\",\"text\":{text}}}"));
+    }
     let is_misplaced = role == Role::Assistant && MEDIA.contains(&kind);
     if is_misplaced || matches!(fix, Some((ImageFix::Drop, _))) {
         return mend.replace_with_text(block);

@@ -88,8 +88,9 @@ impl Dialect for Chat {
                     outline.calls.push(Cow::Borrowed(""));
                 }
             }
-            Role::Tool => outline.results.push(object.text_of("tool_call_id").unwrap_or_default()),
-            Role::Function => outline.results.push(Cow::Borrowed("")),
+            Role::Tool | Role::Function => {
+                outline.results.push(object.text_of("tool_call_id").unwrap_or_default());
+            }
             _ => {}
         }
         Some(outline)
@@ -235,9 +236,19 @@ impl Dialect for Chat {
     }
 }
 
-/// Repairs the ids of calls and the names of functions, as some models demand.
+/// Returns the type of a call that states another type than its members have.
+fn other_type(call: &Object<'_>) -> Option<&'static str> {
+    let kind = kind_of(call);
+    let mut own = ["function", "custom"].into_iter().filter(|it| call.get(it).is_some());
+    own.next().filter(|_| !kind.is_empty() && call.get(&kind).is_none())
+}
+
+/// Repairs the types and the ids of calls and, as some models demand, the names of functions.
 fn mend_names(object: &Object<'_>, mend: &mut Mend<'_, '_>) {
     let calls: Vec<_> = object.objects_of("tool_calls").into_iter().flatten().flatten().collect();
+    for (call, own) in calls.iter().filter_map(|call| Some((call, other_type(call)?))) {
+        mend.set(call, "type", &json::quoted(own));
+    }
     let ids = calls.iter().map(|call| call.get("id")).chain([object.get("tool_call_id")]);
     for raw in ids.flatten() {
         let id = json::text(raw).unwrap_or_default();
@@ -302,6 +313,9 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     {
         if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             outline.fault(Rule::BadCallId, id);
+        }
+        if listed.as_ref().is_some_and(|call| other_type(call).is_some()) {
+            outline.fault(Rule::MisplacedBlock, id);
         }
         let function = listed.and_then(|call| call.object_of("function"));
         if function.is_some_and(|it| !FUNCTION.accepts(&it.text_of("name").unwrap_or_default())) {

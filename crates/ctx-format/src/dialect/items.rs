@@ -181,6 +181,9 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     if bad_arguments(item).is_some() {
         outline.fault(Rule::BadInput, &item.text_of("call_id").unwrap_or_default());
     }
+    if has_no_name(item) {
+        outline.fault(Rule::BadToolName, &item.text_of("call_id").unwrap_or_default());
+    }
     if !bad_images(item).is_empty() {
         outline.fault(Rule::BadImage, "");
     }
@@ -215,6 +218,11 @@ fn is_empty_summary(item: &Object<'_>) -> bool {
     kind_of(item) == "compaction" && item.text_of("encrypted_content").is_none()
 }
 
+/// Returns true for a function call without the name of its function.
+fn has_no_name(item: &Object<'_>) -> bool {
+    kind_of(item) == "function_call" && item.text_of("name").is_none_or(|name| name.is_empty())
+}
+
 /// Returns the arguments of a function call if they are not a string.
 fn bad_arguments<'a>(item: &Object<'a>) -> Option<&'a str> {
     let raw = item.get("arguments").filter(|_| kind_of(item) == "function_call")?;
@@ -235,6 +243,9 @@ fn misplaced_texts<'a>(item: &Object<'a>) -> Vec<Object<'a>> {
 pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     if item.get("call_id").is_some() {
         mend.name(item, "call_id", CALL_ID);
+    }
+    if has_no_name(item) {
+        mend.name(item, "name", TOOL);
     }
     if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
         mend.put(raw, json::quoted(raw));

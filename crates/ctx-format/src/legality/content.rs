@@ -42,11 +42,11 @@ pub struct Content {
     pub(crate) summary: Option<bool>,
     /// Whether the message ends with the result of a server tool.
     pub(crate) ends_with_result: bool,
-    /// The ids of all calls in the message that the API itself answers.
-    pub(crate) server_ids: Vec<String>,
-    /// The ids of the calls that the API itself answers in a later message: if their code makes
-    /// calls, after the results of these.
+    /// The ids of the calls that the API itself answers. Those after the first `answered` ones are
+    /// answered in a later message: if their code makes calls, after the results of these.
     pub(crate) server_calls: Vec<String>,
+    /// The number of the calls whose results are in the message, too.
+    pub(crate) answered: usize,
     /// The ids of the calls that the API answers itself and whose code makes calls of the message.
     pub(crate) callers: Vec<String>,
     /// The ids of the calls in earlier messages whose results the API itself added.
@@ -62,7 +62,7 @@ impl Outline<'_> {
     /// The ids of the calls that later messages answer.
     pub fn awaited(&self) -> impl Iterator<Item = &str> {
         let own = self.calls.iter().map(|id| &**id);
-        own.chain(self.of_server(|content| &content.server_calls))
+        own.chain(self.of_server(|content| &content.server_calls[content.answered..]))
     }
 
     /// The ids of the calls in earlier messages that the message answers.
@@ -71,7 +71,7 @@ impl Outline<'_> {
         own.chain(self.of_server(|content| &content.server_results))
     }
 
-    fn of_server(&self, ids: fn(&Content) -> &Vec<String>) -> impl Iterator<Item = &str> {
+    fn of_server(&self, ids: fn(&Content) -> &[String]) -> impl Iterator<Item = &str> {
         self.content.as_deref().into_iter().flat_map(ids).map(String::as_str)
     }
 

@@ -278,7 +278,7 @@ impl Validator {
                 self.add(line, Rule::RepeatedCallId, id);
             }
         }
-        for id in outline.content.iter().flat_map(|content| &content.server_ids) {
+        for id in outline.content.iter().flat_map(|content| &content.server_calls) {
             if !self.ids.insert(id.clone()) {
                 self.add_demanded(line, Rule::RepeatedServerId, id);
             }
@@ -332,7 +332,8 @@ impl Validator {
             self.add_demanded(line, Rule::RepeatedItemId, id);
         }
         self.cache_marks.extend(std::iter::repeat_n(line, content.cache_marks));
-        self.server_calls.extend(content.server_calls.iter().map(|id| (line, id.clone())));
+        let open = content.server_calls[content.answered..].iter();
+        self.server_calls.extend(open.map(|id| (line, id.clone())));
         self.callers.extend(content.callers.iter().map(|id| (line, id.clone())));
         for id in &content.server_results {
             match self.server_calls.iter().position(|(_, call)| call == id) {

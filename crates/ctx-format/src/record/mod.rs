@@ -164,7 +164,8 @@ impl<'a> Record<'a> {
         let why = match self.class {
             Class::Broken => {
                 let text = std::str::from_utf8(&self.bytes[self.skipped..]).unwrap_or_default();
-                match serde_json::from_str::<&RawValue>(text) {
+                match serde_json::from_str::<&RawValue>(text.trim_end_matches(['\r', '\n'])) {
+                    Err(error) if error.is_eof() => "not JSON: the line is cut",
                     Err(error) => return format!("not JSON: {error}"),
                     Ok(_) => "not JSON",
                 }

@@ -1,6 +1,8 @@
 //! Tests that a conversion names everything that it loses.
 
-use ctx_format::convert::LossKind;
+use ctx_format::convert::LossKind::{
+    Field, Instructions, Line, Media, Name, Part, Reasoning, Record,
+};
 use ctx_format::dialect::{ALL, Dialect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -143,7 +145,6 @@ pub(crate) fn unnamed(from: &dyn Dialect, to: &dyn Dialect, lines: &[String]) ->
     // Whatever is an object here may be a string with JSON there, and the reverse.
     found.extend(written.iter().map(|line| (String::new(), line.clone())));
     let list = if from.is_log() { "records" } else { "messages" };
-    use LossKind::{Field, Instructions, Line, Media, Name, Part, Reasoning, Record};
     // Losses of other kinds do not drop the value at their path.
     let drops = [Field, Instructions, Line, Media, Name, Part, Reasoning, Record];
     let losses = report.losses.iter().filter(|loss| drops.contains(&loss.kind));

@@ -156,6 +156,7 @@ impl Copy {
         let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
         found.flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
         self.repair_flaws(&found.flaws)
+            || self.drop_copies(&found.messages)
             || self.mend(&found.problems)
             || self.pair(&found.messages, strict)
     }
@@ -264,6 +265,22 @@ impl Copy {
         }
         self.lines.retain(|line| !line.bytes.is_empty());
         self.actions.len() > before
+    }
+
+    /// Removes replies with calls that a program saved twice in a list of messages. Returns true if
+    /// there are any.
+    fn drop_copies(&mut self, messages: &[(usize, Outline<'static>)]) -> bool {
+        let done = self.actions.len();
+        let has_ids = |outline: &Outline<'_>| outline.calls.iter().any(|id| !id.is_empty());
+        for pair in messages.windows(2).filter(|_| !self.dialect.is_log()).rev() {
+            let (one, other) = (pair[0].0, pair[1].0);
+            let text = |at: usize| self.lines[at].bytes.trim_ascii_end();
+            if has_ids(&pair[1].1) && text(one) == text(other) {
+                let Line { source, .. } = self.lines.remove(other);
+                self.act(source, "", RepairKind::DropCopy);
+            }
+        }
+        self.actions.len() > done
     }
 
     /// Gives every call its result and every result its call. Returns true if this changed any

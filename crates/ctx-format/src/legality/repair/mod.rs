@@ -46,6 +46,8 @@ pub enum RepairKind {
     DropOrphan,
     /// Removes a call's second result.
     DropRepeated,
+    /// Removes a reply with calls that repeats the line before.
+    DropCopy,
     /// Moves a result to its call, which is on another line.
     Move {
         /// The line number of the call.
