@@ -72,7 +72,9 @@ impl Conversion {
         }
         let mut summary = None;
         let mut input = Validator::new(from.rules());
+        let mut has_records = false;
         session.each(|record| {
+            has_records |= record.object().is_some();
             if !drops_bad && may_hold_message(record, from) {
                 return Err(ErrorKind::LostLine(record.why_bad()).at(record.line));
             }
@@ -101,6 +103,9 @@ impl Conversion {
             return Err(ErrorKind::vendor_summary("converted").at(line));
         }
         let conversion = Self { from, to, problems, report, records: file.into() };
+        if has_records && conversion.report.messages == 0 {
+            return Err(ErrorKind::NothingToConvert.into());
+        }
         conversion.refuse_problems()?;
         Ok(conversion)
     }

@@ -115,6 +115,9 @@ pub enum ErrorKind {
     /// copy.
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
+    /// No message of the session is written.
+    #[error("cannot be converted: the agent would send no message of this file")]
+    NothingToConvert,
     /// The converted session would have this problem.
     #[error("cannot be converted: {0}")]
     IllegalConversion(String),

@@ -116,13 +116,22 @@ impl Exchanges {
         let begun = message.and_then(|message| self.messages.get(&message));
         let mut id = begun.map(|id| self.resolve(*id));
         for result in outline.answered() {
-            if let Some(answered) = self.answer(result) {
+            let is_by_id = !result.is_empty() || self.calls.contains_key(result);
+            let in_order = outline.answers_in_order && !is_by_id;
+            let next = if in_order { self.next_call(before) } else { None };
+            if let Some(answered) = self.answer(next.as_deref().unwrap_or(result)) {
                 id = Some(id.map_or(answered, |id| self.join(id, answered)));
             }
         }
         let goes_on = outline.fragment.is_some_and(|fragment| !fragment.ends);
         let own = (outline.awaited().next().is_some() || goes_on).then_some(number);
         id.or(before).or(own)
+    }
+
+    /// Returns the id of a call that waits in the given exchange.
+    fn next_call(&self, exchange: Option<u64>) -> Option<String> {
+        let is_in = |(_, (id, _)): &(_, &(u64, u64))| Some(self.resolve(*id)) == exchange;
+        self.calls.iter().filter(is_in).map(|(call, _)| call).min().cloned()
     }
 
     fn is_open(&self, id: u64) -> bool {

@@ -44,9 +44,9 @@ impl Unit {
 }
 
 /// Groups the entries of a context into units. `entries` must be in context order. If
-/// `joins_replies` is true, adjacent replies become one message.
-pub(crate) fn units(entries: &[Entry], joins_replies: bool, is_whole: bool) -> Vec<Unit> {
-    let mut nodes = nodes(entries, joins_replies);
+/// `joins` returns true for a reply, the next reply is part of the same message.
+pub(crate) fn units(entries: &[Entry], joins: fn(&Entry) -> bool, is_whole: bool) -> Vec<Unit> {
+    let mut nodes = nodes(entries, joins);
     let ties = tie(entries, &mut nodes);
     let blobs = if is_whole { blobs(&nodes, &ties) } else { Vec::new() };
     let mut results: HashMap<usize, Vec<Answering>> = HashMap::new();
@@ -77,13 +77,13 @@ pub(crate) fn units(entries: &[Entry], joins_replies: bool, is_whole: bool) -> V
     units
 }
 
-fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
+fn nodes(entries: &[Entry], joins: fn(&Entry) -> bool) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
         let last = nodes.last_mut();
         let last = last.and_then(|node| Some((*node.entries.last()?, node)));
         match last {
-            Some((before, node)) if continues(&entries[before], entry, joins_replies) => {
+            Some((before, node)) if continues(&entries[before], entry, joins) => {
                 node.entries.push(number);
             }
             _ => nodes.push(Node { entries: vec![number], answers: Vec::new() }),
@@ -93,9 +93,9 @@ fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
 }
 
 /// Returns true if `entry` continues the message in `before`, the preceding entry.
-fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
+fn continues(before: &Entry, entry: &Entry, joins: fn(&Entry) -> bool) -> bool {
     let is_reply = |entry: &Entry| entry.role == Role::Assistant;
-    let is_one = before.message == entry.message || joins_replies;
+    let is_one = before.message == entry.message || joins(before);
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
 
@@ -118,7 +118,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         let mut answered = Vec::new();
         for result in own().flat_map(|entry| &entry.results) {
             let mut call = result;
-            if result.is_nameless() {
+            if !result.has_id() && open.get(result).is_none_or(Vec::is_empty) {
                 let waiting = open.iter().filter(|(call, _)| call.is_answered_by(result));
                 let nearest = waiting.max_by_key(|(_, places)| places.last().copied());
                 call = nearest.map_or(result, |(call, _)| *call);

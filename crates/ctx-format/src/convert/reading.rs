@@ -144,9 +144,14 @@ impl<'c> Reading<'c> {
     /// Finishes reading and writes the new session to `out`.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
-        let joins_replies = Format::of(self.from).family == Family::Items;
         let is_whole = self.converter.mark.is_some();
-        let units = pairing::units(&self.entries, joins_replies, is_whole);
+        let joins: fn(&Entry) -> bool = match Format::of(self.from).family {
+            Family::Items => |_| true,
+            // The API reads adjacent replies as one, whose results come after them.
+            Family::Blocks if !is_whole && !self.from.is_log() => |reply| !reply.calls.is_empty(),
+            _ => |_| false,
+        };
+        let units = pairing::units(&self.entries, joins, is_whole);
         let writing = Writing {
             target: (Format::of(self.converter.to).writer)(),
             session: self.session(),

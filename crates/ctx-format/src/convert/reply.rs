@@ -394,7 +394,13 @@ impl Calls {
     /// from the waiting calls.
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         let key = Key::of_result(result);
-        let place = self.waiting.iter().position(|call| call.key.is_answered_by(&key))?;
+        let mut places = (0..self.waiting.len())
+            .filter(|place| self.waiting[*place].key.is_answered_by(&key))
+            .peekable();
+        let first = places.peek().copied();
+        let name = result.name.as_deref();
+        let mut named = places.filter(|place| name == Some(&*self.waiting[*place].name));
+        let place = named.next().or(first)?;
         let WaitingCall { id, name, key, .. } = self.waiting.remove(place);
         self.answered.insert(key);
         Some((id, name))

@@ -254,14 +254,14 @@ impl Key {
         Self::of(result.id.as_deref(), result.name.as_deref())
     }
 
-    /// Returns true if a result with the given key answers the call with this key. A result without
-    /// an id and a name answers the next call that has no id.
+    /// Returns true if a result with the given key can answer the call with this key. A result
+    /// without an id answers a call that has one, and without a name any call.
     pub(crate) fn is_answered_by(&self, result: &Self) -> bool {
-        self == result || result.is_nameless() && !self.0.starts_with('#')
+        self == result || !result.has_id() && (result.0.is_empty() || self.has_id())
     }
 
-    pub(crate) fn is_nameless(&self) -> bool {
-        self.0.is_empty()
+    pub(crate) fn has_id(&self) -> bool {
+        self.0.starts_with('#')
     }
 
     fn of(id: Option<&str>, name: Option<&str>) -> Self {

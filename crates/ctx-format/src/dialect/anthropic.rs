@@ -67,10 +67,13 @@ impl Dialect for Anthropic {
 
     fn vendor_summary(&self, object: &Object<'_>) -> Option<String> {
         // Few messages contain the word, and to look for it is cheaper than to read the blocks.
-        let mut blocks = object.text().contains(COMPACTION).then(|| blocks(object))?.into_iter();
-        let block = blocks.find(|block| kind_of(block) == COMPACTION)?;
-        let text = block.text_of("content")?;
-        (!text.is_empty()).then(|| text.into_owned())
+        let blocks = object.text().contains(COMPACTION).then(|| blocks(object))?.into_iter();
+        let summaries = blocks
+            .filter(|block| kind_of(block) == COMPACTION && block.get("content") != Some("null"));
+        // The server may compact more than once in a reply.
+        let texts: Vec<_> = summaries.map(|it| it.text_of("content")).collect::<Option<_>>()?;
+        let text = texts.join("\n\n");
+        (!text.trim().is_empty()).then_some(text)
     }
 
     /// A readable summary of the server is a message of its own.
@@ -171,11 +174,11 @@ fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
         says |= check_block(role, &kind, &block, &mut outline);
         match (role, kind.as_ref()) {
             (Role::Assistant, "tool_use") => {
-                outline.calls.push(block.text_of("id").unwrap_or_default());
+                outline.calls.push(block.id_of("id").unwrap_or_default());
             }
             (Role::User, "tool_result") => {
                 outline.results_late |= outline.has_content;
-                outline.results.push(block.text_of("tool_use_id").unwrap_or_default());
+                outline.results.push(block.id_of("tool_use_id").unwrap_or_default());
             }
             _ => outline.has_content = true,
         }
@@ -366,7 +369,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
 fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     let content = block.get("content");
     ToolResult {
-        id: block.text_of("tool_use_id"),
+        id: block.id_of("tool_use_id"),
         is_error: block.is_true("is_error"),
         parts: parts(content, &|block| part(object, block)),
         slot: content.map(|raw| Slot::text(object, raw)),

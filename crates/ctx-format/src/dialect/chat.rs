@@ -76,20 +76,21 @@ impl Dialect for Chat {
             begins_turn: role == Role::User && !is_summary,
             // The whole content of a tool message is the result.
             has_content: !matches!(role, Role::Tool | Role::Function),
+            answers_in_order: object.get("tool_name").is_some(),
             is_summary,
             ..Outline::of_line()
         };
         match role {
             Role::Assistant => {
                 let calls = object.objects_of("tool_calls").into_iter().flatten();
-                let id = |call: Option<Object<'a>>| call?.text_of("id");
+                let id = |call: Option<Object<'a>>| call?.id_of("id");
                 outline.calls.extend(calls.map(|call| id(call).unwrap_or_default()));
                 if is_there(object.get("function_call")) {
                     outline.calls.push(Cow::Borrowed(""));
                 }
             }
             Role::Tool | Role::Function => {
-                outline.results.push(object.text_of("tool_call_id").unwrap_or_default());
+                outline.results.push(object.id_of("tool_call_id").unwrap_or_default());
             }
             _ => {}
         }
@@ -110,7 +111,7 @@ impl Dialect for Chat {
         let content = parts(object.get("content"), &part);
         if matches!(role, Role::Tool | Role::Function) {
             said.push(Part::Result(ToolResult {
-                id: object.text_of("tool_call_id"),
+                id: object.id_of("tool_call_id"),
                 name: name.clone(),
                 is_error: object.is_true("is_error"),
                 parts: content,
@@ -404,7 +405,7 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
 /// Reads an entry of `tool_calls`: either `{"id":…,"type":"function","function":{…}}` or a `custom`
 /// call, whose input is free text.
 fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>> {
-    let id = Some(listed.text_of("id").unwrap_or_default());
+    let id = Some(listed.id_of("id").unwrap_or_default());
     match listed.object_of("custom") {
         Some(custom) => Some(call(object, id, &custom, "input")),
         None => Some(call(object, id, &listed.object_of("function")?, "arguments")),

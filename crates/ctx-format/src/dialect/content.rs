@@ -77,7 +77,7 @@ pub(crate) fn cut_blocks(
 pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
     let arguments = block.get(arguments);
     Call {
-        id: Some(block.text_of("id").unwrap_or_default()),
+        id: Some(block.id_of("id").unwrap_or_default()),
         name: block.text_of("name").unwrap_or_default(),
         arguments: Cow::Borrowed(arguments.unwrap_or_default()),
         slot: arguments.map(|raw| Slot::json(record, raw)),

@@ -276,8 +276,8 @@ impl Mend<'_, '_> {
 
     /// Replaces a name that is missing or that the API does not accept.
     pub(crate) fn name(&mut self, within: &Object<'_>, key: &str, naming: Naming) {
-        let name = within.text_of(key).unwrap_or_default();
-        if !naming.accepts(&name) {
+        if !naming.accepts(&within.text_of(key).unwrap_or_default()) {
+            let name = within.id_of(key).unwrap_or_default();
             self.set(within, key, &json::quoted(&naming.legal(&name)));
         }
     }

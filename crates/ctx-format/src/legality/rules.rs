@@ -215,7 +215,7 @@ impl<T: Copy + Default> Pairs<T> {
     }
 
     fn answers(&mut self, outline: &Outline<'_>) -> Vec<Answer<T>> {
-        let answer = |id: &Cow<'_, str>| match self.answer(id) {
+        let answer = |id: &Cow<'_, str>| match self.answer(id, outline.answers_in_order) {
             Some(call) => Answer::Call(call),
             None if self.references > 0 => {
                 self.references -= 1;
@@ -226,10 +226,13 @@ impl<T: Copy + Default> Pairs<T> {
         outline.results.iter().map(answer).collect()
     }
 
-    fn answer(&mut self, id: &str) -> Option<T> {
+    fn answer(&mut self, id: &str, in_order: bool) -> Option<T> {
         if !self.results_may_come {
             return None;
         }
+        let is_by_id = !in_order || !id.is_empty() || self.by_id.contains_key(id);
+        let next = self.waiting.values().next().filter(|_| !is_by_id).map(|call| call.id.clone());
+        let id = next.as_deref().unwrap_or(id);
         let groups = self.by_id.get_mut(id)?;
         let nearest = groups.last_mut()?;
         let first = nearest.calls.pop_front()?;

@@ -87,6 +87,9 @@ pub struct Outline<'a> {
     pub calls: Vec<Cow<'a, str>>,
     /// The ids of the calls, made in other records, whose results are in this record.
     pub results: Vec<Cow<'a, str>>,
+    /// Whether the results name a tool instead of a call, as Ollama's do. Each then answers the
+    /// first call that waits.
+    pub answers_in_order: bool,
     /// Whether other content comes before a result, although the API requires results to come
     /// first.
     pub results_late: bool,
@@ -115,6 +118,7 @@ impl Outline<'_> {
             begins_turn: self.begins_turn,
             calls: self.calls.into_iter().map(owned).collect(),
             results: self.results.into_iter().map(owned).collect(),
+            answers_in_order: self.answers_in_order,
             results_late: self.results_late,
             has_content: self.has_content,
             is_summary: self.is_summary,

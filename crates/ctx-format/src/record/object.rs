@@ -143,6 +143,12 @@ impl<'a> Object<'a> {
         self.get(key).and_then(json::text)
     }
 
+    /// Returns the id of a call as a string, even if it is a number.
+    pub(crate) fn id_of(&self, key: &str) -> Option<Cow<'a, str>> {
+        let raw = self.get(key)?;
+        json::text(raw).or_else(|| raw.parse::<f64>().ok().map(|_| Cow::Borrowed(raw)))
+    }
+
     /// The time in the member `timestamp`, as agents write it.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         let time = DateTime::parse_from_rfc3339(&self.text_of("timestamp")?).ok()?;

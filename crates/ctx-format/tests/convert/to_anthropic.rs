@@ -107,3 +107,45 @@ fn marks_of_errors_and_of_the_cache_and_system_messages_stay_within_limits() {
     assert_eq!(lines.concat().matches("cache_control").count(), 4);
     assert!(lines[3].contains(r#"[{"type":"text","text":"so"}]"#), "{}", lines[3]);
 }
+
+#[test]
+fn each_call_gets_its_own_result_however_it_is_named() {
+    let call = |id: &str, name: &str| {
+        format!(
+            "{{\"id\":{id},\"type\":\"function\",\"function\":{{\"name\":\"{name}\",\"arguments\":\"{{}}\"}}}}"
+        )
+    };
+    let reply = |ids: [&str; 2]| {
+        let calls = [call(ids[0], "a"), call(ids[1], "b")].join(",");
+        format!("{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{calls}]}}\n")
+    };
+    let results = |b: &str, a: &str| {
+        let result =
+            |members, of| format!("{{\"role\":\"tool\",{members},\"content\":\"of {of}\"}}\n");
+        result(b, "b") + &result(a, "a")
+    };
+    let user = "{\"role\":\"user\",\"content\":\"q\"}\n";
+    let numbers = reply(["1", "2"]) + &results(r#""tool_call_id":2"#, r#""tool_call_id":1"#);
+    let ollama = reply(["\"x\"", "\"y\""]) + &results(r#""tool_name":"b""#, r#""tool_name":"a""#);
+    let same = r#""tool_call_id":"x","name":"#;
+    let same = results(&format!("{same}\"b\""), &format!("{same}\"a\""));
+    let same = reply(["\"x\"", "\"x\""]) + &same;
+    let adjacent = r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{}}]}
+{"role":"assistant","content":[{"type":"tool_use","id":"2","name":"b","input":{}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","content":"of b"},{"type":"tool_result","tool_use_id":"1","content":"of a"}]}
+"#;
+    for (session, ids) in [
+        (numbers, ["1", "2"]),
+        (ollama, ["x", "y"]),
+        (same, ["x", "x-2"]),
+        (adjacent.to_owned(), ["1", "2"]),
+    ] {
+        let (lines, report) = convert("anthropic", &format!("{user}{session}"));
+        for (id, of) in ids.into_iter().zip(["a", "b"]) {
+            let call = format!("\"id\":\"{id}\",\"name\":\"{of}\"");
+            let result = format!("\"tool_use_id\":\"{id}\",\"content\":\"of {of}\"");
+            assert!(lines[1].contains(&call) && lines[2].contains(&result), "{lines:?}");
+        }
+        assert_eq!((lines.len(), losses(&report)), (3, Vec::new()), "{lines:?}");
+    }
+}

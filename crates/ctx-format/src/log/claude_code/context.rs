@@ -85,9 +85,12 @@ impl LoadedTree<'_> {
         if leaves.is_empty() {
             leaves.extend(self.nodes().map(|(place, _)| place));
         }
-        let main = leaves.into_iter().filter(|place| !nodes[*place].is_sidechain);
-        // If several lines have the same time, the first of them counts.
-        main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
+        // All lines in the file of a subagent are on a side chain. If several lines have the same
+        // time, the first of them counts.
+        leaves.into_iter().min_by_key(|place| {
+            let node = &nodes[*place];
+            (node.is_sidechain, Reverse(node.time), *place)
+        })
     }
 
     /// Returns the line itself if the user or the model wrote it, or else its nearest ancestor that
