@@ -117,7 +117,8 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     let beside = r#"{"type":"new-kind","uuid":"v","parentUuid":"u","sessionId":"s"}"#;
     assert_eq!(found(&[line, beside], None), none);
     let other = line.replace("\"role\":\"user\"", "\"role\":\"critic\"");
-    assert_eq!(found(&[line, &other], None), [(Some(2), "unknown-role")]);
+    let rules = [(Some(2), "unknown-role"), (Some(2), "user-first")];
+    assert_eq!(found(&[line, &other], None), rules);
 }
 
 /// A file without a message is not a session, whatever else it contains.

@@ -2,7 +2,7 @@
 
 use crate::compaction::LineText;
 use crate::convert::media::spell_out;
-use crate::dialect::content::kind_of;
+use crate::dialect::content::{kind_of, kind_of_raw};
 use crate::log::gemini;
 use crate::repair::MISSING_RESULT;
 use crate::{Call, Denial, HeldMessage, Object, Part, Role, ToolResult, json};
@@ -108,6 +108,15 @@ impl Results<'_> {
 }
 
 impl Turn<'_> {
+    /// Returns true for a reply, unless the server's summary in it may begin a session.
+    pub(crate) fn is_no_beginning(&self) -> bool {
+        let Self::Message(TurnMessage { role: Role::Assistant, pieces, .. }) = self else {
+            return false;
+        };
+        let mut blocks = pieces.iter().filter_map(|piece| piece.block);
+        !blocks.any(|raw| kind_of_raw(raw) == "compaction")
+    }
+
     /// The index, within the unit, of the first record that the turn came from.
     pub(crate) fn origin(&self) -> usize {
         let origins = match self {

@@ -9,7 +9,7 @@ use crate::convert::reading::held;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
-use crate::convert::turn::{self, Turn};
+use crate::convert::turn::{self, Piece, Turn, TurnMessage};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
@@ -104,7 +104,16 @@ impl Writing<'_> {
         if self.converter.mark.is_none() {
             turns.retain_mut(|turn| has_content(turn, &mut notes));
         }
+        let is_system = |turn: &&Turn<'_>| matches!(turn, Turn::Message(it) if it.role.is_system());
+        let first = turns.iter().find(|turn| !self.has_begun && !is_system(turn));
+        let is_first = first.is_some();
+        if first.is_some_and(Turn::is_no_beginning) && to.rules().user_first {
+            notes.count(LossKind::Beginning, "");
+            let said = Piece::bare(Part::Text(MISSING_BEGINNING.into()));
+            turns.insert(0, Turn::Message(TurnMessage::of_user(vec![said], Vec::new())));
+        }
         let mut lines = self.target.unit(&turns, &mut notes);
+        self.has_begun |= is_first && !lines.is_empty();
         let place = self.target.before_summary();
         if summary_comes && matches!(place, BeforeSummary::Moved | BeforeSummary::InsideAndMoved) {
             for line in &lines {
@@ -173,32 +182,7 @@ impl Writing<'_> {
     }
 
     fn lines(&mut self, lines: Vec<Line>, entries: &[&Entry]) -> Result<(), ConvertError> {
-        for line in lines {
-            if let Some(user) = self.missing_beginning(&line) {
-                let (line, path) = entries.first().map_or((0, String::new()), |entry| {
-                    (entry.line, entry.origin.path(self.from.is_log()))
-                });
-                self.report.count(LossKind::Beginning, "", line).add_path(path);
-                self.report.messages += 1;
-                self.line(Line::new(user, &[]), entries)?;
-            }
-            self.line(line, entries)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the user message to insert before `next`, if the session would otherwise begin with
-    /// a reply and the API rejects that.
-    fn missing_beginning(&mut self, next: &Line) -> Option<String> {
-        if self.has_begun {
-            return None;
-        }
-        let to = self.converter.to;
-        let object = Object::parse(&next.json).ok()?;
-        let outline = to.outline(&object)?;
-        self.has_begun = !outline.role.is_system();
-        let may_begin = to.rules().may_begin_with(&outline);
-        (!may_begin).then(|| to.said_by_user(MISSING_BEGINNING))
+        lines.into_iter().try_for_each(|line| self.line(line, entries))
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {

@@ -186,8 +186,9 @@ pub trait Dialect: Sync {
         results
     }
 
-    /// Writes a user message with the content `text` as a record without a line ending.
-    fn said_by_user(&self, text: &str) -> String {
+    /// Writes a user message with the content `text`, to be inserted before the record `next`, as a
+    /// record without a line ending.
+    fn said_by_user(&self, text: &str, _next: &Object<'_>) -> String {
         text_record(Role::User, text)
     }
 

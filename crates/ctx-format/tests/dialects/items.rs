@@ -112,7 +112,7 @@ impl Dialect for Items {
         Some(format!(r#"{{"type":"output","call_id":{id},"output":{text}}}"#))
     }
 
-    fn said_by_user(&self, text: &str) -> String {
+    fn said_by_user(&self, text: &str, _: &Object<'_>) -> String {
         let text = serde_json::Value::from(text);
         format!(r#"{{"type":"message","role":"user","text":{text}}}"#)
     }

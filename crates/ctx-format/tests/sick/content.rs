@@ -111,18 +111,20 @@ fn blocks_that_the_messages_api_rejects_are_repaired() {
 #[test]
 fn only_what_claude_code_does_not_mend_itself_is_repaired() {
     let line = |role: &str, block: &str| {
-        let parent = if role == "user" { "\"assistant\"" } else { "null" };
+        let parent = if role == "user" { "\"assistant\"" } else { "\"first\"" };
         format!(
             r#"{{"type":"{role}","uuid":"{role}","parentUuid":{parent},"sessionId":"s","message":{{"role":"{role}","content":[{block}]}}}}"#
         )
     };
+    let first = r#"{"type":"user","uuid":"first","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"go"}}"#;
     let legal = [
         r#"{"type":"thinking","thinking":"hm"}"#,
         r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}"#,
     ];
     for block in legal {
-        let text = [line("assistant", block), line("user", r#"{"type":"text","text":"x"}"#)];
-        assert_eq!(broken("claude-code", &text.join("\n")), [], "{block}");
+        let said = line("user", r#"{"type":"text","text":"x"}"#);
+        let text = [first, &line("assistant", block), &said].join("\n");
+        assert_eq!(broken("claude-code", &text), [], "{block}");
     }
     let text = |more: &str| line("user", &format!(r#"{{"type":"text","text":"x"{more}}}"#));
     let failed = |content: &str| {
@@ -141,10 +143,15 @@ fn only_what_claude_code_does_not_mend_itself_is_repaired() {
         check("claude-code", before, (rule, wrong), right);
     };
     checked(&[], "extra-member", &text(r#","index":0"#), &text(""));
-    checked(&[&call], "empty-error-result", &failed("\"\""), &failed("\"(no content)\""));
-    checked(&[&call], "empty-error-result", &failed(&format!("[{document}]")), &failed(note));
+    checked(&[first, &call], "empty-error-result", &failed("\"\""), &failed("\"(no content)\""));
+    checked(
+        &[first, &call],
+        "empty-error-result",
+        &failed(&format!("[{document}]")),
+        &failed(note),
+    );
     let with_text = failed(&format!(r#"[{{"type":"text","text":"x"}},{document}]"#));
-    assert_eq!(broken("claude-code", &[&*call, &with_text].join("\n")), []);
+    assert_eq!(broken("claude-code", &[first, &call, &with_text].join("\n")), []);
     let blank = |block: &str| {
         line(
             "user",
@@ -154,7 +161,7 @@ fn only_what_claude_code_does_not_mend_itself_is_repaired() {
         )
     };
     let nested = blank(r#",{"type":"text","text":" "}"#);
-    checked(&[&call], "empty-result-text", &nested, &blank(""));
+    checked(&[first, &call], "empty-result-text", &nested, &blank(""));
     let said = |content: &str| text("").replace(r#"[{"type":"text","text":"x"}]"#, content);
     checked(&[], "empty-message", &said("\" \""), &said("\"(no content)\""));
     assert_eq!(broken("claude-code", &said("[]")), []);

@@ -308,18 +308,23 @@ impl Copy {
         let mut moved = Moved::default();
         let mut is_new = Vec::new();
         for (at, line) in old.iter().enumerate() {
-            let (source, is_dropped) = (line.source, repair.drops(at));
+            let (source, is_dropped, begins) = (line.source, repair.drops(at), repair.begins(at));
             let links = OwnLinks::of(self.dialect, line, at == 0);
             let mut last = match &links.id {
-                Some(_) if is_dropped => links.parent.and_then(|parent| moved.target(parent)),
+                Some(_) if is_dropped || begins => {
+                    links.parent.and_then(|parent| moved.target(parent))
+                }
                 id => id.clone(),
             };
             let new = repair.repaired(&old, at, self.dialect);
             for (number, bytes) in new.split_inclusive(|byte| *byte == b'\n').enumerate() {
                 let mut bytes = bytes.to_vec();
-                let is_own = number == 0 && !is_dropped;
+                let is_own = number == usize::from(begins) && !is_dropped;
                 if !is_own && links.id.is_some() {
                     (bytes, last) = linked(self.dialect, &bytes, last.as_deref());
+                } else if begins && links.id.is_some() {
+                    bytes = with_parent(self.dialect, &bytes, last.as_deref());
+                    last.clone_from(&links.id);
                 }
                 is_new.push(!is_own);
                 self.lines.push(Line { source, bytes });
@@ -414,7 +419,7 @@ impl Moved {
 fn linked(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> (Vec<u8>, Option<String>) {
     let record = record(bytes, false);
     let Some(object) = record.object() else { return (bytes.to_vec(), None) };
-    let Links { id, names, .. } = dialect.links(object);
+    let Links { id, .. } = dialect.links(object);
     let mut ids = Ids::new(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());
     let is_long = id.as_ref().is_none_or(|id| id.len() > 8);
     let new = if is_long { ids.uuid() } else { ids.short() };
@@ -423,11 +428,19 @@ fn linked(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> (Vec<u8>
     if let Some(own) = own {
         edits.replace(object.place_of(own.value), crate::json::quoted(&new));
     }
-    if let Some(link) = names.iter().rev().find(|it| it.bond == Bond::Parent) {
+    (with_parent(dialect, &record.edited(&edits), parent), Some(new))
+}
+
+/// Returns a line of a tree with the given parent.
+fn with_parent(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> Vec<u8> {
+    let record = record(bytes, false);
+    let links = record.object().map(|object| dialect.links(object)).unwrap_or_default();
+    let mut edits = Edits::new();
+    if let Some(link) = links.names.iter().rev().find(|it| it.bond == Bond::Parent) {
         let parent = parent.map_or_else(|| "null".to_owned(), crate::json::quoted);
         edits.replace(link.place.clone(), parent);
     }
-    (record.edited(&edits), Some(new))
+    record.edited(&edits)
 }
 
 /// Reads a line of the copy as a record. Overlong lines are not parsed.

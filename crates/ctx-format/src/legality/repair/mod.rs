@@ -222,8 +222,8 @@ impl Repair {
             results.filter_map(|it| dialect.new_result(&it?)).collect()
         };
         let mut lines: Vec<Vec<u8>> = Vec::new();
-        if edit.begin {
-            lines.push(dialect.said_by_user(MISSING_BEGINNING).into_bytes());
+        if let Some(next) = object(line(bytes)).filter(|_| edit.begin) {
+            lines.push(dialect.said_by_user(MISSING_BEGINNING, &next).into_bytes());
         }
         if !edit.drop {
             let own = line(bytes);
@@ -248,6 +248,11 @@ impl Repair {
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()
+    }
+
+    /// Returns true if a user message is inserted before record number `at`.
+    fn begins(&self, at: usize) -> bool {
+        self.edits.get(&at).is_some_and(|edit| edit.begin)
     }
 
     /// Returns true if record number `at` is removed.

@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 
 use super::compaction::CompactionWriter;
 use super::{About, Log};
-use crate::dialect::content::kind_of;
+use crate::compaction::LineText;
+use crate::dialect::content::{kind_of, text_record};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
 use crate::dialect::{anthropic, blocks};
@@ -138,11 +139,19 @@ impl Dialect for ClaudeCode {
             dialect: self.name(),
             merges_roles: true,
             system_apart: true,
+            user_first: true,
             unique_ids: true,
             // The client adds three marks of its own, and the API accepts four.
             cache_marks: Some(1),
             ..Rules::default()
         }
+    }
+
+    fn said_by_user(&self, text: &str, next: &Object<'_>) -> String {
+        let keys = "parentUuid isSidechain userType cwd sessionId version gitBranch uuid timestamp";
+        let copied = keys.split(' ').filter_map(|key| Some((key, next.get(key)?)));
+        let line = copied.fold(LineText::of_type("user"), |line, (key, raw)| line.json(key, raw));
+        line.json("message", &text_record(Role::User, text)).end()
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
