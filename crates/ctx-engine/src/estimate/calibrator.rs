@@ -22,8 +22,11 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use ctx_text::bisected;
 use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
+
+use crate::prune::saturating_usize;
 
 /// An estimate of how many tokens the API counts for a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -193,20 +196,11 @@ impl Calibrator {
     /// exceed `tokens`. `expected` selects which figure of the estimate to compare. Returns
     /// `tokens` if there is no request to base an estimate on.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
-        let fits = |counted| {
-            let estimate = self.estimate(counted);
-            estimate.is_none_or(|estimate| expected(&estimate) <= tokens)
+        let is_above = |counted: usize| {
+            let estimate = self.estimate(counted as u64);
+            estimate.is_some_and(|estimate| expected(&estimate) > tokens)
         };
-        let (mut least, mut beyond) = (0, tokens + 1);
-        while beyond - least > 1 {
-            let middle = least + (beyond - least) / 2;
-            if fits(middle) {
-                least = middle;
-            } else {
-                beyond = middle;
-            }
-        }
-        least
+        bisected(saturating_usize(tokens + 1), is_above).0 as u64
     }
 
     /// Returns the likely size of the last request after `freed` tokens, as we count them, are

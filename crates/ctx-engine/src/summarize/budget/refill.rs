@@ -3,10 +3,12 @@
 //! once it has been written.
 
 use ctx_format::Record;
+use ctx_text::bisected;
 
 use super::super::assembly::Kept;
 use super::super::shorten::{Limits, Shortener};
 use crate::Result;
+use crate::prune::saturating_usize;
 use crate::waiting::WaitingRecords;
 
 /// The minimum number of tokens by which to lengthen a record. Fewer tokens would hardly make its
@@ -111,16 +113,8 @@ impl Cut {
 fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
     let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
     let most = under(limit) + more;
-    let (mut low, mut high) = (limit, limit + more + 1);
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if under(middle) <= most {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    let is_above = |raise: usize| under(limit + raise as u64) > most;
+    limit + bisected(saturating_usize(more + 1), is_above).0 as u64
 }
 
 #[cfg(test)]
