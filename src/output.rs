@@ -19,7 +19,7 @@ use ctx_store::{
     PendingReplacement, ReplaceOutcome, SessionId, SnapshotKind, hash,
 };
 
-use crate::store::{self, LazyStore, session_of, warn_retained};
+use crate::store::{self, LazyStore, StoreArgs, session_of, warn_retained};
 
 /// Flags shared by all tools that may write a session to a file.
 #[derive(Args, Clone, Debug, Default)]
@@ -59,26 +59,27 @@ pub struct InPlaceArgs {
     in_place: bool,
 }
 
-/// The flag for filters that can report their changes as JSON.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct ReportArgs {
+/// The flags of filters that can report their changes as JSON.
+#[derive(Args, Clone, Debug)]
+pub struct FilterArgs {
+    /// Where the output goes.
+    #[command(flatten)]
+    pub output: OutputArgs,
     /// Print what was done as a JSON object
     ///
     /// Requires -o or -n, because otherwise the records are written to stdout. docs/json.md lists
     /// all keys.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// The store.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
-impl ReportArgs {
-    /// Rejects a report on stdout if the records are also written there. A dry run writes no
-    /// records.
-    pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<()> {
-        if self.json && !dry_run && output.is_stdout() {
-            return Err(Failure::new("--json and the records cannot both be written to stdout")
-                .hint("write the records to a file with -o, or preview the changes with -n"));
-        }
-        Ok(())
+impl FilterArgs {
+    /// Rejects a report on stdout if the records are also written there.
+    pub fn refuse_report_among_records(&self, dry_run: bool) -> Result<()> {
+        self.output.refuse_report_among_records(self.json, dry_run)
     }
 }
 
@@ -172,6 +173,16 @@ impl OutputArgs {
                 .at(self.name(), None)
                 .hint("name another file with -o")),
         }
+    }
+
+    /// Rejects a report in JSON on stdout if the records are also written there. A dry run writes no
+    /// records.
+    pub fn refuse_report_among_records(&self, json: bool, dry_run: bool) -> Result<()> {
+        if json && !dry_run && self.is_stdout() {
+            return Err(Failure::new("--json and the records cannot both be written to stdout")
+                .hint("write the records to a file with -o, or preview the changes with -n"));
+        }
+        Ok(())
     }
 
     /// Returns true if the output goes to stdout.

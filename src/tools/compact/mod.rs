@@ -19,7 +19,7 @@ use ctx_store::SessionId;
 use crate::args::policy::unknown;
 use crate::args::{CountingArgs, LlmArgs, PolicyArgs, ReasoningArgs, TriggerArgs};
 use crate::in_place::FileReport;
-use crate::output::{OutputArgs, ReportArgs};
+use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
@@ -214,8 +214,7 @@ impl Args {
                 .hint("name the file: ctx-ls -l lists each session with its file"));
         }
         if self.is_filter() {
-            let report = ReportArgs { json: self.json };
-            report.refuse_among_records(&self.output, self.compact.dry_run)?;
+            self.output.refuse_report_among_records(self.json, self.compact.dry_run)?;
         }
         if !self.is_filter() && self.output.output.is_some() {
             return Err(Failure::new("-o cannot be used with a file compacted in place")

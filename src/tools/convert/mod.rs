@@ -12,9 +12,9 @@ use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
-use crate::output::{self, OutputArgs, ReportArgs};
+use crate::output::{self, FilterArgs};
 use crate::session::{ReadArgs, last_change};
-use crate::store::{StoreArgs, session_id};
+use crate::store::session_id;
 
 /// The entry for `ctx-convert` in the list of tools.
 pub const TOOL: Tool = Tool {
@@ -69,26 +69,23 @@ struct Args {
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
     #[command(flatten)]
-    report: ReportArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    filter: FilterArgs,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
-    let lazy = args.store.lazy(&TOOL, matches);
+    let lazy = args.filter.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
-    let named = args.output.output.as_deref().filter(|_| !args.dry_run);
+    let named = args.filter.output.output.as_deref().filter(|_| !args.dry_run);
     if args.read.batch {
         return Err(Failure::new("--batch files cannot be converted")
             .hint("convert the conversations one by one"));
     }
-    args.report.refuse_among_records(&args.output, args.dry_run)?;
-    let (source, target) = args.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
+    args.filter.refuse_report_among_records(args.dry_run)?;
+    let (source, target) =
+        args.filter.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     // A conversion counts bad lines as lost instead of reading past them.
     let drops_bad = args.read.invalid == Invalid::Drop;
     if drops_bad {
@@ -115,7 +112,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         conversion.write_to(&mut output).map_err(output::failure)?;
         output.finish()?;
     }
-    if args.report.json {
+    if args.filter.json {
         io.print(&json)?;
     }
     Ok(ExitStatus::Done)

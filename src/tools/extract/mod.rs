@@ -20,7 +20,7 @@ use ctx_summary::Recognizer;
 use ctx_summary::ledger::patterns::MemoryKind;
 use serde::Serialize;
 
-use crate::output::{self, Output, OutputArgs, ReportArgs, Source};
+use crate::output::{self, FilterArgs, Output, Source};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
@@ -81,11 +81,7 @@ struct Args {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    report: ReportArgs,
-    #[command(flatten)]
-    store: StoreArgs,
+    filter: FilterArgs,
 }
 
 impl Args {
@@ -100,7 +96,7 @@ impl Args {
         }
         let args = match around {
             Some(root) => StoreArgs { store: Some(root) },
-            None if self.into_store => self.store.clone(),
+            None if self.into_store => self.filter.store.clone(),
             None => return Ok(None),
         };
         args.open(&TOOL, matches).map(Some)
@@ -303,7 +299,7 @@ impl Extraction {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    args.report.refuse_among_records(&args.output, args.dry_run)?;
+    args.filter.refuse_report_among_records(args.dry_run)?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {
         return Err(Failure::new("-s cannot be used with several files"));
@@ -311,21 +307,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = args.open_store(matches)?;
     if args.dry_run {
         let mut nowhere = io::sink();
-        let output = if args.report.json { &mut nowhere as &mut dyn Write } else { io.out() };
+        let output = if args.filter.json { &mut nowhere as &mut dyn Write } else { io.out() };
         let extraction = print(&args, &paths, output)?;
         extraction.report(io);
         return print_report(&args, &extraction, None, io);
     }
     let Some(folder) = args.folder(store.as_ref()) else {
-        let mut output = args.output.report(&paths)?.open(io)?;
+        let mut output = args.filter.output.report(&paths)?.open(io)?;
         let extraction = print(&args, &paths, &mut output)?;
         output.finish()?;
         extraction.report(io);
         return print_report(&args, &extraction, None, io);
     };
-    let lazy = args.store.lazy(&TOOL, matches);
+    let lazy = args.filter.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
-    let (source, target) = args.output.session(false, &paths, named, &lazy, Growth::Follows)?;
+    let (source, target) =
+        args.filter.output.session(false, &paths, named, &lazy, Growth::Follows)?;
     let output = target.open(io)?;
     let (extraction, merged) = merge(&args, &paths, &source, output, &folder)?;
     extraction.report(io);
@@ -359,11 +356,11 @@ fn print_report(
     merged: Option<(&Path, &MergeCounts)>,
     io: &mut Io,
 ) -> Outcome {
-    if args.report.json {
+    if args.filter.json {
         let shown = |path: &Path| path.display().to_string();
         let report = ExtractReport {
             files: args.files.len().max(1),
-            output: args.output.output.as_deref().map(shown),
+            output: args.filter.output.output.as_deref().map(shown),
             items: extraction.count,
             redacted_secrets: extraction.redacted,
             into: merged.map(|(folder, _)| shown(folder)),

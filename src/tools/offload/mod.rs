@@ -19,9 +19,9 @@ use crate::offload::{
     self, MIN_TOKENS, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
     OriginalQuery, Reference, RestoreReport, Restorer, Run, original, transcripts,
 };
-use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
+use crate::output::{self, FilterArgs, InPlaceArgs, Output};
 use crate::session::{ReadArgs, Session};
-use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
+use crate::store::{LazyStore, failure, session_id, session_of};
 
 /// The entry for `ctx-offload` in the list of tools.
 pub const TOOL: Tool = Tool {
@@ -75,31 +75,27 @@ struct Args {
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    filter: FilterArgs,
     #[command(flatten)]
     reasoning: ReasoningArgs,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
-    args.output = args.in_place.of(args.output, args.file.as_ref());
-    let lazy = args.store.lazy(&TOOL, matches);
+    args.filter.output = args.in_place.of(args.filter.output, args.file.as_ref());
+    let lazy = args.filter.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
-        if args.report.json {
+        if args.filter.json {
             return Err(Failure::new("--show prints plain text and cannot be used with --json"));
         }
         return show(&args, store, wanted, io);
     }
-    args.report.refuse_among_records(&args.output, args.dry_run)?;
+    args.filter.refuse_report_among_records(args.dry_run)?;
     let paths = inputs(&args.file)?;
-    let output = args.output.output.as_deref();
+    let output = args.filter.output.output.as_deref();
     let plan = Plan {
         path: &paths[0],
         output: output.map(|path| path.display().to_string()),
@@ -167,7 +163,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     };
     let mut offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
     let is_file = |path: &&Path| !is_stdin(path);
-    let output = args.output.output.as_deref().filter(is_file);
+    let output = args.filter.output.output.as_deref().filter(is_file);
     let transcripts = transcripts(Some(plan.path).filter(is_file), output);
     let (session, new, said) = pass(args, plan, store, &mut offloader, io)?;
     // If only the audit record could not be written, continue, because the offloaded files exist.
@@ -181,7 +177,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     };
     write(new, finish)?;
     session.telling(io, |notes| notes.append(said));
-    if args.report.json {
+    if args.filter.json {
         let report = OffloadReport {
             run: plan.run(args, &session),
             offloaded: &offloader.results,
@@ -189,7 +185,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         };
         io.json(&report)?;
     }
-    let shows = args.dry_run && !args.report.json;
+    let shows = args.dry_run && !args.filter.json;
     for result in offloader.results.iter().filter(|_| shows) {
         let OffloadedResult { line, tokens, bytes, path, .. } = result;
         let path = printable(path);
@@ -219,7 +215,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let written = write(new, || Ok(()));
     let name = &session.name;
     let put_back = restorer.restored.len();
-    if args.report.json && written.is_ok() {
+    if args.filter.json && written.is_ok() {
         let missing = restorer
             .missing
             .iter()
@@ -233,7 +229,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         };
         io.json(&report)?;
     }
-    let shows = args.dry_run && !args.report.json;
+    let shows = args.dry_run && !args.filter.json;
     for Reference { line, path } in restorer.restored.iter().filter(|_| shows) {
         let path = printable(path);
         io.print(format!("would restore line {line}: {path}\n"))?;
@@ -319,7 +315,7 @@ fn pass<'a>(
     let inputs = [plan.path.to_owned()];
     let named = args.session.as_ref();
     let (source, target) =
-        args.output.session(args.dry_run, &inputs, named, store, Growth::Follows)?;
+        args.filter.output.session(args.dry_run, &inputs, named, store, Growth::Follows)?;
     let mut session = args.read.session(source.open(plan.path)?)?;
     session.read(|session| session.refuse_document_of_log("changed"))?;
     session.note_document(io);

@@ -19,10 +19,9 @@ use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
 use ctx_store::Growth;
 
 use crate::args::{CountingArgs, ReasoningArgs};
-use crate::output::{InPlaceArgs, OutputArgs, ReportArgs};
+use crate::output::{FilterArgs, InPlaceArgs};
 use crate::passes;
 use crate::session::{ReadArgs, last_change};
-use crate::store::StoreArgs;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -59,15 +58,11 @@ struct Args {
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    filter: FilterArgs,
     #[command(flatten)]
     reasoning: ReasoningArgs,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// The entry for `ctx-prune` in the list of tools.
@@ -86,9 +81,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Err(Failure::new("--batch files cannot be pruned")
             .hint("prune the conversations one by one, as sessions"));
     }
-    let store = args.store.lazy(&TOOL, matches);
-    let output = args.in_place.of(args.output.clone(), args.file.as_ref());
-    args.report.refuse_among_records(&output, args.dry_run)?;
+    let store = args.filter.store.lazy(&TOOL, matches);
+    let output = args.in_place.of(args.filter.output.clone(), args.file.as_ref());
+    output.refuse_report_among_records(args.filter.json, args.dry_run)?;
     let (source, target) = output.session(args.dry_run, &paths, None, &store, Growth::Follows)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
@@ -96,7 +91,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
     let flags = &args.flags;
-    let saved = args.store.promise(matches, source.is_saved());
+    let saved = args.filter.store.promise(matches, source.is_saved());
     let plan = Plan {
         options: flags.options(session.dialect().map(|it| it as _), saved)?,
         pins: flags.pin.clone(),
@@ -135,7 +130,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         json_line(&decision.report(name, output, args.dry_run))
     };
     if args.dry_run {
-        let shown = if args.report.json {
+        let shown = if args.filter.json {
             report(&decision, None)
         } else {
             rule_table(&decision.sums) + &unsent_table(&decision.unsent)
@@ -146,7 +141,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let done = decision.write(left_out, target.open(io)?);
     done.map_err(|error| failure(error, &name))?.finish()?;
     session.telling(io, |notes| decision.warn_of_reasoning(notes));
-    if args.report.json {
+    if args.filter.json {
         io.write(report(&decision, output.output.as_deref()).as_bytes())?;
     }
     Ok(ExitStatus::Done)

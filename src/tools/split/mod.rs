@@ -14,9 +14,9 @@ use ctx_store::Growth;
 use serde::Serialize;
 
 use crate::args::CountingArgs;
-use crate::output::{OutputArgs, ReportArgs, Source, Target};
+use crate::output::{FilterArgs, Source, Target};
 use crate::session::{ReadArgs, Session};
-use crate::store::{LazyStore, StoreArgs};
+use crate::store::LazyStore;
 
 /// The default value of `--keep-messages` if no other flag sets what is kept.
 const KEEP_MESSAGES: u64 = 20;
@@ -64,13 +64,9 @@ struct Args {
     partial: bool,
 
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    filter: FilterArgs,
     #[command(flatten)]
     read: ReadArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 impl Args {
@@ -83,7 +79,7 @@ impl Args {
     ) -> Result<(Source, Target<'s>)> {
         let is_plain = self.strip && self.only.is_none();
         let growth = if is_plain { Growth::Follows } else { Growth::Stops };
-        self.output.session(self.dry_run, inputs, None, store, growth)
+        self.filter.output.session(self.dry_run, inputs, None, store, growth)
     }
 }
 
@@ -108,13 +104,13 @@ struct Report<'a> {
 }
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
-    if args.report.json && args.strip {
+    if args.filter.json && args.strip {
         return Err(Failure::new("--json reports zones, but --strip removes them"));
     }
-    args.report.refuse_among_records(&args.output, args.dry_run)?;
+    args.filter.refuse_report_among_records(args.dry_run)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
-    let store = args.store.lazy(&TOOL, matches);
+    let store = args.filter.store.lazy(&TOOL, matches);
     if args.strip {
         let options = Options { raw: true, ..Options::default() };
         let (source, target) = args.target(&paths, &store)?;
@@ -141,8 +137,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         "{}: {} system, {} old, {} keep",
         session.name, counts.system, counts.old, counts.keep
     );
-    if args.report.json {
-        let output = args.output.output.as_deref().filter(|_| !args.dry_run);
+    if args.filter.json {
+        let output = args.filter.output.output.as_deref().filter(|_| !args.dry_run);
         io.json(&Report {
             name: json_name(&session.name),
             output: output.map(|path| path.display().to_string()),

@@ -24,10 +24,10 @@ use serde::Serialize;
 
 use crate::args::{LlmArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
-use crate::output::{OutputArgs, ReportArgs, Source};
+use crate::output::{FilterArgs, Source};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{LazyStore, StoreArgs, failure, session_id};
+use crate::store::{LazyStore, failure, session_id};
 
 /// Replace the old part of a session with a summary
 ///
@@ -111,15 +111,11 @@ struct Args {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    report: ReportArgs,
+    filter: FilterArgs,
 
     /// Also append the summary to this session's summary file in the store
     #[arg(short, long, value_name = "ID", value_parser = session_id, conflicts_with = "batch", help_heading = "Store")]
     session: Option<SessionId>,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// The entry for `ctx-summarize` in the list of tools.
@@ -168,11 +164,11 @@ impl Args {
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<()> {
-        if self.report.json && self.read.batch {
+        if self.filter.json && self.read.batch {
             return Err(Failure::new("--json reports one session, but a batch has many")
                 .hint("-v reports on each conversation"));
         }
-        self.report.refuse_among_records(&self.output, self.dry_run)
+        self.filter.refuse_report_among_records(self.dry_run)
     }
 
     /// Appends the summary to the session's summary file in the store. Returns true if the file did
@@ -231,11 +227,11 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.llm.refuse_unasked(matches, args.method)?;
     let writer = args.writer(io)?;
     let paths = inputs(&args.file)?;
-    let store = args.store.lazy(&TOOL, matches);
+    let store = args.filter.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
     let (source, target) =
-        args.output.session(args.dry_run, &paths, named, &store, Growth::Follows)?;
-    let saved = args.store.promise(matches, source.is_saved());
+        args.filter.output.session(args.dry_run, &paths, named, &store, Growth::Follows)?;
+    let saved = args.filter.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
@@ -256,7 +252,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     if args.dry_run {
         let shown = || preview(&session.name, summary, &plan.counter);
-        io.print(if args.report.json { json_line(&report) } else { shown() })?;
+        io.print(if args.filter.json { json_line(&report) } else { shown() })?;
         return Ok(ExitStatus::Done);
     }
     let figures = figures_of_summary(summing, took);
@@ -284,9 +280,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         }
     }
     delivered?;
-    if args.report.json {
+    if args.filter.json {
         let shown = |path: &Path| path.display().to_string();
-        report.output = args.output.output.as_deref().map(shown);
+        report.output = args.filter.output.output.as_deref().map(shown);
         if let Some(session) = named {
             report.session = Some(session.as_str());
             let file = summary_path(store.get()?, session);
