@@ -1,5 +1,6 @@
 //! `ctx-prune`: shortens and clears tool results, and drops reasoning and old messages.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -161,16 +162,16 @@ fn failure(error: PassError, name: &str) -> Failure {
 
 /// Returns a table of how many tokens each rule frees.
 fn rule_table(sums: &Sums) -> String {
-    let row = |rule: &str, [changes, before, after, freed]: [&str; 4]| {
-        format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
-    };
-    let mut table = row("rule", ["changes", "before", "after", "freed"]);
+    let mut table = rule_row("rule", ["changes", "before", "after", "freed"]);
     let rules = sums.by_rule().map(|(rule, sum)| (rule.into(), sum));
     for (rule, sum) in rules.chain([("total", sums.total())]) {
-        let numbers = [sum.changes, sum.before, sum.after, sum.gain()].map(|n| n.to_string());
-        table += &row(rule, numbers.each_ref().map(String::as_str));
+        table += &rule_row(rule, [sum.changes, sum.before, sum.after, sum.gain()]);
     }
     table
+}
+
+fn rule_row<T: Display>(rule: &str, [changes, before, after, freed]: [T; 4]) -> String {
+    format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
 }
 
 /// For an agent's log, returns a table of the removed lines that would never have been sent to the

@@ -1,17 +1,19 @@
 //! `ctx-score`: measures how much of a session is left after a compaction.
 
+mod json;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Progress, Result, Statuses, Tool, input_name, inputs,
-    jobs_of, json_failure, json_line, json_name, printable,
+    jobs_of, json_failure, json_name, printable,
 };
 use ctx_engine::PassError;
 use ctx_engine::score::{
-    BatchScore, BatchScoreJson, Exam, Further, Later, Listed, Mark, Measure, Recall, ScoreJson,
-    Side, Sided, measures, read_after, read_before, recall, score_batch, shortfalls,
+    BatchScore, Exam, Further, Later, Listed, Mark, Measure, Recall, Side, Sided, measures,
+    read_after, read_before, recall, score_batch, shortfalls,
 };
 use ctx_format::counted;
 use ctx_policy::parse_fraction;
@@ -171,9 +173,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
-    let [before, after] = [&args.before, &args.after].map(|path| input_name(path));
-    let (before, after) = (json_name(&before), json_name(&after));
-    json_line(&ScoreJson::of(before, after, score, needed, marks))
+    let names = [&args.before, &args.after].map(|path| input_name(path));
+    json::of_session(names.each_ref().map(|name| json_name(name)), None, score, needed, marks)
 }
 
 fn exam(path: &Path) -> Result<Exam> {
@@ -273,7 +274,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
         Side::Before => names[0].as_str(),
         Side::After => names[1].as_str(),
     };
-    let [before, after] = names.each_ref().map(|name| json_name(name));
+    let json_names = names.each_ref().map(|name| json_name(name));
     let (mut all, mut statuses) = (BatchScore::default(), Statuses::default());
     // With -o, the output is written only when it is complete.
     let mut held = String::new();
@@ -287,8 +288,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
                     let name = printable(name(Side::After));
                     io.warn(format_args!("{name}:{line}: {shortfall}"));
                 }
-                let json = || ScoreJson::of(before, after, &score, None, None).in_line(line);
-                args.json.then(|| json_line(&json()))
+                args.json.then(|| json::of_session(json_names, Some(line), &score, None, None))
             }
             Err((side, error)) => {
                 all.failed += 1;
@@ -312,11 +312,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
         take(line, score).map_err(|failure| (Side::Before, PassError::caller(failure)))
     });
     done.map_err(|(side, error)| passes::failure(error, name(side)))?;
-    held.push_str(&if args.json {
-        json_line(&BatchScoreJson::of(before, after, &all))
-    } else {
-        batch_table(&all)
-    });
+    held.push_str(&if args.json { json::of_batch(json_names, &all) } else { batch_table(&all) });
     target.write(held.as_bytes(), io)?;
     Ok(statuses.of_all())
 }

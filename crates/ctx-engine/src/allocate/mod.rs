@@ -214,18 +214,14 @@ impl Entry {
         match self.kind {
             RecordKind::Tail => KnownFacts::Tail,
             RecordKind::Line => KnownFacts::Line,
-            RecordKind::System
-            | RecordKind::User
-            | RecordKind::Summary
-            | RecordKind::Orphan
-            | RecordKind::Other => KnownFacts::Message(MessageFacts {
-                is_system: self.kind == RecordKind::System,
+            of_message => KnownFacts::Message(MessageFacts {
+                is_system: of_message == RecordKind::System,
                 begins_message: self.begins_message,
-                begins_turn: self.kind == RecordKind::User,
+                begins_turn: of_message == RecordKind::User,
                 tokens: self.tokens.into(),
                 pinned: self.selected,
                 exchange: self.exchange(),
-                is_orphan: self.kind == RecordKind::Orphan,
+                is_orphan: of_message == RecordKind::Orphan,
             }),
         }
     }

@@ -2,7 +2,6 @@
 
 mod batch;
 mod exam;
-mod json;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +20,6 @@ use crate::{ErrorKind, Result, Session};
 
 pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, Mark, Question, Recall, recall};
-pub use json::{BatchScoreJson, ScoreJson};
 
 /// The maximum length, in bytes, of sessions that are scored by default. Longer sessions are scored
 /// only on request. A longer compacted session is never scored, because its text is searched in

@@ -1,16 +1,14 @@
 //! The score as JSON. JSON keys may be added but never removed.
 
+use ctx_cli::json_line;
+use ctx_engine::score::{BatchScore, Mark, Measure, Recall, measures, recall};
 use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::batch::BatchScore;
-use super::exam::{Mark, Recall, recall};
-use super::{Measure, measures};
-
 /// A JSON object with the score of one session.
 #[derive(Serialize)]
-pub struct ScoreJson<'a> {
+struct ScoreJson<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +21,7 @@ pub struct ScoreJson<'a> {
 
 /// A JSON object with the score of all conversations in a batch.
 #[derive(Serialize)]
-pub struct BatchScoreJson<'a> {
+struct BatchScoreJson<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
     conversations: u64,
@@ -50,51 +48,40 @@ struct ExamJson<'a> {
     marks: Vec<Mark<'a>>,
 }
 
-impl<'a> ScoreJson<'a> {
-    /// Creates the report on the session `after`, which was made from `before`. A name is `None`
-    /// for stdin.
-    pub fn of(
-        before: Option<&'a str>,
-        after: Option<&'a str>,
-        score: &Score,
-        needed: Option<Needed>,
-        marks: Option<&[Mark<'a>]>,
-    ) -> Self {
-        let future = needed.map(|needed| measures(needed).map(|measure| (measure.key, measure)));
-        Self {
-            before,
-            after,
-            line: None,
-            items_kept: rounded(score.items_kept()),
-            classes: classes(&score.rows()),
-            future: future.map(IndexMap::from),
-            evidence: marks.map(ExamJson::of),
-        }
-    }
-
-    /// Sets the line number of the conversation in its batch.
-    #[must_use]
-    pub fn in_line(mut self, line: u64) -> Self {
-        self.line = Some(line);
-        self
-    }
+/// Returns the report on the session `after`, which was made from `before`. A name is `None` for
+/// stdin. `line` is the line number of the conversation in its batch.
+pub(super) fn of_session(
+    [before, after]: [Option<&str>; 2],
+    line: Option<u64>,
+    score: &Score,
+    needed: Option<Needed>,
+    marks: Option<&[Mark<'_>]>,
+) -> String {
+    let future = needed.map(|needed| measures(needed).map(|measure| (measure.key, measure)));
+    json_line(&ScoreJson {
+        before,
+        after,
+        line,
+        items_kept: rounded(score.items_kept()),
+        classes: classes(&score.rows()),
+        future: future.map(IndexMap::from),
+        evidence: marks.map(ExamJson::of),
+    })
 }
 
-impl<'a> BatchScoreJson<'a> {
-    /// Creates the report on the batch `after`, which was made from `before`. A name is `None` for
-    /// stdin.
-    pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
-        Self {
-            before,
-            after,
-            conversations: score.scored,
-            failed: score.failed,
-            items_kept: rounded(score.items_kept()),
-            least_kept: score.least.map(|(_, kept)| rounded(kept)),
-            least_line: score.least.map(|(line, _)| line),
-            classes: classes(&score.rows()),
-        }
-    }
+/// Returns the report on the batch `after`, which was made from `before`. A name is `None` for
+/// stdin.
+pub(super) fn of_batch([before, after]: [Option<&str>; 2], score: &BatchScore) -> String {
+    json_line(&BatchScoreJson {
+        before,
+        after,
+        conversations: score.scored,
+        failed: score.failed,
+        items_kept: rounded(score.items_kept()),
+        least_kept: score.least.map(|(_, kept)| rounded(kept)),
+        least_line: score.least.map(|(line, _)| line),
+        classes: classes(&score.rows()),
+    })
 }
 
 fn classes<'a>(rows: &[Row; 8]) -> IndexMap<&'a str, Figures> {
@@ -113,15 +100,14 @@ impl<'a> ExamJson<'a> {
 mod tests {
     use ctx_summary::ledger::score::{Needed, Score};
 
-    use super::ScoreJson;
+    use super::of_session;
 
     #[test]
     fn of_nothing_there_is_no_share() {
         let needed = Needed { total: 3, kept: 2, in_context: 1, ..Needed::default() };
-        let json = ScoreJson::of(None, Some("b"), &Score::default(), Some(needed), None);
-        let json = serde_json::to_string(&json).expect("JSON");
+        let json = of_session([None, Some("b")], None, &Score::default(), Some(needed), None);
         let future = r#""future":{"a_must":{"needed":3,"kept":2,"share":0.6667},"a_ctx":{"needed":3,"kept":1,"share":0.3333},"a_ctxfar":{"needed":0,"kept":0,"share":null}},"evidence":null}"#;
         assert!(json.starts_with(r#"{"before":null,"after":"b","#), "{json}");
-        assert!(json.ends_with(future), "{json}");
+        assert!(json.trim_end().ends_with(future), "{json}");
     }
 }
