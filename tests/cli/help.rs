@@ -96,7 +96,7 @@ fn what_most_people_need_comes_first() {
             });
             flags.collect()
         };
-        let first = of.0.first.split(' ');
+        let first = of.0.first();
         let command = help::short(of.0, of.1.as_deref());
         let has = |long: &&str| command.get_arguments().any(|it| it.get_long() == Some(*long));
         let mut expected: Vec<&str> = first.filter(has).collect();
@@ -108,7 +108,7 @@ fn what_most_people_need_comes_first() {
         assert_eq!(names(&asked(&of, "-h")), expected, "{}", of.0.name);
         if of.1.is_none() && !of.0.full_command().has_subcommands() {
             assert!((5..=15).contains(&most), "{}: {most}", of.0.name);
-            assert_eq!(most, of.0.first.split(' ').count(), "{}", of.0.name);
+            assert_eq!(most, of.0.first().count(), "{}", of.0.name);
         }
     }
 }
@@ -117,7 +117,8 @@ fn what_most_people_need_comes_first() {
 #[test]
 fn no_first_flag_is_unknown() {
     for tool in tools() {
-        for first in tool.first.split(' ') {
+        assert!(tool.first().eq(tool.page().first.split(' ')), "{}", tool.name);
+        for first in tool.first() {
             let is_known = everything().iter().any(|(of, name)| {
                 let command = help::short(of, name.as_deref());
                 let mut arguments = command.get_arguments();

@@ -162,7 +162,6 @@ mod tests {
                 )
         },
         run: |_, _| Ok(ExitStatus::Done),
-        first: "",
         page: r#"
 exit_status = [[1, "there was nothing to sample"]]
 environment = [["CTX_HOME", "the store"]]

@@ -33,10 +33,6 @@ pub struct Tool {
     pub command: fn() -> Command,
     /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
-    /// The long names of the flags that most people need, separated by spaces. `-h` shows only
-    /// these flags, `--quiet` and `--verbose`, and every other list of flags begins with these
-    /// flags, in this order. If the tool has subcommands, the list is for all subcommands.
-    pub first: &'static str,
     /// The [`Page`], in TOML.
     pub page: &'static str,
 }
@@ -46,6 +42,10 @@ pub struct Tool {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Page {
+    /// The long names of the flags that most people need, separated by spaces. `-h` shows only
+    /// these flags, `--quiet` and `--verbose`, and every other list of flags begins with these
+    /// flags, in this order. If the tool has subcommands, the list is for all subcommands.
+    pub first: String,
     guesses: Vec<(String, String)>,
     /// The exit statuses with a special meaning in this tool.
     pub exit_status: Vec<(u8, String)>,
@@ -86,6 +86,22 @@ impl Page {
 }
 
 impl Tool {
+    /// Creates the definition of the tool `name`.
+    pub const fn new(
+        name: &'static str,
+        command: fn() -> Command,
+        run: fn(&ArgMatches, &mut Io) -> Outcome,
+        page: &'static str,
+    ) -> Self {
+        Self { name, command, run, page }
+    }
+
+    /// Returns [`Page::first`]. Every run needs it, so the rest of the page is not parsed.
+    pub fn first(&self) -> impl Iterator<Item = &'static str> {
+        let line = self.page.lines().find_map(|line| line.strip_prefix("first = "));
+        line.unwrap_or_default().trim_matches('"').split_whitespace()
+    }
+
     /// Returns the parts of the manual page that are not about flags.
     pub fn page(&self) -> Page {
         Page::parse(self.page)
@@ -116,7 +132,7 @@ impl Tool {
 /// Returns the clap command with its flags in the order of `-h` and the manual. The flags that most
 /// people need come first, and `-h` shows only these, `--quiet` and `--verbose`.
 pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
-    let first: Vec<&str> = tool.first.split_whitespace().collect();
+    let first: Vec<&str> = tool.first().collect();
     let mut behind = first.len();
     let command = command.mut_args(|arg| {
         let Some(long) = arg.get_long() else { return arg };
@@ -150,13 +166,8 @@ mod tests {
 
     #[test]
     fn the_description_is_the_tools_own() {
-        let tool = Tool {
-            name: "ctx-test",
-            command: || Command::new("x").about("Do it").long_about("Do it\n\nLong"),
-            run: |_, _| Ok(ExitStatus::Done),
-            first: "",
-            page: "",
-        };
+        let command = || Command::new("x").about("Do it").long_about("Do it\n\nLong");
+        let tool = Tool::new("ctx-test", command, |_, _| Ok(ExitStatus::Done), "");
         let command = tool.full_command();
         let about = command.get_about().map(ToString::to_string);
         let long_about = command.get_long_about().map(ToString::to_string);

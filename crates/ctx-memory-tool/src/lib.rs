@@ -32,13 +32,7 @@ enum Command {
 }
 
 /// The description of `ctx-memory`: its name, its command line and its manual page.
-pub const TOOL: Tool = Tool {
-    name: "ctx-memory",
-    command: Command::command,
-    run,
-    first: "limit session kind since base max-tokens transcript dry-run output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-memory", Command::command, run, include_str!("manual.toml"));
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     match Command::from_arg_matches(matches)? {

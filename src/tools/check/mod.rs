@@ -158,13 +158,7 @@ enum Format {
 }
 
 /// The entry for `ctx-check` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-check",
-    command: Args::command,
-    run,
-    first: "due repair all strict recursive max-tokens model window preset jobs output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-check", Args::command, run, include_str!("manual.toml"));
 
 /// The name of each operand, and its report or failure.
 type Results = [(String, Result<Report>)];

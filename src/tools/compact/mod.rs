@@ -124,13 +124,7 @@ struct Args {
 }
 
 /// The entry for `ctx-compact` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-compact",
-    command: Args::command,
-    run,
-    first: "dry-run budget keep-turns keep-messages if-due preset config method summary-tokens llm-url model window session min-idle output",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-compact", Args::command, run, include_str!("manual.toml"));
 
 /// If the budget is less than this number of tokens and the file is larger than [`LONG`] bytes, the
 /// user probably forgot the suffix `k`.

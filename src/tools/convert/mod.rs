@@ -17,13 +17,11 @@ use crate::session::{ReadArgs, last_change};
 use crate::store::session_id;
 
 /// The entry for `ctx-convert` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-convert",
-    command: || Args::command().mut_arg("batch", |batch| batch.hide(true)),
-    run,
-    first: "to dry-run output strict session json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-convert", command, run, include_str!("manual.toml"));
+
+fn command() -> clap::Command {
+    Args::command().mut_arg("batch", |batch| batch.hide(true))
+}
 
 /// Write a session in the dialect of another API or agent
 ///

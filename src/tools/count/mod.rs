@@ -99,13 +99,7 @@ struct Args {
 }
 
 /// The entry for `ctx-count` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-count",
-    command: Args::command,
-    run,
-    first: "model window by calibrate recursive text json jobs",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-count", Args::command, run, include_str!("manual.toml"));
 
 /// The counts for a file.
 struct File {

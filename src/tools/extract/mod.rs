@@ -26,13 +26,7 @@ use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
 
 /// The entry for `ctx-extract` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-extract",
-    command: Args::command,
-    run,
-    first: "into-store into kind zone dry-run session output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-extract", Args::command, run, include_str!("manual.toml"));
 
 /// Extract decisions, facts, preferences and tool runs from a session
 ///

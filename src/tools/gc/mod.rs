@@ -18,13 +18,7 @@ use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 const KEEP_DAYS: u32 = 7;
 
 /// The entry for `ctx-gc` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-gc",
-    command: Args::command,
-    run,
-    first: "dry-run keep-days keep-last keep-daily keep-within undelete list-trash session json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-gc", Args::command, run, include_str!("manual.toml"));
 
 /// Move old snapshots into a trash with a grace period
 ///

@@ -55,13 +55,7 @@ struct Args {
 }
 
 /// The entry for `ctx-ls` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-ls",
-    command: Args::command,
-    run,
-    first: "agent project due list model subagents paths-only null json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-ls", Args::command, run, include_str!("manual.toml"));
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;

@@ -24,13 +24,7 @@ use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, failure, session_id, session_of};
 
 /// The entry for `ctx-offload` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-offload",
-    command: Args::command,
-    run,
-    first: "min-tokens enough dry-run in-place restore show session output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-offload", Args::command, run, include_str!("manual.toml"));
 
 /// Move large tool results out of a session into files
 ///

@@ -67,15 +67,14 @@ struct Args {
 }
 
 /// The entry for `ctx-prune` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-prune",
-    command: || Args::command().mut_arg("batch", |batch| batch.hide(true)),
-    run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    first: "trim clear drop protect-last max-chars dry-run in-place output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-prune", command, run, include_str!("manual.toml"));
 
-fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+fn command() -> clap::Command {
+    Args::command().mut_arg("batch", |batch| batch.hide(true))
+}
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = &Args::from_arg_matches(matches)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     if args.read.batch {

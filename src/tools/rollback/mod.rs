@@ -15,13 +15,7 @@ use crate::output::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
 
 /// The entry for `ctx-rollback` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-rollback",
-    command: Args::command,
-    run,
-    first: "undo snapshot before to dry-run session min-idle json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-rollback", Args::command, run, include_str!("manual.toml"));
 
 /// Restore a snapshot of a session, after saving the current content
 ///

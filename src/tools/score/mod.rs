@@ -130,13 +130,7 @@ struct Args {
 }
 
 /// The entry for `ctx-score` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-score",
-    command: Args::command,
-    run,
-    first: "evidence future list min min-evidence session json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-score", Args::command, run, include_str!("manual.toml"));
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;

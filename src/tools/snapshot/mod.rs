@@ -24,13 +24,7 @@ use crate::passes;
 use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
 
 /// The entry for `ctx-snapshot` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-snapshot",
-    command: Args::command,
-    run,
-    first: "list log show diff verify session dry-run json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-snapshot", Args::command, run, include_str!("manual.toml"));
 
 /// Save the exact bytes of a session, and verify them by their hash
 ///

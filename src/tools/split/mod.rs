@@ -84,13 +84,7 @@ impl Args {
 }
 
 /// The entry for `ctx-split` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-split",
-    command: Args::command,
-    run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    first: "keep-turns keep-messages keep-tokens pin only strip dry-run output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-split", Args::command, run, include_str!("manual.toml"));
 
 /// The result, as printed by `--json`. Keys are never removed.
 #[derive(Serialize)]
@@ -103,7 +97,8 @@ struct Report<'a> {
     first_kept_index: Option<u64>,
 }
 
-fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = &Args::from_arg_matches(matches)?;
     if args.filter.json && args.strip {
         return Err(Failure::new("--json reports zones, but --strip removes them"));
     }

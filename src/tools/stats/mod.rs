@@ -87,13 +87,7 @@ struct Args {
 }
 
 /// The entry for `ctx-stats` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-stats",
-    command: Args::command,
-    run,
-    first: "since html prometheus json model window preset output",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-stats", Args::command, run, include_str!("manual.toml"));
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
     printable,
@@ -119,13 +119,11 @@ struct Args {
 }
 
 /// The entry for `ctx-summarize` in the list of tools.
-pub const TOOL: Tool = Tool {
-    name: "ctx-summarize",
-    command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),
-    run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    first: "method summary-tokens budget keep-turns keep-messages llm-url llm-model dry-run session output json",
-    page: include_str!("manual.toml"),
-};
+pub const TOOL: Tool = Tool::new("ctx-summarize", command, run, include_str!("manual.toml"));
+
+fn command() -> Command {
+    Args::command().mut_group("Keep", |keep| keep.requires("budget"))
+}
 
 impl Args {
     fn writer(&self, io: &mut Io) -> Result<Writer> {
@@ -221,7 +219,8 @@ struct Report<'a> {
     duration_ms: u64,
 }
 
-fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = &Args::from_arg_matches(matches)?;
     let begun = Utc::now();
     args.refuse_what_does_not_fit()?;
     args.llm.refuse_unasked(matches, args.method)?;
