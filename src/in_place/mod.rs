@@ -301,7 +301,8 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    fn name(&self) -> String {
+    /// Returns the path as messages name it.
+    pub fn name(&self) -> String {
         self.path.display().to_string()
     }
 

@@ -10,17 +10,17 @@ use ctx_cli::{
     ExitStatus, Io, Progress, Result, STDIN_NAME, Statuses, Verbosity, jobs_of, json_failure,
     printable,
 };
-use ctx_engine::compact::{BatchLine, BatchPass, Report};
+use ctx_engine::compact::{BatchLine, BatchPass, Environment, Report};
 use ctx_engine::{Notes, PassError};
 use ctx_format::Options;
-use ctx_store::Store;
 
 use super::session::Setup;
 use super::{Args, report, session};
+use crate::in_place::SessionFile;
 use crate::output::{self, Target, no_temporary};
 use crate::passes;
 use crate::session::Session;
-use crate::store::{LazyStore, session_of};
+use crate::store::LazyStore;
 
 /// The combined results for all conversations in a batch.
 #[derive(Default)]
@@ -60,7 +60,7 @@ pub(super) fn filter(
             environment: &setup.environment,
             dialect: args.read.dialect(),
             name: None,
-            jobs: jobs(args, setup),
+            jobs: jobs(args, &setup.environment),
             tag_failed: args.tag_failed,
         };
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
@@ -89,23 +89,15 @@ pub(super) fn filter(
 }
 
 /// Compacts the conversations in a file, in place.
-pub(super) fn in_place(
-    args: &Args,
-    setup: &Setup,
-    path: &Path,
-    store: &Store,
-    io: &mut Io,
-) -> Result<Tally> {
-    let name = path.display().to_string();
+pub(super) fn in_place(args: &Args, file: &SessionFile<'_>, io: &mut Io) -> Result<Tally> {
+    let name = file.name();
     let mut tally = Tally::default();
     let mut notes = Notes::default();
-    let session = session_of(args.session.as_ref(), path)?;
-    let file = session::session_file(args, setup, path, &session, store);
     let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
         let taken = tally.take(args, &name, line, said, &mut Written::Nowhere, io);
         taken.map_err(PassError::caller)
     };
-    let ended = file.run_batch(jobs(args, setup), &mut take, &mut notes);
+    let ended = file.run_batch(jobs(args, file.environment), &mut take, &mut notes);
     passes::telling(&name, io, |said| said.append(notes));
     let done = session::warn(ended?, io)?;
     if done.report.snapshot.is_some() {
@@ -116,9 +108,9 @@ pub(super) fn in_place(
 
 /// Returns the number of threads. If a model writes the summaries, the default is 1, because only
 /// the user knows how many parallel requests the server can handle.
-fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
+fn jobs(args: &Args, environment: &Environment) -> NonZeroUsize {
     match args.jobs {
-        None if setup.environment.model.is_some() => NonZeroUsize::MIN,
+        None if environment.model.is_some() => NonZeroUsize::MIN,
         given => jobs_of(given),
     }
 }

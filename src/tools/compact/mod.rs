@@ -18,11 +18,11 @@ use ctx_store::SessionId;
 
 use crate::args::policy::unknown;
 use crate::args::{CountingArgs, LlmArgs, PolicyArgs, ReasoningArgs, TriggerArgs};
-use crate::in_place::FileReport;
+use crate::in_place::{FileReport, SessionFile};
 use crate::output::OutputArgs;
 use crate::passes;
-use crate::session::ReadArgs;
-use crate::store::{StoreArgs, failure, session_id};
+use crate::session::{ReadArgs, last_change};
+use crate::store::{StoreArgs, failure, session_id, session_of};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
@@ -152,11 +152,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     for path in &args.files {
         let store = args.store.open(&TOOL, matches);
         let done = store.and_then(|store| {
+            let file = SessionFile {
+                options: &setup.options,
+                environment: &setup.environment,
+                store: &store,
+                session: &session_of(args.session.as_ref(), path)?,
+                path,
+                dialect: args.read.dialect(),
+                invalid: args.read.invalid,
+                last_change: last_change(path),
+                min_idle: args.output.idle.get(),
+            };
             if args.read.batch {
-                let tally = batch::in_place(&args, &setup, path, &store, io)?;
+                let tally = batch::in_place(&args, &file, io)?;
                 return Ok(tally.print_end(&args, path, io));
             }
-            let done = session::in_place(&args, &setup, path, &store, io)?;
+            let done = session::in_place(&file, io)?;
             Ok(print_end(done, &args, path, io))
         });
         match done {

@@ -9,47 +9,18 @@ use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, STDIN_NAME, input
 use ctx_engine::compact::{Content, Environment, MakeWriter, Options, compact_stream};
 use ctx_engine::{Notes, PassError};
 use ctx_policy::{Fallback, Method};
-use ctx_store::{Growth, SessionId, Store};
+use ctx_store::Growth;
 
 use super::{Args, print_report, report};
 use crate::in_place::{FileReport, SessionFile, figures};
 use crate::output::Target;
 use crate::session::last_change;
-use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
+use crate::store::{LazyStore, failure, warn_edits, warn_retained};
 use crate::{output, passes};
 
-/// Returns the session file at `path`, with everything needed to compact it.
-pub(super) fn session_file<'a>(
-    args: &Args,
-    setup: &'a Setup,
-    path: &'a Path,
-    session: &'a SessionId,
-    store: &'a Store,
-) -> SessionFile<'a> {
-    SessionFile {
-        options: &setup.options,
-        environment: &setup.environment,
-        store,
-        session,
-        path,
-        dialect: args.read.dialect(),
-        invalid: args.read.invalid,
-        last_change: last_change(path),
-        min_idle: args.output.idle.get(),
-    }
-}
-
 /// Compacts the file, or only previews the result if this is a dry run.
-pub(super) fn in_place(
-    args: &Args,
-    setup: &Setup,
-    path: &Path,
-    store: &Store,
-    io: &mut Io,
-) -> Result<FileReport> {
-    let name = path.display().to_string();
-    let session = session_of(args.session.as_ref(), path)?;
-    let file = session_file(args, setup, path, &session, store);
+pub(super) fn in_place(file: &SessionFile<'_>, io: &mut Io) -> Result<FileReport> {
+    let name = file.name();
     let done = passes::telling(&name, io, |notes| file.run(notes))?;
     let done = warn(done, io)?;
     for error in &done.not_deleted {
