@@ -10,7 +10,7 @@ use ctx_cli::{
 };
 use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
 use ctx_engine::prune::{
-    Cache, Decision, Options, Plan, PrunePass, Sums, Trim, Unsent, saturating_usize,
+    Cache, Decision, Options, Plan, PrunePass, Sum, Sums, Trim, Unsent, saturating_usize,
 };
 use ctx_engine::{ErrorKind, PassError, Pin, Time};
 use ctx_format::{Dialect, Saved, Zone};
@@ -18,6 +18,7 @@ use ctx_policy::duration::FixedSpan;
 use ctx_policy::share::Share;
 use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
 use ctx_store::Growth;
+use serde::Serialize;
 
 use crate::args::{CountingArgs, ReasoningArgs};
 use crate::output::{FilterArgs, InPlaceArgs};
@@ -125,13 +126,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let decision = session.telling(io, |notes| pass.finish(is_due, notes));
     let mut decision = decision.map_err(|error| failure(error, &name))?;
-    let report = |decision: &Decision<'_>, output: Option<&Path>| {
-        let name = json_name(&session.name);
-        json_line(&decision.report(name, output, args.dry_run))
-    };
     if args.dry_run {
         let shown = if args.filter.json {
-            report(&decision, None)
+            report(args, &decision, &name, None)
         } else {
             rule_table(&decision.sums) + &unsent_table(&decision.unsent)
         };
@@ -142,7 +139,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     done.map_err(|error| failure(error, &name))?.finish()?;
     session.telling(io, |notes| decision.warn_of_reasoning(notes));
     if args.filter.json {
-        io.write(report(&decision, output.output.as_deref()).as_bytes())?;
+        io.write(report(args, &decision, &name, output.output.as_deref()).as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }
@@ -157,6 +154,49 @@ fn failure(error: PassError, name: &str) -> Failure {
         }
         _ => passes::failure(error, name),
     }
+}
+
+/// The report on pruning a session, as printed by `--json`. Keys are never removed.
+#[derive(Serialize)]
+struct Report<'a> {
+    name: Option<&'a str>,
+    output: Option<String>,
+    dry_run: bool,
+    /// Whether pruning changed anything or, with `dry_run`, would change anything.
+    pruned: bool,
+    changes: u64,
+    freed_tokens: u64,
+    rules: Vec<RuleReport>,
+    /// How many lines and second copies of text each rule removes from an agent's log.
+    #[serde(rename = "beside")]
+    unsent: &'a [Unsent],
+}
+
+#[derive(Serialize)]
+struct RuleReport {
+    rule: &'static str,
+    #[serde(flatten)]
+    sum: Sum,
+    freed_tokens: u64,
+}
+
+/// Returns the JSON report on the session `name`. `output` is the file that was written.
+fn report(args: &Args, decision: &Decision<'_>, name: &str, output: Option<&Path>) -> String {
+    let rule = |(rule, sum): (Rule, Sum)| {
+        let (rule, freed_tokens) = (rule.into(), sum.gain());
+        RuleReport { rule, sum, freed_tokens }
+    };
+    let total = decision.sums.total();
+    json_line(&Report {
+        name: json_name(name),
+        output: output.map(|path| path.display().to_string()),
+        dry_run: args.dry_run,
+        pruned: decision.changes && (total.changes > 0 || !decision.unsent.is_empty()),
+        changes: total.changes,
+        freed_tokens: total.gain(),
+        rules: decision.sums.by_rule().map(rule).collect(),
+        unsent: &decision.unsent,
+    })
 }
 
 /// Returns a table of how many tokens each rule frees.

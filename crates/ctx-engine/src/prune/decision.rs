@@ -34,7 +34,7 @@ pub struct Decision<'p> {
     waiting: Waiting<'p>,
     pub(super) verdicts: Verdicts<'p>,
     /// Whether to apply the verdicts.
-    pub(super) changes: bool,
+    pub changes: bool,
     /// How many tokens are freed by each rule's changes.
     pub sums: Sums,
     leaving: Leaving,

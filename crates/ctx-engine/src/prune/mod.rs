@@ -40,7 +40,7 @@ pub use decision::Decision;
 pub(crate) use decision::{report_small_gain, report_sums};
 pub use freed::{Freed, Sum, Sums};
 pub use log::Unsent;
-pub use pass::{PrunePass, PruneReport};
+pub use pass::PrunePass;
 pub use pruner::Pruner;
 pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;

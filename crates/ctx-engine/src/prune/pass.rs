@@ -1,14 +1,11 @@
 //! Prunes one session. The session's records are held back until all facts about them are known.
 
-use std::path::Path;
-
 use ctx_format::{Class, Dialect, Record, Role, Zone, ZoneReader};
-use ctx_policy::{Rule, RuleEffect};
-use serde::Serialize;
+use ctx_policy::RuleEffect;
 
 use super::decision::{Decision, Waiting};
-use super::log::{LogLines, Unsent};
-use super::{LastCall, Plan, Pruner, Sum, is_cold};
+use super::log::LogLines;
+use super::{LastCall, Plan, Pruner, is_cold};
 use crate::error::rewritable;
 use crate::outlet::Announced;
 use crate::output_check::OutputCheck;
@@ -125,55 +122,5 @@ impl<'p> PrunePass<'p> {
         let mut decision = Decision::new(self.waiting, self.pruner.finish(), may);
         decision.report_and_check(self.checks, notes)?;
         Ok(decision)
-    }
-}
-
-/// The JSON report on pruning a session.
-#[derive(Serialize)]
-pub struct PruneReport<'a> {
-    name: Option<&'a str>,
-    output: Option<String>,
-    dry_run: bool,
-    /// Whether pruning changed anything or, with `dry_run`, would change anything.
-    pruned: bool,
-    changes: u64,
-    freed_tokens: u64,
-    rules: Vec<RuleReport>,
-    /// How many lines and second copies of text each rule removes from an agent's log.
-    #[serde(rename = "beside")]
-    unsent: &'a [Unsent],
-}
-
-#[derive(Serialize)]
-struct RuleReport {
-    rule: &'static str,
-    #[serde(flatten)]
-    sum: Sum,
-    freed_tokens: u64,
-}
-
-impl Decision<'_> {
-    /// Returns the JSON report on the session `name`. `output` is the file that was written.
-    pub fn report<'a>(
-        &'a self,
-        name: Option<&'a str>,
-        output: Option<&Path>,
-        dry_run: bool,
-    ) -> PruneReport<'a> {
-        let rule = |(rule, sum): (Rule, Sum)| {
-            let (rule, freed_tokens) = (rule.into(), sum.gain());
-            RuleReport { rule, sum, freed_tokens }
-        };
-        let total = self.sums.total();
-        PruneReport {
-            name,
-            output: output.map(|path| path.display().to_string()),
-            dry_run,
-            pruned: self.changes && (total.changes > 0 || !self.unsent.is_empty()),
-            changes: total.changes,
-            freed_tokens: total.gain(),
-            rules: self.sums.by_rule().map(rule).collect(),
-            unsent: &self.unsent,
-        }
     }
 }
