@@ -65,6 +65,12 @@ pub fn first_chars(text: &str, count: usize) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
+/// Returns the first `most` bytes, without a character that would be cut in two.
+pub fn first_bytes(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
 /// Returns the last `count` characters.
 pub fn last_chars(text: &str, count: usize) -> &str {
     let Some(nth) = count.checked_sub(1) else { return "" };

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use ctx_format::files::FileUse;
 use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
-use ctx_text::{first_chars, hash, last_chars, plain_line};
+use ctx_text::{first_bytes, first_chars, hash, last_chars, plain_line};
 
 /// The maximum lengths, in characters, of a tool's name, a command and a path in a handle. The
 /// limits are low because a handle costs tokens each time the session is sent.
@@ -195,16 +195,13 @@ const WORD: usize = 12;
 
 /// Returns the text, or only its beginning if it is very long.
 fn piece(text: &str) -> &str {
-    if text.len() <= PIECE {
+    let begin = first_bytes(text, PIECE);
+    if begin.len() == text.len() {
         return text;
     }
-    let mut end = PIECE;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
     // The text is cut between words, because a secret that is cut in two is not recognized.
-    let whole = text[..end].rfind(char::is_whitespace);
-    &text[..whole.unwrap_or(0)]
+    let whole = begin.rfind(char::is_whitespace);
+    &begin[..whole.unwrap_or(0)]
 }
 
 /// Returns the beginning of a line, with at most `most` characters.

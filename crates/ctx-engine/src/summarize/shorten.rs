@@ -7,6 +7,7 @@ use crate::placeholder::split_handle;
 use crate::prune::shorten_arguments;
 use ctx_format::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
 use ctx_summary::ledger::{is_observation, without_reminders};
+use ctx_text::first_bytes;
 
 /// The number of tokens in the `[…]` that marks a cut.
 const MARK: u64 = 4;
@@ -160,10 +161,7 @@ const FARTHEST: usize = 80;
 /// Returns the last position, no later than `at`, that is not inside a name.
 fn cut_before(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
-    let mut at = at.min(bytes.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
+    let at = first_bytes(text, at).len();
     let joins = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@".contains(&byte);
     let inside = |at: usize| at > 0 && at < bytes.len() && joins(bytes[at - 1]) && joins(bytes[at]);
     let mut place = at;

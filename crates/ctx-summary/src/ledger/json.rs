@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use ctx_format::{Object, elements};
-use ctx_text::trim;
+use ctx_text::{first_bytes, trim};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -85,7 +85,7 @@ pub(crate) fn with_short_values(text: &str) -> Option<String> {
         let start = at + quote + 1;
         let end = start + length_of_string(&bytes[start..])?;
         if end - start > LONG {
-            let cut = boundary(text, start + LONG);
+            let cut = first_bytes(text, start + LONG).len();
             // A cut inside an escape would change the text or break the JSON.
             short.push_str(text[copied..cut].trim_end_matches('\\'));
             copied = end;
@@ -96,11 +96,6 @@ pub(crate) fn with_short_values(text: &str) -> Option<String> {
         short.push_str(&text[copied..]);
         short
     })
-}
-
-/// Returns the start of the character that contains the byte `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// `bytes` begins after the opening quote of a string. Returns the length of the string, or `None`
@@ -272,9 +267,10 @@ fn is_name(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use ctx_testkit::assert_linear;
+    use ctx_text::first_bytes;
     use proptest::prelude::*;
 
-    use super::{Arguments, LONG, Piece, WIDEST, boundary, records, with_short_values};
+    use super::{Arguments, LONG, Piece, WIDEST, records, with_short_values};
     use crate::ledger::fixtures::leaves;
 
     #[test]
@@ -332,7 +328,7 @@ mod tests {
                     prop_assert!(short.contains(&format!("\"{key}\":{raw}")), "{short}");
                 } else {
                     let start = format!("\"{key}\":{raw}");
-                    let start = &start[..boundary(&start, LONG - 10)];
+                    let start = first_bytes(&start, LONG - 10);
                     prop_assert!(short.contains(start), "{short}");
                 }
             }
