@@ -175,7 +175,7 @@ fn what_is_not_read_of_a_message_is_a_problem() {
         .args(["--dialect", "anthropic"])
         .file("log.jsonl", "{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n")
         .args(["log.jsonl"])
-        .stderr("ctx-check: log.jsonl: this is a Claude Code session, so it cannot be read; leave --dialect out\n")
+        .stderr("ctx-check: log.jsonl: this is a Claude Code session, so it cannot be read; leave --dialect out, or put each format into a file of its own\n")
         .code(2)
         .run();
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";

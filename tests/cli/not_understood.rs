@@ -77,7 +77,7 @@ fn a_wrong_dialect_is_found_out() {
         )
     };
     let log = line("u", "null") + &line("v", "\"u\"");
-    let why = ": this is a Claude Code session, so it cannot be read; leave --dialect out";
+    let why = ": this is a Claude Code session, so it cannot be read; leave --dialect out, or put each format into a file of its own";
     for dialect in ["chat", "anthropic", "codex", "gemini", "pi", "responses"] {
         // The lines show that a file is an agent's own, whatever the flag says.
         refuses("ctx-compact", &["--min-idle", "0s", "--dialect", dialect], &log, why);

@@ -67,9 +67,7 @@ impl Conversion {
         if let Some(system) = system {
             reading.push(&Origin::ALONE.record(system.as_bytes()))?;
         }
-        if let Some(lost) = lost {
-            reading.lost(lost);
-        }
+        reading.lost(lost);
         let mut summary = None;
         let mut input = Validator::new(from.rules());
         let mut has_records = false;

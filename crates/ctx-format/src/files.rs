@@ -25,18 +25,8 @@ pub enum Access {
 }
 
 /// The names of arguments that hold a file path.
-const PATHS: [&str; 10] = [
-    "file_path",
-    "filePath",
-    "path",
-    "filename",
-    "file_name",
-    "file",
-    "notebook_path",
-    "absolute_path",
-    "relative_path",
-    "target_file",
-];
+const PATHS: &str = "file_path filePath path filename file_name file notebook_path absolute_path \
+    relative_path target_file";
 
 /// The names of arguments that do not select part of the file.
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
@@ -51,7 +41,7 @@ impl FileUse {
     /// Like [`Self::of`], but for arguments that are already parsed.
     pub fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
         let find = |key| Some((key, arguments.text_of(key)?));
-        let (key, path) = PATHS.into_iter().find_map(find)?;
+        let (key, path) = PATHS.split(' ').find_map(find)?;
         let path = path.trim_start_matches("./");
         let command = arguments.text_of("command");
         let by_command = command.as_deref().and_then(writes_by_command);

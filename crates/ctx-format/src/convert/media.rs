@@ -1,8 +1,10 @@
 //! Images, audio and files, whose data each format stores in a different place.
 
-use crate::dialect::content::{blocks, kind_of};
+use std::borrow::Cow;
+
+use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
-use crate::{Media, Object, Part};
+use crate::{Media, Object, Part, ToolResult};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
 pub(crate) struct Data {
@@ -26,7 +28,7 @@ pub(crate) fn spell_out(part: &mut Part<'_>) {
     match part {
         Part::Media(media) => {
             if let Some(text) = text_of(media) {
-                *part = Part::Text(text.into());
+                *part = Part::Text(text);
             }
         }
         Part::Result(result) => result.parts.iter_mut().for_each(spell_out),
@@ -34,20 +36,11 @@ pub(crate) fn spell_out(part: &mut Part<'_>) {
     }
 }
 
-fn text_of(document: &Media<'_>) -> Option<String> {
+fn text_of(document: &Media<'_>) -> Option<Cow<'static, str>> {
     let source = Object::parse(&document.raw).ok()?.object_of("source")?;
-    match &*kind_of(&source) {
-        "text" => source.text_of("data").map(Into::into),
-        "content" if source.text_of("content").is_some() => {
-            source.text_of("content").map(Into::into)
-        }
-        "content" => {
-            let blocks = blocks(&source);
-            let texts: Vec<_> = blocks.iter().filter_map(|block| block.text_of("text")).collect();
-            Some(texts.join("\n\n"))
-        }
-        _ => None,
-    }
+    let key = if kind_of(&source) == "text" { "data" } else { "content" };
+    let parts = parts(Some(source.get(key)?), &|block| block.text_of("text").map(Part::Text));
+    ToolResult { parts, ..ToolResult::default() }.text().map(|text| Cow::Owned(text.into_owned()))
 }
 
 impl Data {

@@ -103,8 +103,8 @@ impl<'c> Reading<'c> {
     }
 
     /// Reports a loss that came with the session.
-    pub fn lost(&mut self, loss: Loss) {
-        self.report.losses.push(loss);
+    pub fn lost(&mut self, loss: Option<Loss>) {
+        self.report.losses.extend(loss);
     }
 
     /// Reports that a whole record is not converted.

@@ -30,11 +30,9 @@ impl<'a> Maker<'_, '_> {
         said: &[Vec<HeldMessage<'a>>],
         answering: &[(&Vec<HeldMessage<'a>>, bool)],
     ) -> Vec<Turn<'a>> {
-        let fragments = || {
-            said.iter()
-                .enumerate()
-                .flat_map(|(origin, held)| held.iter().map(move |held| (origin, held)))
-        };
+        let records = || said.iter().enumerate();
+        let fragments =
+            || records().flat_map(|(origin, held)| held.iter().map(move |held| (origin, held)));
         let Some((_, first)) = fragments().next() else { return Vec::new() };
         let origins: Vec<usize> = (0..said.len()).collect();
         let role = first.message.role;
@@ -49,9 +47,9 @@ impl<'a> Maker<'_, '_> {
             let pieces = pieces(held, self.family, self.stays).into_iter();
             pieces.map(move |piece| (origin, piece))
         });
-        let (fragment_of, mut all): (Vec<usize>, Vec<Piece<'a>>) = placed.unzip();
-        let mut calls = self.ids.name_calls(&mut all, self.family);
-        let placed = fragment_of.into_iter().zip(all).collect();
+        let mut placed: Vec<(usize, Piece<'a>)> = placed.collect();
+        let all = placed.iter_mut().map(|(_, piece)| piece);
+        let mut calls = self.ids.name_calls(all, self.family);
         let items = fragments().filter_map(|(_, held)| self.items(held));
         let whole = TurnMessage {
             role,
@@ -66,8 +64,7 @@ impl<'a> Maker<'_, '_> {
         let may_stay = self.notes.is_whole || self.notes.is_last && results.beside.is_empty();
         for call in calls.waiting {
             let slot = call.slot.clone();
-            let is_across = self.keeps_blocks() && self.ids.across.contains(&call.key);
-            if is_across {
+            if self.keeps_blocks() && self.ids.across.contains(&call.key) {
                 continue;
             }
             if may_stay && (!call.is_of_server || self.keeps_blocks()) {
@@ -158,13 +155,9 @@ impl<'a> Maker<'_, '_> {
             let has_results = !results.origins.is_empty();
             match &piece.part {
                 Part::Result(result) if self.keeps_blocks() => {
-                    let key = Key::of_result(result);
-                    if calls.take(result).is_some()
-                        || self.notes.is_whole
-                        || self.ids.across.contains(&key)
-                    {
-                        pieces.push(piece);
-                    }
+                    let is_across = self.ids.across.contains(&Key::of_result(result));
+                    let stays = calls.take(result).is_some() || self.notes.is_whole || is_across;
+                    pieces.extend(stays.then_some(piece));
                     continue;
                 }
                 Part::Result(_) => results.origins.push(origin),
@@ -360,7 +353,11 @@ impl Ids {
     }
 
     /// Gives a legal id and tool name to each call in `pieces`, and returns the calls.
-    pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>], family: Family) -> Calls {
+    pub(super) fn name_calls<'p, 'a: 'p>(
+        &mut self,
+        pieces: impl Iterator<Item = &'p mut Piece<'a>>,
+        family: Family,
+    ) -> Calls {
         let mut calls = Calls::default();
         if self.may_repeat {
             self.used.clear();

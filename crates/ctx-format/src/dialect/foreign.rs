@@ -97,11 +97,8 @@ impl Foreign {
             Some(_) if is_of(own) => Some(Self::with_id("mixed")),
             Some(other) if listed.is_none_or(|listed| !listed.is_certain) => {
                 let name = Format::of(other).session;
-                Some(Self {
-                    name,
-                    remedy: "put each format into a file of its own, or leave --dialect out",
-                    is_certain: true,
-                })
+                let remedy = "leave --dialect out, or put each format into a file of its own";
+                Some(Self { name, remedy, is_certain: true })
             }
             _ => listed,
         }

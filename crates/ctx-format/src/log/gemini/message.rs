@@ -46,16 +46,8 @@ const HEAD: usize = 17;
 
 /// Members that make a part count as content, whatever its text, when the client decides whether to
 /// send a message.
-const NO_TEXT: [&str; 8] = [
-    "videoMetadata",
-    "thought",
-    "codeExecutionResult",
-    "executableCode",
-    "fileData",
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-];
+const NO_TEXT: &str = "videoMetadata thought codeExecutionResult executableCode fileData \
+    functionCall functionResponse inlineData";
 
 /// A message that the client sends to the model.
 pub(super) struct SentMessage<'o, 'a> {
@@ -245,7 +237,7 @@ fn is_user_sent(content: &[&str]) -> bool {
     let mut head = String::new();
     for raw in content {
         let text = match Object::parse(raw) {
-            Ok(part) if NO_TEXT.iter().any(|key| part.get(key).is_some()) => "[]".into(),
+            Ok(part) if NO_TEXT.split(' ').any(|key| part.get(key).is_some()) => "[]".into(),
             Ok(part) => part.text_of("text").unwrap_or_default(),
             Err(_) => json::text(raw).unwrap_or_default(),
         };
