@@ -165,7 +165,7 @@ impl<'a> Maker<'_, '_> {
                 Part::Text(_) | Part::Media(_) | Part::Opaque(_)
                     if has_results && self.family == Family::Gemini => {}
                 part => {
-                    open.retain(|id| calls.is_waiting(id));
+                    open.retain(|id| calls.waiting.iter().any(|call| call.id == *id));
                     if !results.answers.is_empty() && open.is_empty() && !self.notes.is_whole {
                         turns.push(said(std::mem::take(&mut pieces)));
                         turns.push(Turn::Results(std::mem::take(&mut results)));
@@ -228,7 +228,7 @@ impl<'a> Maker<'_, '_> {
             if !is_home {
                 return;
             }
-            if calls.is_answered(&result) {
+            if calls.answered.contains(&Key::of_result(&result)) {
                 return self.second(result, origin, results);
             }
             self.notes.count_at(LossKind::LoneResult, "", result.slot.as_ref());
@@ -316,6 +316,7 @@ pub(crate) struct Ids {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     waiting: Vec<WaitingCall>,
+    /// The calls that already have a result.
     answered: HashSet<Key>,
 }
 
@@ -401,15 +402,5 @@ impl Calls {
         let WaitingCall { id, name, key, .. } = self.waiting.remove(place);
         self.answered.insert(key);
         Some((id, name))
-    }
-
-    /// Returns true if the call with the new id `id` has no result yet.
-    fn is_waiting(&self, id: &str) -> bool {
-        self.waiting.iter().any(|call| call.id == id)
-    }
-
-    /// Returns true if every call that `result` could answer already has a result.
-    pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
-        self.answered.contains(&Key::of_result(result))
     }
 }

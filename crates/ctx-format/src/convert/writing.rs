@@ -44,7 +44,7 @@ impl Writing<'_> {
     /// Writes all units and returns the report.
     pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
         let lines = self.target.begin(&mut self.session);
-        self.lines(lines, &[])?;
+        lines.into_iter().try_for_each(|line| self.line(line, &[]))?;
         let is_summary = |unit: &Unit| unit.entries().iter().any(|it| self.entries[*it].is_summary);
         let last_summary = units.iter().rposition(is_summary);
         for (number, unit) in units.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Writing<'_> {
             self.unit(unit, summary_comes, &units[number + 1..])?;
         }
         let left = std::mem::take(&mut self.session.before).into_iter();
-        self.lines(left.map(|json| Line::new(json, &[])).collect(), &[])?;
+        left.map(|json| Line::new(json, &[])).try_for_each(|line| self.line(line, &[]))?;
         Ok(self.report)
     }
 
@@ -139,7 +139,7 @@ impl Writing<'_> {
         if summary_comes && matches!(place, BeforeSummary::Inside | BeforeSummary::InsideAndMoved) {
             self.session.before.extend(lines.drain(..).map(|line| line.json));
         }
-        self.lines(lines, &entries)
+        lines.into_iter().try_for_each(|line| self.line(line, &entries))
     }
 
     /// Reports the values of a unit that have not been written, and halves of characters. Returns
@@ -179,10 +179,6 @@ impl Writing<'_> {
             self.carried.clear();
         }
         has_halves
-    }
-
-    fn lines(&mut self, lines: Vec<Line>, entries: &[&Entry]) -> Result<(), ConvertError> {
-        lines.into_iter().try_for_each(|line| self.line(line, entries))
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {

@@ -308,7 +308,8 @@ impl Copy {
         let mut moved = Moved::default();
         let mut is_new = Vec::new();
         for (at, line) in old.iter().enumerate() {
-            let (source, is_dropped, begins) = (line.source, repair.drops(at), repair.begins(at));
+            let (source, edit) = (line.source, repair.edits.get(&at));
+            let (is_dropped, begins) = edit.map_or((false, false), |it| (it.drop, it.begin));
             let links = OwnLinks::of(self.dialect, line, at == 0);
             let mut last = match &links.id {
                 Some(_) if is_dropped || begins => {

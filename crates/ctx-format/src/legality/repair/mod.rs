@@ -250,16 +250,6 @@ impl Repair {
         [lines.join(between).as_slice(), end].concat()
     }
 
-    /// Returns true if a user message is inserted before record number `at`.
-    fn begins(&self, at: usize) -> bool {
-        self.edits.get(&at).is_some_and(|edit| edit.begin)
-    }
-
-    /// Returns true if record number `at` is removed.
-    fn drops(&self, at: usize) -> bool {
-        self.edits.get(&at).is_some_and(|edit| edit.drop)
-    }
-
     /// Collects what is needed to write the result of a call. `None` if a record is not an object,
     /// because such a record has no calls or results.
     fn result<'a, B: AsRef<[u8]>>(
