@@ -14,7 +14,7 @@ use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, Naming};
 use crate::log::compaction::LineText;
 use crate::{
-    Call, Edits, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json,
+    Call, Edits, Member, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json,
 };
 
 /// The kind of each item type other than `message`, and the members that the API knows.
@@ -190,6 +190,10 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     if !misplaced_texts(item).is_empty() {
         outline.fault(Rule::MisplacedBlock, "");
     }
+    let has_extra_part = || parts_of(item).any(|part| part.members().iter().any(is_extra_in_part));
+    if item.members().iter().any(|member| is_extra(item, member)) || has_extra_part() {
+        outline.fault(Rule::ExtraMember, "");
+    }
     let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
     let Some(id) = item.text_of("id").filter(|_| !is_link) else { return };
     if reference(item).is_some() {
@@ -229,14 +233,41 @@ fn bad_arguments<'a>(item: &Object<'a>) -> Option<&'a str> {
     (!raw.starts_with('"')).then_some(raw)
 }
 
-/// Returns the texts of a message that have the type of the other side: `output_text` is for
-/// replies, and `input_text` for all other messages.
+/// Returns the texts of a message or a result that do not have the type that the API demands:
+/// `output_text` in replies, and `input_text` elsewhere.
 fn misplaced_texts<'a>(item: &Object<'a>) -> Vec<Object<'a>> {
-    let is_reply = role_of(item) == Some(Role::Assistant);
-    let other = if is_reply { "input_text" } else { "output_text" };
-    let is_message = ItemType::of(item) == Some(ItemType::Message);
-    let parts = blocks(item).into_iter();
-    parts.filter(|part| is_message && kind_of(part) == other).collect()
+    let own = type_of_text(item);
+    let is_other = |part: &Object<'_>| {
+        ["input_text", "output_text", "text"].contains(&&*kind_of(part)) && kind_of(part) != own
+    };
+    parts_of(item).filter(is_other).collect()
+}
+
+fn type_of_text(item: &Object<'_>) -> &'static str {
+    if role_of(item) == Some(Role::Assistant) { "output_text" } else { "input_text" }
+}
+
+/// Returns the parts of a message or a result, if they are a list.
+pub(crate) fn parts_of<'a>(item: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
+    let key = match ItemType::of(item) {
+        Some(ItemType::Message) => "content",
+        _ if is_of_text(&kind_of(item)) => "output",
+        _ => "",
+    };
+    item.objects_of(key).into_iter().flatten().flatten()
+}
+
+/// Returns true for a member of an item that the API does not accept. Its SDKs return such members,
+/// and `null` for a status that there is not.
+pub(crate) fn is_extra(item: &Object<'_>, member: &Member<'_>) -> bool {
+    let known = members_of(&kind_of(item)).filter(|known| !known.is_empty());
+    let is_known = |known: &str| known.split(' ').chain(["type"]).any(|it| it == member.key);
+    known.is_some_and(|known| !is_known(known)) || member.key == "status" && member.value == "null"
+}
+
+/// Like [`is_extra`], for a part of an item.
+pub(crate) fn is_extra_in_part(member: &Member<'_>) -> bool {
+    member.key == "parsed" || member.value == "null"
 }
 
 /// Repairs `item`, a value within the record of `mend`.
@@ -257,10 +288,13 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     }
     let is_misplaced = mend.has(Rule::MisplacedBlock);
     for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {
-        let is_of_model = kind_of(&part) == "output_text";
-        let kind = if is_of_model { "\"input_text\"" } else { "\"output_text\"" };
-        mend.put(part.get("type").unwrap_or_default(), kind.to_owned());
+        mend.put(part.get("type").unwrap_or_default(), json::quoted(type_of_text(item)));
         mend.cut_members(&part, &["annotations", "logprobs"]);
+    }
+    // A part is changed only once.
+    if mend.has(Rule::ExtraMember) && !is_misplaced {
+        mend.cut(item, |member| is_extra(item, member));
+        parts_of(item).for_each(|part| mend.cut(&part, is_extra_in_part));
     }
     if mend.has(Rule::WrongResultType)
         && let Some(raw) = item.get("type")

@@ -14,7 +14,7 @@ use ring::digest::{SHA256, digest};
 use super::problems::{Problem, Rule};
 use crate::dialect::content::kind_of;
 use crate::record::edit::{cut_members, cuts};
-use crate::{Dialect, Edits, Object, Origin, Outline, json};
+use crate::{Dialect, Edits, Member, Object, Origin, Outline, json};
 
 /// The text that replaces empty content.
 pub const NO_CONTENT: &str = "(no content)";
@@ -313,7 +313,12 @@ impl Mend<'_, '_> {
 
     /// Removes members of `within`, an object in the record.
     pub(crate) fn cut_members(&mut self, within: &Object<'_>, keys: &[&str]) {
-        for place in cut_members(self.record, within, |member| keys.contains(&&*member.key)) {
+        self.cut(within, |member| keys.contains(&&*member.key));
+    }
+
+    /// Removes the members of `within` with which `goes` returns true.
+    pub(crate) fn cut(&mut self, within: &Object<'_>, goes: impl Fn(&Member<'_>) -> bool) {
+        for place in cut_members(self.record, within, goes) {
             self.edits.cut(place);
         }
     }

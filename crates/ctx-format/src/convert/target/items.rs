@@ -6,7 +6,9 @@ use crate::convert::fields::place;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::{Answer, Piece, TurnMessage};
 use crate::dialect::content::{kind_of, kind_of_raw};
-use crate::dialect::items::{accepts_id, members_of, message, text};
+use crate::dialect::items::{
+    accepts_id, is_extra, is_extra_in_part, members_of, message, parts_of, text,
+};
 use crate::dialect::responses::Responses;
 use crate::record::edit::cut_members;
 use crate::record::json::one_line;
@@ -145,18 +147,17 @@ impl Accepts {
         }
         // Codex stores absent members as `null`, which the API rejects except in these. It rejects
         // ids that do not look like its own, too.
-        let members = members_of(&kind);
         let has_own_id = item.text_of("id").is_some_and(|id| accepts_id(&kind, &id));
-        let is_known = |key: &str| members.is_none_or(|it| it.split(' ').any(|it| it == key));
         let is_taken = |it: &Member<'_>| match &*it.key {
-            "type" => true,
-            key if !is_known(key) => false,
-            "call_id" | "code" | "outputs" | "result" => true,
+            _ if is_extra(&item, it) => false,
+            "type" | "call_id" | "code" | "outputs" | "result" => true,
             "id" => has_own_id,
             _ => it.value != "null",
         };
         let goes = |it: &Member<'_>| self == Self::All && !is_taken(it);
-        for place in cut_members(&item, &item, goes) {
+        let parts = parts_of(&item).filter(|_| self == Self::All);
+        let of_parts = parts.flat_map(|part| cut_members(&item, &part, is_extra_in_part));
+        for place in cut_members(&item, &item, goes).into_iter().chain(of_parts) {
             edits.cut(place);
         }
         Some(one_line(&edits.of_object(&item)).into_owned())
