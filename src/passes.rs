@@ -74,7 +74,7 @@ fn hint(kind: &ErrorKind) -> Option<String> {
 }
 
 /// Returns the hint for an error about a `session` or the `store` by the name of its variant, or by
-/// a name that [`hint`] gives.
+/// a name of its own.
 pub fn known_hint(about: &str, name: &str) -> Option<String> {
     hints().get_mut(about)?.remove(name)
 }

@@ -76,7 +76,6 @@ impl Dialect for Chat {
             begins_turn: role == Role::User && !is_summary,
             // The whole content of a tool message is the result.
             has_content: !matches!(role, Role::Tool | Role::Function),
-            answers_in_order: object.get("tool_name").is_some(),
             is_summary,
             ..Outline::of_line()
         };
@@ -90,7 +89,9 @@ impl Dialect for Chat {
                 }
             }
             Role::Tool | Role::Function => {
-                outline.results.push(object.id_of("tool_call_id").unwrap_or_default());
+                let id = object.id_of("tool_call_id");
+                outline.answers_in_order = id.is_none() && object.get("tool_name").is_some();
+                outline.results.push(id.unwrap_or_default());
             }
             _ => {}
         }
@@ -240,8 +241,10 @@ impl Dialect for Chat {
 /// Returns the type of a call that states another type than its members have.
 fn other_type(call: &Object<'_>) -> Option<&'static str> {
     let kind = kind_of(call);
-    let mut own = ["function", "custom"].into_iter().filter(|it| call.get(it).is_some());
-    own.next().filter(|_| !kind.is_empty() && call.get(&kind).is_none())
+    if kind.is_empty() || call.get(&kind).is_some() {
+        return None;
+    }
+    ["function", "custom"].into_iter().find(|it| call.get(it).is_some())
 }
 
 /// Repairs the types and the ids of calls and, as some models demand, the names of functions.
@@ -298,8 +301,9 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if has_parts && !bad_images(object).is_empty() {
         outline.fault(Rule::BadImage, "");
     }
-    if role != Role::Assistant && object.elements_of("tool_calls").is_some_and(|it| !it.is_empty())
-    {
+    let calls = object.get("tool_calls");
+    let is_list = |raw: &str| raw.starts_with('[') && !is_empty_list(raw);
+    if role != Role::Assistant && calls.is_some_and(is_list) {
         outline.fault(Rule::MisplacedBlock, "");
     }
     // Whether these are faults depends on the model.
@@ -309,9 +313,8 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if outline.calls.len() > CALLS {
         outline.fault(Rule::TooManyCalls, "");
     }
-    for (listed, id) in
-        object.objects_of("tool_calls").into_iter().flatten().zip(&outline.calls.clone())
-    {
+    let listed = calls.and_then(|_| object.objects_of("tool_calls")).into_iter().flatten();
+    for (listed, id) in listed.zip(&outline.calls.clone()) {
         if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             outline.fault(Rule::BadCallId, id);
         }
@@ -327,7 +330,7 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if reasoning == Some(true) || !outline.calls.is_empty() {
         outline.content_mut().has_reasoning = Some(reasoning == Some(true));
     }
-    if object.get("tool_calls").is_some_and(|raw| raw == "null" || is_empty_list(raw)) {
+    if calls.is_some_and(|raw| raw == "null" || is_empty_list(raw)) {
         outline.fault(Rule::EmptyCalls, "");
     }
     outline.check_surrogates(object.text());

@@ -32,8 +32,8 @@ impl Detector {
         }
         if self.seen < FOREIGN_IN {
             let is_first = self.foreign.is_none() && self.is_open();
-            let foreign = Foreign::by_sign(object).filter(|it| it.is_certain || is_first);
-            self.foreign = foreign.or(self.foreign);
+            let foreign = Foreign::by_certain_sign(object).or(self.foreign);
+            self.foreign = if is_first { Foreign::by_sign(object) } else { foreign };
         }
         self.seen += 1;
         self.sure == Sniff::Yes || self.foreign.is_some_and(|foreign| foreign.is_certain)

@@ -1,7 +1,8 @@
-//! Formats that are recognized but not read. `foreign.json` lists the name of each format, a
-//! remedy, and a sign by which its records are recognized, the first bytes of its files, or the id
-//! of a format that only code can recognize.
+//! Formats that are recognized but not read. `foreign_certain.json` and `foreign.json` list the name
+//! of each format, a remedy, and a sign by which its records are recognized, the first bytes of its
+//! files, or the id of a format that only code can recognize.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -32,13 +33,13 @@ impl fmt::Display for Foreign {
 
 #[derive(Deserialize)]
 struct Listed {
-    name: String,
-    remedy: String,
-    #[serde(default)]
-    is_certain: bool,
+    #[serde(borrow = "'static")]
+    name: Cow<'static, str>,
+    #[serde(borrow = "'static")]
+    remedy: Cow<'static, str>,
     sign: Option<Sign>,
     #[serde(default)]
-    id: String,
+    id: &'static str,
     /// What a file may begin with, with one character for each byte.
     #[serde(default)]
     begins: Vec<String>,
@@ -47,12 +48,23 @@ struct Listed {
     at: usize,
 }
 
-/// The formats in `foreign.json`. Specific formats come before general ones.
-static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("foreign.json")).expect("foreign.json is valid")
+/// The formats in `foreign_certain.json`, which are looked for in every file: formats without lines
+/// of JSON, and those whose records are not ours, even if a record has the sign of a dialect.
+static CERTAIN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("foreign_certain.json")).expect("the file is valid")
+});
+
+/// The formats in `foreign.json`, which are looked for in files without a certain dialect. Specific
+/// formats come before general ones.
+static OTHERS: LazyLock<Vec<Listed>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("foreign.json")).expect("the file is valid")
 });
 
 impl Listed {
+    fn is_of(&self, object: &Object<'_>) -> bool {
+        self.sign.as_ref().is_some_and(|sign| sign.is_of(object))
+    }
+
     fn begins(&self, head: &[u8]) -> bool {
         let head: String = head.iter().skip(self.at).take(32).copied().map(char::from).collect();
         self.begins.iter().any(|begin| head.starts_with(begin))
@@ -67,7 +79,7 @@ impl Foreign {
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
         let line = head.split(|b| *b == b'\n').next().unwrap_or_default();
         let returns = memmem::find(line, b"}\r{").map(|_| Self::with_id("carriage-returns"));
-        returns.or_else(|| Self::listed(|format| format.begins(head.trim_ascii_start())))
+        returns.or_else(|| Self::certain(|format| format.begins(head.trim_ascii_start())))
     }
 
     fn with_id(id: &str) -> Self {
@@ -75,8 +87,15 @@ impl Foreign {
     }
 
     fn listed(is_it: impl Fn(&Listed) -> bool) -> Option<Self> {
-        let Listed { name, remedy, is_certain, .. } = FOREIGN.iter().find(|it| is_it(it))?;
-        Some(Self { name, remedy, is_certain: *is_certain })
+        Self::certain(&is_it).or_else(|| {
+            let Listed { name, remedy, .. } = OTHERS.iter().find(|it| is_it(it))?;
+            Some(Self { name, remedy, is_certain: false })
+        })
+    }
+
+    fn certain(is_it: impl Fn(&Listed) -> bool) -> Option<Self> {
+        let Listed { name, remedy, .. } = CERTAIN.iter().find(|it| is_it(it))?;
+        Some(Self { name, remedy, is_certain: true })
     }
 
     /// Recognizes JSON that takes up several lines, so that it is not a batch.
@@ -104,9 +123,14 @@ impl Foreign {
         }
     }
 
-    /// Recognizes the format of a record by its sign in `foreign.json`.
+    /// Recognizes the format of a record by its sign.
     pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
-        Self::listed(|format| format.sign.as_ref().is_some_and(|sign| sign.is_of(object)))
+        Self::listed(|format| format.is_of(object))
+    }
+
+    /// Like [`Self::by_sign`], but only for formats whose records cannot be ours.
+    pub(crate) fn by_certain_sign(object: &Object<'_>) -> Option<Self> {
+        Self::certain(|format| format.is_of(object))
     }
 
     /// Recognizes the format of a file in which no messages were found. `head` is the beginning of
@@ -171,7 +195,7 @@ pub(crate) fn is_document(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOREIGN, Foreign};
+    use super::{CERTAIN, Foreign, OTHERS};
     use crate::dialect::{Anthropic, Chat, Dialect};
     use crate::{Object, Options};
 
@@ -181,8 +205,19 @@ mod tests {
         found.map(|foreign| foreign.name)
     }
 
-    /// A record of each format in `foreign.json` that has a sign, in the same order.
+    /// A record of each format that has a sign, in the order of the files.
     const RECORDS: [&str; 69] = [
+        r#"{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}"#,
+        r#"{"role":"_checkpoint","id":0}"#,
+        r#"{"type":"session_start","id":"s","version":2,"cwd":"/"}"#,
+        r#"{"role":"assistant","content":[{"type":"toolRequest","id":"t"}]}"#,
+        r#"{"kind":"entry","lane":"main","type":"message","id":"e","message":{"role":"user","content":"a"}}"#,
+        r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"c"}]}"#,
+        r#"{"role":"user","contents":[{"$type":"text","text":"a"}]}"#,
+        r#"{"role":"assistant","meta":{},"name":null,"content":[{"tool_call":{}}]}"#,
+        r#"{"role":"model","content":[{"text":"a"}]}"#,
+        r#"{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":"f","arguments":{}}]}"#,
+        r#"{"object":"entry","type":"function.call","name":"f"}"#,
         r#"{"messages":[{"role":"user","content":"a"}]}"#,
         r#"{"custom_id":"r","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}"#,
         r#"{"custom_id":"r","url":"/v1/responses","body":{"model":"m","input":[]}}"#,
@@ -214,13 +249,8 @@ mod tests {
         r#"{"type":"system","subtype":"init","session_id":"s"}"#,
         r#"{"display":"a","pastedContents":{}}"#,
         r#"{"type":"user.message","data":{"content":"a"}}"#,
-        r#"{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}"#,
         r#"{"type":"metadata","protocol_version":"1.5"}"#,
-        r#"{"role":"_checkpoint","id":0}"#,
-        r#"{"type":"session_start","id":"s","version":2,"cwd":"/"}"#,
-        r#"{"role":"assistant","content":[{"type":"toolRequest","id":"t"}]}"#,
         r#"{"info":{"id":"ses_1"},"messages":[]}"#,
-        r#"{"kind":"entry","lane":"main","type":"message","id":"e","message":{"role":"user","content":"a"}}"#,
         r#"{"sessionId":"s","history":[{"message":{"role":"user"}}]}"#,
         r#"{"history":[{"role":"user","parts":[{"text":"a"}]}]}"#,
         r#"{"history":[{"role":"user","content":"a"}]}"#,
@@ -235,12 +265,6 @@ mod tests {
         r#"{"from":"human","value":"a"}"#,
         r#"{"conversations":[{"from":"human","value":"a"}]}"#,
         r#"{"id":"1","role":"user","parts":[{"type":"text","text":"a"}]}"#,
-        r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"c"}]}"#,
-        r#"{"role":"user","contents":[{"$type":"text","text":"a"}]}"#,
-        r#"{"role":"assistant","meta":{},"name":null,"content":[{"tool_call":{}}]}"#,
-        r#"{"role":"model","content":[{"text":"a"}]}"#,
-        r#"{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":"f","arguments":{}}]}"#,
-        r#"{"object":"entry","type":"function.call","name":"f"}"#,
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":[]}]}"#,
         r#"{"role":"model","parts":[{"text":"a"}]}"#,
         r#"{"candidates":[{"content":{}}]}"#,
@@ -256,7 +280,8 @@ mod tests {
 
     #[test]
     fn each_format_is_known_by_what_only_it_has() {
-        let signed: Vec<_> = FOREIGN.iter().filter(|format| format.sign.is_some()).collect();
+        let all = CERTAIN.iter().chain(&*OTHERS);
+        let signed: Vec<_> = all.filter(|format| format.sign.is_some()).collect();
         for (record, format) in RECORDS.iter().zip(&signed) {
             let found = Foreign::by_sign(&Object::parse(record).expect("an object"));
             let found = found.map(|found| (found.name, found.remedy));

@@ -10,29 +10,29 @@ use crate::dialect::interface::Sniff;
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sign {
     /// The object has all of these members.
-    Has(Vec<String>),
+    Has(#[serde(borrow)] Vec<&'static str>),
     /// The object does not have this member.
-    Lacks(String),
+    Lacks(&'static str),
     /// The value of the member is `null`.
-    Null(String),
+    Null(&'static str),
     /// The values of all these members are strings.
-    Text(Vec<String>),
+    Text(#[serde(borrow)] Vec<&'static str>),
     /// The value of the member is `true` or `false`.
-    Flag(String),
+    Flag(&'static str),
     /// The value of the member is an object.
-    Object(String),
+    Object(&'static str),
     /// The value of the member is an array.
-    List(String),
+    List(&'static str),
     /// The value of the member is an object, and the object matches the sign.
-    In(String, Box<Self>),
+    In(&'static str, Box<Self>),
     /// The value of the member is an array in which every element is an object that matches the
     /// sign.
-    Each(String, Box<Self>),
+    Each(&'static str, Box<Self>),
     /// The value of the member is an array in which at least one element is an object that matches
     /// the sign.
-    Within(String, Box<Self>),
+    Within(&'static str, Box<Self>),
     /// The value of the member is one of the given strings.
-    Word(String, Vec<String>),
+    Word(&'static str, #[serde(borrow)] Vec<&'static str>),
     All(Vec<Self>),
     Any(Vec<Self>),
     Not(Box<Self>),
@@ -40,7 +40,7 @@ pub(crate) enum Sign {
 
 impl Sign {
     /// Parses the sign of a format. A format's sign matches every record in that format.
-    pub(crate) fn read(json: &str) -> Self {
+    pub(crate) fn read(json: &'static str) -> Self {
         serde_json::from_str(json).expect("the sign is valid")
     }
 

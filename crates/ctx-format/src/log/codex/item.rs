@@ -25,7 +25,8 @@ const SUMMARY: &str = "Another language model started to solve this problem";
 pub(super) struct Shapes {
     /// The required members for each type of item. The results of custom tools require the same
     /// members as function results.
-    items: HashMap<String, Sign>,
+    #[serde(borrow)]
+    items: HashMap<&'static str, Sign>,
     /// The types of items that the client sends when an item is on a line of its own. In a
     /// compaction, items of any type are sent.
     pub(super) sent: Sign,
