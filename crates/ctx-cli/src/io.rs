@@ -214,6 +214,23 @@ pub fn json_line(value: &impl Serialize) -> String {
     escaped(line) + "\n"
 }
 
+/// Makes an object for [`json_line`] from its members, which are printed in the given order. A member
+/// may have attributes of serde, such as `#[serde(flatten)]`.
+#[macro_export]
+macro_rules! json_object {
+    ($($(#[$attribute:meta])* $key:ident $(: $value:expr)?),* $(,)?) => {{
+        #[allow(non_camel_case_types)] // Each member has a type parameter with its name.
+        let object = {
+            #[derive(serde::Serialize)]
+            struct Object<$($key),*> {
+                $($(#[$attribute])* $key: $key),*
+            }
+            Object { $($key $(: $value)?),* }
+        };
+        object
+    }};
+}
+
 /// Escapes the control characters that are valid in JSON but have an effect on a terminal.
 fn escaped(line: String) -> String {
     if !line.contains(char::is_control) {
@@ -226,14 +243,12 @@ fn escaped(line: String) -> String {
 
 /// Returns a line of JSON that reports an error in an input, or in one of its lines.
 pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String {
-    #[derive(Serialize)]
-    struct Failed<'a> {
-        name: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        line: Option<u64>,
-        error: String,
-    }
-    json_line(&Failed { name: json_name(name), line, error: failure.to_string() })
+    json_line(&json_object! {
+        name: json_name(name),
+        #[serde(flatten)]
+        line: line.map(|line| json_object! { line }),
+        error: failure.to_string(),
+    })
 }
 
 /// Returns the name of an input for JSON output, or `None` for stdin.
@@ -250,6 +265,20 @@ mod tests {
     fn no_control_character_leaves_as_it_is() {
         let line = json_line(&"\u{7f}\u{9b}2J\né");
         assert_eq!(line, "\"\\u007f\\u009b2J\\né\"\n");
+    }
+
+    #[test]
+    fn members_keep_their_order() {
+        let (b, none) = (1, None::<u8>);
+        let json = json_line(&json_object! {
+            b,
+            #[serde(flatten)]
+            inner: json_object! { c: "2", #[serde(rename = "type")] kind: none },
+            #[serde(flatten)]
+            left_out: none.map(|d| json_object! { d }),
+            a: [true],
+        });
+        assert_eq!(json, "{\"b\":1,\"c\":\"2\",\"type\":null,\"a\":[true]}\n");
     }
 
     #[test]

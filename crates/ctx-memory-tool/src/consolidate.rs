@@ -1,14 +1,12 @@
 //! `ctx-memory consolidate` merges the memory of all sessions into one file.
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Io, Outcome, Result};
+use ctx_cli::{ExitStatus, Io, Outcome, Result, json_object};
 use ctx_format::counted;
-use ctx_memory::consolidate::Report;
 use ctx_memory::{Change, Consolidated, Consolidation};
 use ctx_policy::parse_count;
 use ctx_tools::args::CountingArgs;
 use ctx_tools::store::{StoreArgs, failure, merge_failure, warn_edits};
-use serde::Serialize;
 use similar::TextDiff;
 
 use crate::write_text;
@@ -75,8 +73,8 @@ impl Args {
         warn_edits(&done.edits, io);
         self.tell(&done, io);
         if self.json {
-            let changed = done.changes.iter().map(|change| change.name.as_str()).collect();
-            io.json(&ReportJson { changed, report: &done.report })?;
+            let changed = done.changes.iter().map(|change| &change.name).collect::<Vec<_>>();
+            io.json(&json_object! { changed, #[serde(flatten)] report: &done.report })?;
         }
         Ok(ExitStatus::Done)
     }
@@ -115,12 +113,4 @@ fn show(change: &Change, io: &mut Io) -> Result<()> {
     let diff = TextDiff::from_lines(&*old, &*new);
     let (from, to) = (format!("a/{}", change.name), format!("b/{}", change.name));
     write_text(diff.unified_diff().header(&from, &to).to_string().as_bytes(), io)
-}
-
-/// The report that `--json` prints.
-#[derive(Serialize)]
-struct ReportJson<'a> {
-    changed: Vec<&'a str>,
-    #[serde(flatten)]
-    report: &'a Report,
 }

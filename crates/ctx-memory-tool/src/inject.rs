@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, json_line};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, json_line, json_object};
 use ctx_engine::PassError;
 use ctx_format::{Dialect, Record, Role, counted};
 use ctx_memory::consolidate::is_mark;
@@ -17,7 +17,6 @@ use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
 use ctx_tools::store::{StoreArgs, session_id};
-use serde::Serialize;
 
 use crate::one_of;
 use crate::stored::read_text;
@@ -163,13 +162,6 @@ impl Args {
     }
 }
 
-#[derive(Serialize)]
-struct SystemMessage<'a> {
-    role: &'static str,
-    name: &'static str,
-    content: &'a str,
-}
-
 /// Copies a session and inserts the context message, replacing the message from an earlier run, if
 /// any.
 struct Placing<'a> {
@@ -182,7 +174,7 @@ struct Placing<'a> {
 
 impl<'a> Placing<'a> {
     fn new(context: &Context, dialect: Option<&'a dyn Dialect>, output: Output<'a>) -> Self {
-        let message = SystemMessage { role: "system", name: NAME, content: &context.text };
+        let message = json_object! { role: "system", name: NAME, content: &context.text };
         // Do not insert an empty context.
         let message = (!context.text.is_empty()).then(|| json_line(&message).into_bytes());
         Self { message, dialect, output, ends_a_line: true }

@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, json_line};
-use ctx_search::{
-    Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, snippet,
-};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, json_line, json_object};
+use ctx_search::{Changes, Filter, Hit, ROLES, SearchError, SearchIndex, SourceKind, snippet};
 use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
-use serde::Serialize;
 
 use crate::hit_reader::HitReader;
 use crate::one_of;
@@ -153,21 +150,6 @@ fn search_failure(error: &SearchError, store: &Store) -> Failure {
 /// The maximum number of characters in a snippet.
 const SHOWN: usize = 240;
 
-#[derive(Serialize)]
-struct SearchResult<'a> {
-    #[serde(rename = "ref")]
-    reference: String,
-    kind: SourceKind,
-    session: Option<&'a str>,
-    path: String,
-    line: u64,
-    role: Option<&'static str>,
-    time: Option<String>,
-    holds: Holds,
-    score: f64,
-    snippet: Option<String>,
-}
-
 /// Formats a result as a line of JSON. The snippet is null if the text can no longer be read.
 pub(crate) fn line(
     hit: &Hit,
@@ -181,8 +163,8 @@ pub(crate) fn line(
     let time = DateTime::from_timestamp_millis(hit.time);
     let entry = text.as_deref().and_then(entry_of);
     let of_entry = entry.map(|entry| entry.citation.session);
-    json_line(&SearchResult {
-        reference: format!("{}:{place}", source.name),
+    json_line(&json_object! {
+        r#ref: format!("{}:{place}", source.name),
         kind: source.kind,
         session: source.session.as_deref().or(of_entry.as_deref()),
         path: stored.path(source).to_string_lossy().into_owned(),

@@ -11,14 +11,13 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
     ExitStatus, Failure, FolderArgs, Io, Outcome, Result, Tool, Verbosity, in_parallel, input_name,
-    inputs, is_stdin, jobs_of, json_line, json_name, report_failures,
+    inputs, is_stdin, jobs_of, json_line, json_name, json_object, report_failures,
 };
 use ctx_engine::check::{Limits, Plan, RepairPass, Report};
-use ctx_format::problems::{Demand, NamedRule, RULES, rule};
+use ctx_format::problems::{NamedRule, RULES, rule};
 use ctx_store::Growth;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
-use serde::Serialize;
 
 use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
 use crate::output::OutputArgs;
@@ -278,18 +277,11 @@ fn rule_parser() -> impl TypedValueParser<Value = &'static NamedRule> {
     PossibleValuesParser::new(values).try_map(|name| rule(&name).ok_or("no such rule"))
 }
 
-#[derive(Serialize)]
-struct ListedRule<'r> {
-    rule: &'static str,
-    what: &'static str,
-    demands: &'r [Demand],
-}
-
 /// Returns the table of rules, with a paragraph or a JSON object for each rule.
 fn rule_list(json: bool) -> String {
     if json {
         let listed = RULES.iter().map(|NamedRule { name, what, demands, .. }| {
-            json_line(&ListedRule { rule: name, what, demands })
+            json_line(&json_object! { rule: name, what, demands })
         });
         return listed.collect();
     }

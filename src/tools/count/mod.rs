@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Result, Tool, jobs_of,
-    json_line, json_name, labelled, of_each, printable,
+    json_line, json_name, json_object, labelled, of_each, printable,
 };
 use ctx_engine::count::{AnnotatePass, Breakdown, Calibrated, CountPass, Counts, Plan};
 use ctx_policy::parse_count;
 use ctx_store::Growth;
-use serde::Serialize;
 
 use crate::args::{Counting, CountingArgs};
 use crate::output::{OutputArgs, Target};
@@ -211,14 +210,6 @@ fn total(files: &[File]) -> Counts {
     total
 }
 
-/// A file's calibration, as printed by `--json`.
-#[derive(Serialize)]
-struct CalibrationLine<'a> {
-    name: Option<&'a str>,
-    #[serde(flatten)]
-    calibrated: &'a Calibrated,
-}
-
 /// Prints the calibration of all files.
 fn calibrate(
     args: &Args,
@@ -240,7 +231,7 @@ fn calibrate(
     let shown = files.iter().map(|(calibrated, _, name)| {
         if args.json {
             let name = json_name(name);
-            return json_line(&CalibrationLine { name, calibrated });
+            return json_line(&json_object! { name, #[serde(flatten)] calibrated });
         }
         let head = format!("{}: {}\n", printable(name), calibrated.headline());
         head + &labelled(&calibrated.rows())

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 use clap::builder::PossibleValue;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, is_stdin, json_line};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, is_stdin, json_line, json_object,
+};
 use ctx_engine::summarize::recognizer;
 use ctx_engine::{ErrorKind, PassError, Time};
 use ctx_format::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader, counted};
@@ -18,7 +20,6 @@ use ctx_memory::{Extractor, MemoryFolder, MemoryItem, MergeCounts, reconcile};
 use ctx_store::{Growth, SessionId, Store};
 use ctx_summary::Recognizer;
 use ctx_summary::ledger::patterns::MemoryKind;
-use serde::Serialize;
 
 use crate::output::{self, FilterArgs, Output, Source};
 use crate::passes;
@@ -331,19 +332,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// The result, as printed by `--json`. Keys are never removed.
-#[derive(Serialize)]
-struct ExtractReport {
-    files: usize,
-    output: Option<String>,
-    items: usize,
-    redacted_secrets: usize,
-    into: Option<String>,
-    new_items: Option<usize>,
-    known_items: Option<usize>,
-}
-
-/// Prints the JSON report. After a merge, the report includes the folder and the merge counts.
+/// Prints the JSON report. After a merge, the report includes the folder and the merge counts. Keys
+/// are never removed.
 fn print_report(
     args: &Args,
     extraction: &Extraction,
@@ -352,7 +342,7 @@ fn print_report(
 ) -> Outcome {
     if args.filter.json {
         let shown = |path: &Path| path.display().to_string();
-        let report = ExtractReport {
+        io.json(&json_object! {
             files: args.files.len().max(1),
             output: args.filter.output.output.as_deref().map(shown),
             items: extraction.count,
@@ -360,8 +350,7 @@ fn print_report(
             into: merged.map(|(folder, _)| shown(folder)),
             new_items: merged.map(|(_, merged)| merged.added),
             known_items: merged.map(|(_, merged)| merged.known),
-        };
-        io.json(&report)?;
+        })?;
     }
     Ok(ExitStatus::Done)
 }

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
+    json_object,
 };
 use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
 use ctx_engine::prune::{
@@ -18,7 +19,6 @@ use ctx_policy::duration::FixedSpan;
 use ctx_policy::share::Share;
 use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
 use ctx_store::Growth;
-use serde::Serialize;
 
 use crate::args::{CountingArgs, ReasoningArgs};
 use crate::output::{FilterArgs, InPlaceArgs};
@@ -156,46 +156,25 @@ fn failure(error: PassError, name: &str) -> Failure {
     }
 }
 
-/// The report on pruning a session, as printed by `--json`. Keys are never removed.
-#[derive(Serialize)]
-struct Report<'a> {
-    name: Option<&'a str>,
-    output: Option<String>,
-    dry_run: bool,
-    /// Whether pruning changed anything or, with `dry_run`, would change anything.
-    pruned: bool,
-    changes: u64,
-    freed_tokens: u64,
-    rules: Vec<RuleReport>,
-    /// How many lines and second copies of text each rule removes from an agent's log.
-    #[serde(rename = "beside")]
-    unsent: &'a [Unsent],
-}
-
-#[derive(Serialize)]
-struct RuleReport {
-    rule: &'static str,
-    #[serde(flatten)]
-    sum: Sum,
-    freed_tokens: u64,
-}
-
-/// Returns the JSON report on the session `name`. `output` is the file that was written.
+/// Returns the JSON report on the session `name`. `output` is the file that was written. Keys are
+/// never removed.
 fn report(args: &Args, decision: &Decision<'_>, name: &str, output: Option<&Path>) -> String {
     let rule = |(rule, sum): (Rule, Sum)| {
-        let (rule, freed_tokens) = (rule.into(), sum.gain());
-        RuleReport { rule, sum, freed_tokens }
+        let (rule, freed_tokens) = (<&str>::from(rule), sum.gain());
+        json_object! { rule, #[serde(flatten)] sum, freed_tokens }
     };
     let total = decision.sums.total();
-    json_line(&Report {
+    json_line(&json_object! {
         name: json_name(name),
         output: output.map(|path| path.display().to_string()),
         dry_run: args.dry_run,
+        /// Whether pruning changed anything or, with `dry_run`, would change anything.
         pruned: decision.changes && (total.changes > 0 || !decision.unsent.is_empty()),
         changes: total.changes,
         freed_tokens: total.gain(),
-        rules: decision.sums.by_rule().map(rule).collect(),
-        unsent: &decision.unsent,
+        rules: decision.sums.by_rule().map(rule).collect::<Vec<_>>(),
+        /// How many lines and second copies of text each rule removes from an agent's log.
+        beside: &decision.unsent,
     })
 }
 

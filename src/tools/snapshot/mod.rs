@@ -5,19 +5,17 @@ mod list;
 mod verify;
 
 use std::io;
-use std::ops::Not;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, STDIN_NAME, Statuses, Tool, input_name, inputs,
-    is_stdin, json_line, printable,
+    is_stdin, json_line, json_object, printable,
 };
 use ctx_engine::count::tokens;
 use ctx_engine::message_counter::MessageCounter;
 use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
 use list::Scope;
-use serde::Serialize;
 
 use crate::args::CountingArgs;
 use crate::passes;
@@ -189,15 +187,6 @@ impl Args {
     }
 }
 
-/// The result of `--hold` or `--release`, as printed by `--json`.
-#[derive(Serialize)]
-struct HoldReport {
-    id: String,
-    held: bool,
-    #[serde(skip_serializing_if = "Not::not")]
-    dry_run: bool,
-}
-
 /// Holds or releases a snapshot. A dry run only reports which snapshot would be held or released.
 fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
@@ -212,23 +201,17 @@ fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcom
         io.committed(format_args!("snapshot {id} is {now}"));
     }
     let line = match (args.json, args.dry_run) {
-        (true, dry_run) => json_line(&HoldReport { id, held, dry_run }),
+        (true, dry_run) => json_line(&json_object! {
+            id,
+            held,
+            #[serde(flatten)]
+            dry_run: dry_run.then(|| json_object! { dry_run }),
+        }),
         (false, false) => format!("{id}\n"),
         (false, true) => format!("would {} {id}\n", if held { "hold" } else { "release" }),
     };
     io.print(&line)?;
     Ok(ExitStatus::Done)
-}
-
-/// The preview for a file, as printed by `--json`.
-#[derive(Serialize)]
-struct PreviewReport<'a> {
-    name: &'a str,
-    session: &'a str,
-    dry_run: bool,
-    /// The id of a snapshot that already contains these bytes, or null if there is none.
-    snapshot: Option<String>,
-    bytes: u64,
 }
 
 /// Reports for each file whether it would be saved. Copies stdin to stdout.
@@ -256,10 +239,11 @@ fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String> {
     let name = path.display().to_string();
     let snapshot = saved.map(|id| id.to_string());
     if args.json {
-        return Ok(json_line(&PreviewReport {
+        return Ok(json_line(&json_object! {
             name: &name,
             session: session.as_str(),
             dry_run: true,
+            /// The id of a snapshot that already contains these bytes, or null if there is none.
             snapshot,
             bytes,
         }));

@@ -1,25 +1,12 @@
 //! Implements `--verify`, which checks the store and, with `--repair`, makes all repairs that lose
 //! no data.
 
-use ctx_cli::{ExitStatus, Io, Outcome, Result, Verbosity, printable};
+use ctx_cli::{ExitStatus, Io, Outcome, Result, Verbosity, json_object, printable};
 use ctx_store::{BrokenLink, Flaw, Repaired, Store, Verdicts};
-use serde::Serialize;
 
 use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
-
-/// The result for one item, as printed by `--json`. Keys are never removed.
-#[derive(Serialize)]
-struct VerifyReport<'a> {
-    kind: &'static str,
-    /// The id of a snapshot or a result, or the path of the audit log.
-    id: &'a str,
-    /// The line number in the audit log, or null for other items.
-    line: Option<u64>,
-    verdict: &'static str,
-    why: Option<&'a str>,
-}
 
 impl Args {
     /// Checks the store, and prints the result for each item.
@@ -101,7 +88,16 @@ impl Args {
             Err(Flaw::Damaged(why)) => ("damaged", Some(why.as_str())),
             Err(Flaw::Unread(why)) => ("unread", Some(why.as_str())),
         };
-        io.json(&VerifyReport { kind, id, line, verdict, why })
+        // Keys are never removed.
+        io.json(&json_object! {
+            kind,
+            /// The id of a snapshot or a result, or the path of the audit log.
+            id,
+            /// The line number in the audit log, or null for other items.
+            line,
+            verdict,
+            why,
+        })
     }
 
     /// Checks the audit log. Prints nothing if the log is intact, because the output is a list of

@@ -4,14 +4,15 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_name, printable};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_name, json_object, printable,
+};
 use ctx_engine::split::{Plan, SplitPass, ZoneCounts};
 use ctx_engine::{Invalid, PassError, Pin};
 use ctx_format::{Dialect, Options, Zone, ZoneReader};
 use ctx_policy::share::Share;
 use ctx_policy::{Keep, parse_count};
 use ctx_store::Growth;
-use serde::Serialize;
 
 use crate::args::CountingArgs;
 use crate::output::{FilterArgs, Source, Target};
@@ -86,17 +87,6 @@ impl Args {
 /// The entry for `ctx-split` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-split", Args::command, run, include_str!("manual.toml"));
 
-/// The result, as printed by `--json`. Keys are never removed.
-#[derive(Serialize)]
-struct Report<'a> {
-    name: Option<&'a str>,
-    output: Option<String>,
-    dialect: Option<&'static str>,
-    /// The number of records in each zone.
-    zones: ZoneCounts,
-    first_kept_index: Option<u64>,
-}
-
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = &Args::from_arg_matches(matches)?;
     if args.filter.json && args.strip {
@@ -134,10 +124,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     );
     if args.filter.json {
         let output = args.filter.output.output.as_deref().filter(|_| !args.dry_run);
-        io.json(&Report {
+        io.json(&json_object! {
             name: json_name(&session.name),
             output: output.map(|path| path.display().to_string()),
             dialect: dialect.map(Dialect::name),
+            /// The number of records in each zone.
             zones: counts,
             first_kept_index: counts.first_keep,
         })?;
