@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Result, Tool, input_name, inputs, is_stdin, json_name,
-    printable,
+    json_object, printable,
 };
 use ctx_engine::Notes;
 use ctx_engine::offload::{Change, ChangePass, Reading, Template};
 use ctx_format::{Spool, counted};
 use ctx_policy::parse_count;
 use ctx_store::{Growth, SessionId, Severity, Store};
+use serde::Serialize;
 
 use crate::args::{CountingArgs, ReasoningArgs};
 use crate::offload::{
-    self, MIN_TOKENS, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
-    OriginalQuery, Reference, RestoreReport, Restorer, Run, original, transcripts,
+    self, MIN_TOKENS, OffloadedResult, Offloader, OriginalError, OriginalQuery, Reference,
+    Restorer, original, transcripts,
 };
 use crate::output::{self, FilterArgs, InPlaceArgs, Output};
 use crate::session::{ReadArgs, Session};
@@ -135,8 +136,9 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn run<'o>(&'o self, args: &'o Args, session: &'o Session) -> Run<'o> {
-        Run {
+    /// Returns the members with which both reports begin. Keys are never removed.
+    fn run(&self, args: &Args, session: &Session) -> impl Serialize {
+        json_object! {
             name: json_name(&session.name),
             session: self.session.as_str(),
             output: self.output.as_deref().filter(|_| !args.dry_run),
@@ -172,12 +174,12 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     write(new, finish)?;
     session.telling(io, |notes| notes.append(said));
     if args.filter.json {
-        let report = OffloadReport {
+        io.json(&json_object! {
+            #[serde(flatten)]
             run: plan.run(args, &session),
             offloaded: &offloader.results,
             freed_tokens: offloader.freed,
-        };
-        io.json(&report)?;
+        })?;
     }
     let shows = args.dry_run && !args.filter.json;
     for result in offloader.results.iter().filter(|_| shows) {
@@ -210,18 +212,19 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let name = &session.name;
     let put_back = restorer.restored.len();
     if args.filter.json && written.is_ok() {
-        let missing = restorer
-            .missing
-            .iter()
-            .map(|(reference, error)| MissingReference { reference, error: error.to_string() });
-        let report = RestoreReport {
+        let missing = restorer.missing.iter().map(|(reference, error)| {
+            json_object! { #[serde(flatten)] reference, error: error.to_string() }
+        });
+        io.json(&json_object! {
+            #[serde(flatten)]
             run: plan.run(args, &session),
             restored: &restorer.restored,
-            missing: missing.collect(),
+            missing: missing.collect::<Vec<_>>(),
+            /// References to files outside the folder.
             elsewhere: &restorer.elsewhere,
+            /// The number of strings that look like references but are left unchanged.
             foreign: restorer.foreign.count,
-        };
-        io.json(&report)?;
+        })?;
     }
     let shows = args.dry_run && !args.filter.json;
     for Reference { line, path } in restorer.restored.iter().filter(|_| shows) {
