@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, printable, shell_word};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_object, printable, shell_word,
+};
 use ctx_format::counted;
 use ctx_memory::{DailyEntry, tidy_logs};
 use ctx_store::{
@@ -168,8 +170,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         };
         let appended = || target.map_or(Ok(None), |target| restore.appended(target));
         if args.json {
-            let appended = appended().map_err(failure)?;
-            io.json(&RollbackReport { appended, ..RollbackReport::of(&restore, target, None) })?;
+            io.json(&report(&restore, target, None, appended().map_err(failure)?))?;
         } else {
             let name = target.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
@@ -196,8 +197,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     io.committed(format_args!("{name} is restored"));
     warn(&replaced, &name.to_string(), io);
     if args.json {
-        let report = RollbackReport::of(&restore, Some(target), Some(&replaced));
-        io.json(&RollbackReport { appended, ..report })?;
+        io.json(&report(&restore, Some(target), Some(&replaced), appended))?;
     } else if io.verbosity > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
         io.print(format!("{}: {done}\n", printable(&name.to_string())))?;
@@ -271,56 +271,40 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     }
 }
 
-/// The result, as printed by `--json`. Keys are never removed.
-#[derive(Serialize)]
-struct RollbackReport {
-    /// The file, as named by the user, or null for stdout.
-    name: Option<String>,
-    session: String,
-    dry_run: bool,
-    /// What happened to the file, or null in a dry run.
-    outcome: Option<&'static str>,
-    /// The snapshot that was restored.
-    restored: String,
-    bytes: u64,
-    messages: u64,
-    sha256: String,
-    /// The snapshot that holds the replaced content.
-    snapshot: Option<String>,
-    /// The removed lines, which had been appended after the restored snapshot was taken and now
-    /// exist only in the snapshot `snapshot`.
+/// Returns the report that `--json` prints. In a dry run, `replaced` is `None`. Keys are never
+/// removed.
+fn report(
+    restore: &Restore<'_>,
+    target: Option<&PathBuf>,
+    replaced: Option<&ReplaceOutcome>,
     appended: Option<Appended>,
-    late_bytes: u64,
-}
-
-impl RollbackReport {
-    /// Returns the report without `appended`. In a dry run, `replaced` is `None`.
-    fn of(
-        restore: &Restore<'_>,
-        target: Option<&PathBuf>,
-        replaced: Option<&ReplaceOutcome>,
-    ) -> Self {
-        let meta = &restore.meta;
-        let (outcome, snapshot, late_bytes) = match replaced {
-            None => (None, None, 0),
-            Some(ReplaceOutcome::Same) => (Some("unchanged"), None, 0),
-            Some(ReplaceOutcome::Created) => (Some("created"), None, 0),
-            Some(ReplaceOutcome::New { before, late_bytes, .. }) => {
-                (Some("restored"), Some(before.id.to_string()), *late_bytes)
-            }
-        };
-        Self {
-            name: target.map(|path| path.display().to_string()),
-            session: meta.session.clone(),
-            dry_run: replaced.is_none(),
-            outcome,
-            restored: meta.id.clone(),
-            bytes: meta.bytes,
-            messages: meta.tally.messages,
-            sha256: meta.sha256.clone(),
-            snapshot,
-            appended: None,
-            late_bytes,
+) -> impl Serialize {
+    let meta = &restore.meta;
+    let (outcome, snapshot, late_bytes) = match replaced {
+        None => (None, None, 0),
+        Some(ReplaceOutcome::Same) => (Some("unchanged"), None, 0),
+        Some(ReplaceOutcome::Created) => (Some("created"), None, 0),
+        Some(ReplaceOutcome::New { before, late_bytes, .. }) => {
+            (Some("restored"), Some(before.id.to_string()), *late_bytes)
         }
+    };
+    json_object! {
+        /// The file, as named by the user, or null for stdout.
+        name: target.map(|path| path.display().to_string()),
+        session: &meta.session,
+        dry_run: replaced.is_none(),
+        /// What happened to the file, or null in a dry run.
+        outcome,
+        /// The snapshot that was restored.
+        restored: &meta.id,
+        bytes: meta.bytes,
+        messages: meta.tally.messages,
+        sha256: &meta.sha256,
+        /// The snapshot that holds the replaced content.
+        snapshot,
+        /// The removed lines, which had been appended after the restored snapshot was taken and now
+        /// exist only in the snapshot `snapshot`.
+        appended,
+        late_bytes,
     }
 }
