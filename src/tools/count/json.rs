@@ -2,92 +2,67 @@
 
 use std::collections::BTreeMap;
 
-use ctx_cli::{json_line, json_name};
-use ctx_engine::count::{Breakdown, Counts, Row};
+use ctx_cli::{json_line, json_name, json_object};
+use ctx_engine::count::Counts;
 use serde::Serialize;
 
 use super::{Args, File, total};
 use crate::args::Counting;
 
-/// The counts for one file, or the total for all files.
-#[derive(Serialize)]
-struct CountJson<'a> {
-    /// `file` for the counts of one file, and `total` for the total.
-    #[serde(rename = "type")]
-    kind: &'static str,
-    /// The name of the file as the user gave it; null for stdin and the total.
-    name: Option<&'a str>,
-    /// The number of files, given only in the total.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    files: Option<usize>,
-    conversations: u64,
-    messages: u64,
-    tokens: u64,
-    bytes: u64,
-    records: u64,
-    bad_lines: u64,
-    encoding: &'static str,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    model: Option<OfModel<'a>>,
-    /// Tokens by kind of content.
-    kinds: BTreeMap<&'static str, u64>,
-    /// The name of the requested breakdown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rows: Option<Vec<Row>>,
-}
-
-/// The model, or only the context window, that the user named.
-#[derive(Clone, Copy, Serialize)]
-struct OfModel<'a> {
-    /// The name of the model as the user gave it, or `None` if only a window is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'a str>,
-    window: u64,
-    /// The file's tokens as a share of the context window. The total has none, because each file is
-    /// sent separately.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<f64>,
-    /// Whether the tokens were counted in the model's own encoding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exact: Option<bool>,
-}
-
 /// Returns a JSON object for each file, and then one for the total.
 pub(super) fn of(args: &Args, counting: &Counting, files: &[File]) -> String {
-    let model = counting.model;
-    let window = args.window.or(model.map(|model| model.window));
-    let name = |prefix| args.counting.models.name().unwrap_or(prefix);
-    let of_model = |window| OfModel {
-        model: model.map(|model| name(model.prefix)),
-        window,
-        share: None,
-        exact: model.map(|_| counting.is_exact()),
+    let of_file = |file: &File| {
+        let name = json_name(&file.name);
+        object(args, counting, &file.counts, json_object! { r#type: "file", name }, true)
     };
-    let model = window.map(of_model);
-    let json = |kind, counts: &Counts| CountJson {
-        kind,
-        name: None,
-        files: None,
+    let lines: String = files.iter().map(of_file).collect();
+    let head = json_object! { r#type: "total", name: None::<&str>, files: files.len() };
+    lines + &object(args, counting, &total(files), head, false)
+}
+
+/// Returns the object that begins with the members of `head`. `is_file` is true for the counts of
+/// one file.
+fn object(
+    args: &Args,
+    counting: &Counting,
+    counts: &Counts,
+    head: impl Serialize,
+    is_file: bool,
+) -> String {
+    let tokens = counts.tally.tokens.total();
+    let model = counting.model;
+    let of_window = |window: u64| {
+        // The total has no share of the window, because each file is sent separately.
+        let share = is_file.then(|| tokens as f64 / window as f64);
+        let name = |prefix| args.counting.models.name().unwrap_or(prefix);
+        json_object! {
+            /// The name of the model as the user gave it, unless only a window is known.
+            #[serde(flatten)]
+            model: model.map(|it| json_object! { model: name(it.prefix) }),
+            window,
+            #[serde(flatten)]
+            share: share.map(|share| json_object! { share }),
+            /// Whether the tokens were counted in the model's own encoding.
+            #[serde(flatten)]
+            exact: model.map(|_| json_object! { exact: counting.is_exact() }),
+        }
+    };
+    json_line(&json_object! {
+        #[serde(flatten)]
+        head,
         conversations: counts.tally.conversations,
         messages: counts.tally.messages,
-        tokens: counts.tally.tokens.total(),
+        tokens,
         bytes: counts.bytes,
         records: counts.records,
         bad_lines: counts.bad.count(),
         encoding: counting.counter.encoding.name(),
-        model,
-        kinds: counts.tally.tokens.rows().into_iter().collect(),
-        by: args.by.map(Breakdown::into),
-        rows: args.by.map(|by| by.rows(counts)),
-    };
-    let of_file = |file: &File| {
-        let json = json("file", &file.counts);
-        let share = |window: u64| Some(json.tokens as f64 / window as f64);
-        let model = model.map(|it| OfModel { share: share(it.window), ..it });
-        json_line(&CountJson { name: json_name(&file.name), model, ..json })
-    };
-    let lines: String = files.iter().map(of_file).collect();
-    lines + &json_line(&CountJson { files: Some(files.len()), ..json("total", &total(files)) })
+        #[serde(flatten)]
+        model: args.window.or(model.map(|model| model.window)).map(of_window),
+        /// Tokens by kind of content.
+        kinds: counts.tally.tokens.rows().into_iter().collect::<BTreeMap<_, _>>(),
+        /// The requested breakdown.
+        #[serde(flatten)]
+        rows: args.by.map(|by| json_object! { by: <&str>::from(by), rows: by.rows(counts) }),
+    })
 }
