@@ -6,7 +6,7 @@ use chrono::Utc;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
-    printable,
+    json_object, printable,
 };
 use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::summarize::{
@@ -20,7 +20,6 @@ use ctx_memory::{append_summary, summary_path};
 use ctx_policy::{Keep, Method, parse_count};
 use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
-use serde::Serialize;
 
 use crate::args::{LlmArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
@@ -203,22 +202,6 @@ impl Args {
     }
 }
 
-/// The result, as printed by `--json`. Keys are never removed.
-#[derive(Default, Serialize)]
-struct Report<'a> {
-    /// The session as the user named it, or `None` for stdin.
-    name: Option<&'a str>,
-    output: Option<String>,
-    session: Option<&'a str>,
-    summarized_messages: u64,
-    earlier_summaries: u64,
-    summary_tokens: Option<u64>,
-    summary_file: Option<String>,
-    #[serde(flatten)]
-    summing: Summing,
-    duration_ms: u64,
-}
-
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = &Args::from_arg_matches(matches)?;
     let begun = Utc::now();
@@ -240,18 +223,24 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let took = (Utc::now() - begun).num_milliseconds();
     let took = u64::try_from(took).unwrap_or_default();
     let summing = Summing::new(args.method, summary, usage);
-    let mut report = Report {
-        name: json_name(&session.name),
-        summarized_messages: summary.map_or(0, |summary| summary.messages),
-        earlier_summaries: summary.map_or(0, |summary| summary.earlier),
-        summary_tokens: summary.map(|summary| plan.counter.text(&summary.text)),
-        summing,
-        duration_ms: took,
-        ..Report::default()
+    // Keys are never removed. The name is null for stdin.
+    let report = |output: Option<String>, named: Option<&SessionId>, file: Option<String>| {
+        json_line(&json_object! {
+            name: json_name(&session.name),
+            output,
+            session: named.map(SessionId::as_str),
+            summarized_messages: summary.map_or(0, |summary| summary.messages),
+            earlier_summaries: summary.map_or(0, |summary| summary.earlier),
+            summary_tokens: summary.map(|summary| plan.counter.text(&summary.text)),
+            summary_file: file,
+            #[serde(flatten)]
+            summing,
+            duration_ms: took,
+        })
     };
     if args.dry_run {
         let shown = || preview(&session.name, summary, &plan.counter);
-        io.print(if args.filter.json { json_line(&report) } else { shown() })?;
+        io.print(if args.filter.json { report(None, None, None) } else { shown() })?;
         return Ok(ExitStatus::Done);
     }
     let figures = figures_of_summary(summing, took);
@@ -281,13 +270,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     delivered?;
     if args.filter.json {
         let shown = |path: &Path| path.display().to_string();
-        report.output = args.filter.output.output.as_deref().map(shown);
-        if let Some(session) = named {
-            report.session = Some(session.as_str());
-            let file = summary_path(store.get()?, session);
-            report.summary_file = summary.map(|_| shown(&file));
-        }
-        io.json(&report)?;
+        let output = args.filter.output.output.as_deref().map(shown);
+        let file = named.map(|it| store.get().map(|store| summary_path(store, it))).transpose()?;
+        let file = file.filter(|_| summary.is_some()).as_deref().map(shown);
+        io.write(report(output, named, file).as_bytes())?;
     }
     Ok(status)
 }
