@@ -5,6 +5,7 @@
 
 pub mod completing;
 pub mod in_place;
+pub mod json;
 pub mod offload;
 pub mod output;
 pub mod passes;

@@ -4,10 +4,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use ctx_format::convert::{Converter, Loss, Reading, Report};
+use ctx_format::convert::{Converter, Reading, Report};
 use ctx_format::repair::Salvage;
 use ctx_format::{Class, Dialect, FixedFile, Object, Options, Origin, Record, Spool, Validator};
-use serde::Serialize;
 
 use crate::check;
 use crate::compact::temporary;
@@ -17,37 +16,15 @@ use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
 /// A converted session.
 pub struct Conversion {
-    from: &'static dyn Dialect,
-    to: &'static dyn Dialect,
+    /// The dialect of the source.
+    pub from: &'static dyn Dialect,
+    /// The dialect of the converted records.
+    pub to: &'static dyn Dialect,
     /// The problems in the source, as lines and descriptions.
     problems: Vec<(u64, String)>,
-    report: Report,
+    /// What was converted, and what was lost.
+    pub report: Report,
     records: FixedFile,
-}
-
-/// The JSON report on a conversion. JSON keys may be added but never removed.
-#[derive(Serialize)]
-pub struct ConversionJson<'a> {
-    name: Option<&'a str>,
-    from: &'static str,
-    to: &'static str,
-    output: Option<String>,
-    messages: u64,
-    records: u64,
-    losses: Vec<LossJson<'a>>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct LossJson<'a> {
-    #[serde(flatten)]
-    loss: &'a Loss,
-    lost: bool,
-}
-
-impl<'a> LossJson<'a> {
-    pub(crate) fn of(loss: &'a Loss) -> Self {
-        Self { loss, lost: loss.kind.is_loss() }
-    }
 }
 
 impl Conversion {
@@ -141,20 +118,6 @@ impl Conversion {
         Ok(())
     }
 
-    /// Returns the JSON report on the session `name`, which was converted and written to `output`.
-    pub fn json<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> ConversionJson<'a> {
-        let losses = self.report.losses.iter().map(LossJson::of);
-        ConversionJson {
-            name,
-            from: self.from.name(),
-            to: self.to.name(),
-            output: output.map(|path| path.display().to_string()),
-            messages: self.report.messages,
-            records: self.report.records,
-            losses: losses.collect(),
-        }
-    }
-
     /// Writes the converted session.
     pub fn write_to(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         io::copy(&mut self.records.reader()?, out).map(|_| ())
@@ -208,9 +171,8 @@ mod tests {
     #[test]
     fn what_was_done_is_told_and_the_session_is_whole() {
         let conversion = convert(CHAT, "gemini").expect("known");
-        let json = serde_json::to_value(conversion.json(Some("a"), None)).expect("JSON");
-        let (records, lost) = (&json["records"], &json["losses"][0]["lost"]);
-        assert_eq!((records.as_u64(), lost.as_bool()), (Some(2), Some(true)));
+        assert_eq!(conversion.report.records, 2);
+        assert!(conversion.report.losses[0].kind.is_loss());
         let mut out = Vec::new();
         conversion.write_to(&mut out).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");

@@ -20,6 +20,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 
 use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
+use crate::json;
 use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, walk};
@@ -318,8 +319,23 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         target.write(&copy.bytes, io)?;
     }
     if args.json {
-        let json = copy.json(json_name(&session.name), named.display().to_string());
-        io.json(&json)?;
+        let actions = copy.actions.iter().map(|action| {
+            json_object! {
+                line: action.line,
+                action: action.what.as_str(),
+                id: Some(&action.id).filter(|id| !id.is_empty()),
+                message: action.say(),
+            }
+        });
+        io.json(&json_object! {
+            name: json_name(&session.name),
+            dialect: copy.dialect,
+            output: named.display().to_string(),
+            actions: actions.collect::<Vec<_>>(),
+            /// The warnings that remain after the repair.
+            left: &copy.left,
+            losses: json::losses(&copy.lost),
+        })?;
     }
     Ok(ExitStatus::Done)
 }

@@ -5,13 +5,14 @@ use std::fmt::Write;
 
 use ctx_cli::{
     Listing, Result, github_message, github_property, json_failure, json_line, json_name,
-    printable, xml,
+    json_object, printable, xml,
 };
 use ctx_engine::check::{Fault, Finding, Report};
 use ctx_policy::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
 use minijinja::{Value, context};
 
 use super::{Args, Format, Results};
+use crate::json;
 use crate::template::filled;
 
 pub(super) fn text(args: &Args, results: &Results) -> String {
@@ -59,10 +60,33 @@ fn waiting(open: usize) -> String {
 /// Returns a JSON object for each file.
 pub(super) fn json(args: &Args, results: &Results) -> String {
     let results = results.iter().map(|(name, result)| match result {
-        Ok(report) => json_line(&report.json(json_name(name), args.all)),
+        Ok(report) => file_json(name, report, args.all),
         Err(failure) => json_failure(name, None, failure),
     });
     results.collect()
+}
+
+/// Returns the report on the file `name`. It lists only the first problem unless `all` is set.
+fn file_json(name: &str, report: &Report, all: bool) -> String {
+    let remarks = report.remarks.iter().map(|remark| &remark.finding);
+    json_line(&json_object! {
+        name: json_name(name),
+        dialect: report.dialect,
+        legal: report.problems() == 0,
+        within_limits: report.exceeded() == 0,
+        #[serde(flatten)]
+        size: &report.size,
+        records: report.records,
+        bad_lines: report.bad.count(),
+        tail: report.tail,
+        problems: report.problems(),
+        /// The number of problems that the caller's options allow.
+        allowed: report.allowed.values().sum::<usize>(),
+        open: report.open,
+        findings: report.shown(all).collect::<Vec<_>>(),
+        /// Irregularities in an agent's log that are not problems.
+        remarks: remarks.collect::<Vec<_>>(),
+    })
 }
 
 /// Returns one `::error` command for each finding, in the syntax of GitHub's workflow commands.
@@ -102,7 +126,7 @@ pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (St
                 let yes = due.step == Step::Compact;
                 any |= yes;
                 if format == Format::Json {
-                    out.push_str(&json_line(&report.due_json(json_name(name), &due)));
+                    out.push_str(&json_line(&json::due(name, &report.size, &due)));
                 } else {
                     due_text(&mut out, &printable(name), &report.size, &due);
                 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name, json_object};
 use ctx_engine::Invalid;
 use ctx_engine::convert::Conversion;
 use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
+use crate::json;
 use crate::output::{self, FilterArgs};
 use crate::session::{ReadArgs, last_change};
 use crate::store::session_id;
@@ -104,7 +105,16 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.strict {
         session.read(|_| conversion.refuse_losses())?;
     }
-    let json = json_line(&conversion.json(json_name(&session.name), named));
+    // Keys are never removed.
+    let json = json_line(&json_object! {
+        name: json_name(&session.name),
+        from: conversion.from.name(),
+        to: conversion.to.name(),
+        output: named.map(|path| path.display().to_string()),
+        messages: conversion.report.messages,
+        records: conversion.report.records,
+        losses: json::losses(&conversion.report.losses),
+    });
     if !args.dry_run {
         let mut output = target.open(io)?;
         conversion.write_to(&mut output).map_err(output::failure)?;

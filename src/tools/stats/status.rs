@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_cli::{Input, Result, is_stdin, json_name, printable};
-use ctx_engine::check::{DueJson, Plan, Report};
+use ctx_cli::{Input, Result, is_stdin, json_object, printable};
+use ctx_engine::check::{Plan, Report};
 use ctx_policy::trigger::{Due, Step, Triggers};
 use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
 use minijinja::context;
@@ -13,6 +13,7 @@ use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use crate::args::Counting;
+use crate::json;
 use crate::session::ReadArgs;
 use crate::store::failure;
 use crate::template::filled;
@@ -31,18 +32,6 @@ pub(super) struct Status {
     pub(super) compactions: u64,
     newest: Option<Event>,
     snapshot: Option<Meta>,
-}
-
-/// The status, as printed by `--json`.
-#[derive(Serialize)]
-pub(super) struct StatusReport<'a> {
-    #[serde(flatten)]
-    due: DueJson<'a>,
-    share: Option<f64>,
-    compaction_count: u64,
-    last_compaction: Option<String>,
-    last_snapshot: Option<&'a str>,
-    last_snapshot_time: Option<String>,
 }
 
 /// A session's snapshots and events in the store.
@@ -148,11 +137,12 @@ impl Status {
     }
 
     /// Returns the status for `--json`.
-    pub(super) fn report(&self) -> StatusReport<'_> {
+    pub(super) fn report(&self) -> impl Serialize {
         let time = |time: &DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let snapshot = self.snapshot.as_ref();
-        StatusReport {
-            due: self.report.due_json(json_name(&self.name), &self.due),
+        json_object! {
+            #[serde(flatten)]
+            due: json::due(&self.name, &self.report.size, &self.due),
             share: self.share(),
             compaction_count: self.compactions,
             last_compaction: self.newest.as_ref().map(|event| time(&event.time)),

@@ -20,8 +20,8 @@ use crate::parallel::{InTurn, Work};
 use crate::{Result, Session};
 
 pub(crate) use repair::report_of;
-pub use repair::{RepairJson, RepairPass, RepairedSession};
-pub use report::{CheckJson, DueJson, Fault, Finding, Remark, Report};
+pub use repair::{RepairPass, RepairedSession};
+pub use report::{Fault, Finding, Remark, Report};
 
 /// Options for a check.
 #[derive(Clone, Default)]

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use ctx_format::convert::Loss;
 use ctx_format::repair::{Action, RepairedCopy, repair};
 use ctx_format::{Dialect, Options, Record, Tag};
-use serde::Serialize;
 
 use super::{CheckPass, Finding, Plan, Report};
-use crate::convert::LossJson;
 use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
 /// Collects all records of a session, and repairs them at the end.
@@ -51,44 +49,6 @@ impl RepairedSession {
             notes.add(Level::Warning, finding.line.as_slice(), text);
         }
     }
-
-    /// Returns the report on the file `name`, whose copy is `output`.
-    pub fn json<'a>(&'a self, name: Option<&'a str>, output: String) -> RepairJson<'a> {
-        let actions = self.actions.iter().map(|action| ActionJson {
-            line: action.line,
-            action: action.what.as_str(),
-            id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
-            message: action.say(),
-        });
-        RepairJson {
-            name,
-            dialect: self.dialect,
-            output,
-            actions: actions.collect(),
-            left: &self.left,
-            losses: self.lost.iter().map(LossJson::of).collect(),
-        }
-    }
-}
-
-/// The JSON report on a file whose repaired copy was written.
-#[derive(Serialize)]
-pub struct RepairJson<'a> {
-    name: Option<&'a str>,
-    dialect: &'static str,
-    output: String,
-    actions: Vec<ActionJson<'a>>,
-    /// The warnings that remain after the repair.
-    left: &'a [Finding],
-    losses: Vec<LossJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ActionJson<'a> {
-    line: u64,
-    action: &'static str,
-    id: Option<&'a str>,
-    message: String,
 }
 
 impl RepairPass {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ctx_format::{Problem, counted};
-use ctx_policy::trigger::{Due, Reading, Size, Step};
+use ctx_policy::trigger::Size;
 use serde::Serialize;
 
 use super::Plan;
@@ -139,76 +139,6 @@ impl Report {
     }
 }
 
-/// The JSON report on a checked file.
-#[derive(Serialize)]
-pub struct CheckJson<'a> {
-    /// The name of the file as given; null for stdin.
-    name: Option<&'a str>,
-    dialect: Option<&'static str>,
-    legal: bool,
-    within_limits: bool,
-    #[serde(flatten)]
-    size: &'a Size,
-    records: u64,
-    bad_lines: u64,
-    tail: Option<u64>,
-    problems: usize,
-    /// The number of problems that the caller's options allow.
-    allowed: usize,
-    open: usize,
-    findings: Vec<&'a Finding>,
-    /// Irregularities in an agent's log that are not problems.
-    remarks: Vec<&'a Finding>,
-}
-
-/// The JSON report on whether a file is due for compaction.
-#[derive(Serialize)]
-pub struct DueJson<'a> {
-    name: Option<&'a str>,
-    due: bool,
-    step: &'static str,
-    /// The minimum number of messages for a compaction, given only if the session has fewer.
-    held_back: Option<u64>,
-    #[serde(flatten)]
-    size: &'a Size,
-    triggers: &'a [Reading],
-}
-
-impl Report {
-    /// Returns the JSON report on the file `name`. The report lists only the first problem unless
-    /// `all` is set.
-    pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
-        let remarks = self.remarks.iter();
-        CheckJson {
-            name,
-            dialect: self.dialect,
-            legal: self.problems() == 0,
-            within_limits: self.exceeded() == 0,
-            size: &self.size,
-            records: self.records,
-            bad_lines: self.bad.count(),
-            tail: self.tail,
-            problems: self.problems(),
-            allowed: self.allowed.values().sum(),
-            open: self.open,
-            findings: self.shown(all).collect(),
-            remarks: remarks.map(|remark| &remark.finding).collect(),
-        }
-    }
-
-    /// Returns the JSON report on whether the file `name` is due for compaction.
-    pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &'a Due) -> DueJson<'a> {
-        DueJson {
-            name,
-            due: due.step == Step::Compact,
-            step: due.step.into(),
-            held_back: due.held_back,
-            size: &self.size,
-            triggers: &due.readings,
-        }
-    }
-}
-
 /// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
@@ -326,48 +256,6 @@ mod tests {
         };
         assert_eq!(listed(false), (vec![2], 2, 2));
         assert_eq!(listed(true), (vec![3, 2], 2, 2));
-    }
-}
-
-#[cfg(test)]
-mod json_tests {
-    use ctx_policy::trigger::{Size, Triggers};
-
-    use crate::check::{RepairedSession, Report};
-
-    #[test]
-    fn a_compaction_is_due_where_a_trigger_fired() {
-        let triggers = Triggers { messages: Some(2), turns: Some(0), ..Triggers::default() };
-        let json = |messages| {
-            let size = Size { messages, ..Size::default() };
-            let report = Report { size, ..Report::default() };
-            let due = triggers.check(&size);
-            serde_json::to_string(&report.due_json(None, &due)).expect("JSON")
-        };
-        let turns = r#"{"trigger":"turns","value":0,"limit":0,"reached":null,"fired":false,"step":"none"}]}"#;
-        assert_eq!(
-            json(3),
-            r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":3,"turns":0,"tokens":0,"tool_bytes":0,"triggers":[{"trigger":"messages","value":3,"limit":2,"reached":1.5,"fired":true,"step":"compact"},"#
-                .to_owned()
-                + turns
-        );
-        assert!(json(2).starts_with(r#"{"name":null,"due":false,"step":"none","#));
-    }
-
-    #[test]
-    fn a_repair_is_told_with_its_dialect() {
-        let copy = RepairedSession {
-            dialect: "chat",
-            bytes: [].into(),
-            actions: Vec::new(),
-            left: Vec::new(),
-            lost: None,
-        };
-        let json = copy.json(Some("a"), "b".to_owned());
-        assert_eq!(
-            serde_json::to_string(&json).expect("JSON"),
-            r#"{"name":"a","dialect":"chat","output":"b","actions":[],"left":[],"losses":[]}"#
-        );
     }
 }
 
