@@ -2,9 +2,8 @@
 //! builds the result.
 
 use ctx_format::Object;
-use ctx_policy::Keep;
-use ctx_policy::When;
 use ctx_policy::trigger::Size;
+use ctx_policy::{Keep, When};
 
 use super::content::{Content, temporary};
 use super::options::{SizeBefore, scaled};

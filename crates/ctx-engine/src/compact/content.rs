@@ -203,10 +203,19 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content for reading from the beginning, with the bytes `behind` appended.
+    /// Opens the content for reading from the beginning, with the bytes `behind` appended. The file
+    /// is opened twice, so that the records of a log need not be held in memory.
     pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session> {
-        let mut session =
-            session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;
+        let options = Options { dialect: Some(self.dialect), ..Options::default() };
+        let length = self.length()?;
+        let reader = || -> Result<Box<dyn Read + Send>> {
+            // Both readers must see the same bytes, even if an agent appends to the file in the
+            // meantime.
+            let file = self.file.reader().map_err(ErrorKind::Read)?.take(length);
+            Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
+        };
+        let first = Box::new(self.watch.over(reader()?, length));
+        let mut session = Session::open_twice(first, Some(reader()?), &options, self.invalid)?;
         session.refuses_strangers = self.is_detected;
         Ok(session)
     }
@@ -229,27 +238,6 @@ fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dia
         Some(log) if log.is_linked() => Ok(log),
         plain => rewritable(plain, "compacted"),
     }
-}
-
-/// Opens the session in a file, followed by the bytes `behind`. The file is opened twice, so that
-/// the records of a log need not be held in memory.
-fn session(
-    file: &FixedFile,
-    behind: &[u8],
-    dialect: Option<&'static dyn Dialect>,
-    invalid: Invalid,
-    watch: &Watch,
-) -> Result<Session> {
-    let options = Options { dialect, ..Options::default() };
-    let length = file.file.metadata().map_err(ErrorKind::Read)?.len();
-    let reader = || -> Result<Box<dyn Read + Send>> {
-        // Both readers must see the same bytes, even if an agent appends to the file in the
-        // meantime.
-        let file = file.reader().map_err(ErrorKind::Read)?.take(length);
-        Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
-    };
-    let first = Box::new(watch.over(reader()?, length));
-    Session::open_twice(first, Some(reader()?), &options, invalid)
 }
 
 /// The size of the write buffer for a temporary file, in bytes.

@@ -8,8 +8,7 @@ use crate::message_counter::MessageCounter;
 use chrono::{DateTime, Utc};
 use ctx_format::Saved;
 use ctx_policy::trigger::{Size, Step, Trigger, Triggers};
-use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
-use ctx_policy::{Keep, SignedReasoning};
+use ctx_policy::{Clear, Fallback, Keep, Method, Mode, Policy, SignedReasoning, When};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 
 use crate::prune::Cache;
