@@ -256,7 +256,7 @@ pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -
     each_block(reader, |read| read, add)
 }
 
-/// Like [`read_through`], but `add` may fail. `named` converts a read error into the caller's error
+/// Like `read_through`, but `add` may fail. `named` converts a read error into the caller's error
 /// type.
 pub fn each_block<E>(
     reader: &mut (impl Read + ?Sized),
