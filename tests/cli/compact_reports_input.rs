@@ -142,10 +142,10 @@ fn a_tree_is_not_taken_for_a_conversation() {
     let mut tree = String::new();
     for n in 1..2_000 {
         let role = ["user", "assistant"][n % 2];
-        let parent = n / 3;
+        let parent = if n < 3 { "null".to_owned() } else { format!("\"{}\"", n / 3) };
         let _ = writeln!(
             tree,
-            "{{\"type\":\"{role}\",\"uuid\":\"{n}\",\"parentUuid\":\"{parent}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"{role}\",\"content\":\"branch {n} is on port {n}.\"}}}}"
+            "{{\"type\":\"{role}\",\"uuid\":\"{n}\",\"parentUuid\":{parent},\"sessionId\":\"s\",\"message\":{{\"role\":\"{role}\",\"content\":\"branch {n} is on port {n}.\"}}}}"
         );
         if n % 10 == 0 {
             tree += "{\"type\":\"file-history-snapshot\",\"messageId\":\"1\",\"snapshot\":{}}\n";

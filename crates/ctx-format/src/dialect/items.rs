@@ -261,7 +261,9 @@ pub(crate) fn parts_of<'a>(item: &Object<'a>) -> impl Iterator<Item = Object<'a>
 /// and `null` for a status that there is not.
 pub(crate) fn is_extra(item: &Object<'_>, member: &Member<'_>) -> bool {
     let known = members_of(&kind_of(item)).filter(|known| !known.is_empty());
-    let is_known = |known: &str| known.split(' ').chain(["type"]).any(|it| it == member.key);
+    // Some programs pair the output of a local shell with its call by the id of the call.
+    let others = ["type", "call_id"];
+    let is_known = |known: &str| known.split(' ').chain(others).any(|it| it == member.key);
     known.is_some_and(|known| !is_known(known)) || member.key == "status" && member.value == "null"
 }
 

@@ -408,3 +408,12 @@ fn every_type_of_block_and_item_is_read() {
         assert_eq!(dialect::Responses.unread(&object), None, "{kind}");
     }
 }
+
+#[test]
+fn reasoning_behind_an_inserted_beginning_goes() {
+    let reply = r#"{"role":"assistant","model":"claude-opus-5-5","content":[{"type":"thinking","thinking":"hm","signature":"Eq"},{"type":"text","text":"so"}]}"#;
+    let session = format!("{reply}\n{{\"role\":\"user\",\"content\":\"go on\"}}\n");
+    let (copy, actions) = repaired(&dialect::Anthropic, session.as_bytes());
+    assert!(copy.contains("so") && !copy.contains("signature"), "{copy}");
+    assert_eq!(actions, [(1, "begin"), (1, "remove-reasoning")]);
+}

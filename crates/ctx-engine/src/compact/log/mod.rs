@@ -31,6 +31,7 @@ use super::report::Report;
 use crate::bound_reasoning::BoundReasoning;
 use crate::estimate::{Calibration, CalibrationPass};
 use crate::message_counter::MessageCounter;
+use crate::output_check::warn_of_input;
 use crate::session::FirstUnread;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError, Result, Session};
 
@@ -62,6 +63,11 @@ pub(super) fn lower(
     // Lines cannot be appended to a JSON document.
     session.refuse_document_of_log("compacted")?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
+    let flaws = session.records.flaws().iter();
+    let problems: Vec<_> = flaws.filter(|(_, flaw)| flaw.effect.is_problem()).collect();
+    if let Some((line, first)) = problems.first() {
+        warn_of_input(problems.len(), *line, &first.message, notes);
+    }
     let mut bad = BadLines::default();
     let content = lower_session(log, session, temp, |record| {
         bad.add(record, BadLineOutcome::Kept);

@@ -150,7 +150,8 @@ impl Accepts {
         let has_own_id = item.text_of("id").is_some_and(|id| accepts_id(&kind, &id));
         let is_taken = |it: &Member<'_>| match &*it.key {
             _ if is_extra(&item, it) => false,
-            "type" | "call_id" | "code" | "outputs" | "result" => true,
+            "call_id" => members_of(&kind).is_none_or(|known| known.contains("call_id")),
+            "type" | "code" | "outputs" | "result" => true,
             "id" => has_own_id,
             _ => it.value != "null",
         };

@@ -99,7 +99,9 @@ impl Copy {
     /// Removes the signed reasoning that the repairs have made invalid.
     fn remove_reasoning(&mut self) {
         let changes = self.actions.iter().filter(|action| action.what.changes_context());
-        let Some(first) = changes.map(|action| action.line).min() else { return };
+        // What is inserted before a line changes what precedes it.
+        let before = |action: &Action| action.line - u64::from(action.what == RepairKind::Begin);
+        let Some(first) = changes.map(before).min() else { return };
         let mut model = self.model.clone();
         for Line { source, bytes } in &mut self.lines {
             let record = Origin::ALONE.record(bytes);
