@@ -116,7 +116,7 @@ pub enum ErrorKind {
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
     /// No message of the session is written.
-    #[error("cannot be converted: the agent would send no message of this file")]
+    #[error("cannot be converted: no message of this file would be sent")]
     NothingToConvert,
     /// The converted session would have this problem.
     #[error("cannot be converted: {0}")]

@@ -271,7 +271,7 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     }
 }
 
-/// Returns the report that `--json` prints. In a dry run, `replaced` is `None`. Keys are never
+/// Returns the report that `--json` prints. `replaced` is `None` in a dry run. Keys are never
 /// removed.
 fn report(
     restore: &Restore<'_>,

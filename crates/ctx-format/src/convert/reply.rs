@@ -392,13 +392,11 @@ impl Calls {
     /// from the waiting calls.
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         let key = Key::of_result(result);
-        let mut places = (0..self.waiting.len())
-            .filter(|place| self.waiting[*place].key.is_answered_by(&key))
-            .peekable();
-        let first = places.peek().copied();
-        let name = result.name.as_deref();
-        let mut named = places.filter(|place| name == Some(&*self.waiting[*place].name));
-        let place = named.next().or(first)?;
+        let fits = |call: &WaitingCall| call.key.is_answered_by(&key);
+        let is_named =
+            |call: &WaitingCall| fits(call) && result.name.as_deref() == Some(&*call.name);
+        let mut waiting = self.waiting.iter();
+        let place = waiting.position(is_named).or_else(|| self.waiting.iter().position(fits))?;
         let WaitingCall { id, name, key, .. } = self.waiting.remove(place);
         self.answered.insert(key);
         Some((id, name))

@@ -170,9 +170,9 @@ fn write_once(
 }
 
 /// Rewrites a session whose format has no compaction record. The result consists of the kept
-/// records, with the summary before the first kept record that follows it or in place of the first
-/// removed record. A line without a message is kept
-/// or removed together with the record before it.
+/// records and the summary, which comes before the first kept record that follows it, or in place
+/// of the first removed record if that is earlier. A line without a message is kept or removed
+/// together with the record before it.
 fn rewritten(log: &Content, decision: &Decision) -> Result<Content> {
     let groups = decision.kept.groups.iter().zip(&decision.texts);
     let kept = groups.filter_map(|(group, text)| Some((group.record, text.as_ref()?)));
