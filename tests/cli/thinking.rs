@@ -84,14 +84,15 @@ fn prefix(messages: &[Value], signature: &str) -> Vec<Value> {
     let mut prefix = Vec::new();
     for message in messages {
         let mut message = message.clone();
-        let is_end = blocks(&message).any(|block| signature_of(block) == Some(signature));
-        if is_end {
-            return prefix;
-        }
+        let end = blocks(&message).position(|block| signature_of(block) == Some(signature));
         if let Some(content) = message["content"].as_array_mut() {
+            content.truncate(end.unwrap_or(content.len()));
             content.retain(|block| signature_of(block).is_none());
         }
         prefix.push(message);
+        if end.is_some() {
+            return prefix;
+        }
     }
     panic!("no block {signature}");
 }
@@ -164,6 +165,57 @@ proptest! {
             }
             last = left;
             fs::rename(&new, dir.path().join("s.jsonl")).expect("renamed");
+        }
+    }
+}
+
+/// Changes a message so that the API rejects it. Returns false if the message has nothing to change.
+fn damage(message: &mut Value, kind: usize) -> bool {
+    let is_of_user = message["role"] == "user";
+    let Some(content) = message["content"].as_array_mut() else {
+        let is_text = is_of_user && kind == 0;
+        if is_text {
+            message["content"] = json!([{"type": "text", "text": message["content"]},
+                {"type": "text", "text": " "}]);
+        }
+        return is_text;
+    };
+    let last = content.last_mut().expect("a block");
+    match (kind, last["type"].as_str()) {
+        (0, Some("tool_result")) => last["content"] = json!([{"type": "text", "text": "\n"}]),
+        (0, _) => content.insert(0, json!({"type": "text", "text": " "})),
+        (1, Some("tool_use")) => last["id"] = "a b".into(),
+        (1, Some("tool_result")) => last["tool_use_id"] = "a b".into(),
+        (2, Some("tool_result")) => (last["content"], last["is_error"]) = (json!(""), json!(true)),
+        (3, Some("text" | "tool_use")) => last["cache_control"] = json!({"type": "ephemeral"}),
+        _ => return false,
+    }
+    true
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_repair_or_conversion_leaves_a_bound_block_after_a_change(
+        turns in prop::collection::vec((0_usize..3, any::<bool>(), 1_usize..3), 1..7),
+        damaged in prop::collection::vec((0..20_usize, 0..4_usize), 1..3),
+    ) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut before = messages(&turns, None, false);
+        for (at, kind) in damaged {
+            let at = at % before.len();
+            if damage(&mut before[at], kind) && kind == 1 {
+                let is_call = before[at]["role"] == "assistant";
+                damage(&mut before[if is_call { at + 1 } else { at - 1 }], kind);
+            }
+        }
+        fs::write(dir.path().join("s.jsonl"), lines(&before)).expect("written");
+        for command in ["ctx-check -q --repair", "ctx-convert -q --to anthropic"] {
+            let done = bash(dir.path(), &format!("{command} s.jsonl > new || [ $? = 1 ]"));
+            prop_assert_eq!(done.code, 0, "{}: {}", command, done.stderr);
+            let checked = check(&before, &read(&dir.path().join("new")));
+            prop_assert!(checked.is_ok(), "{}: {:?}", command, checked);
         }
     }
 }

@@ -76,8 +76,8 @@ impl Written {
 }
 
 /// The types and keys of values that are reasoning.
-const REASONING: &str =
-    "encrypted_content reasoning reasoning_content redacted_thinking thinking thought thoughts";
+const REASONING: &str = "encrypted_content reasoning reasoning_content redacted_thinking signature \
+    thinking thought thoughts";
 
 /// The types and keys of values that are images or files.
 const MEDIA: &str = "audio_url computer_screenshot document file fileData image image_generation_call \

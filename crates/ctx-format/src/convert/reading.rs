@@ -165,6 +165,7 @@ impl<'c> Reading<'c> {
                 is_whole,
                 pairing::across_replies(&self.entries),
             ),
+            has_changed: !self.report.losses.is_empty(),
             report: self.report,
             carried: Vec::new(),
             out,

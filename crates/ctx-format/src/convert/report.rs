@@ -204,12 +204,6 @@ impl Report {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }
 
-    /// Returns true if the new messages differ from those of the source so far.
-    pub(crate) fn has_changed(&self) -> bool {
-        let is_same = |loss: &Loss| matches!(loss.kind, LossKind::Time | LossKind::OpenCall);
-        !self.losses.iter().all(is_same)
-    }
-
     /// Counts another loss with the given kind and name, and returns the entry that counts it.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) -> &mut Loss {
         let is_it = |loss: &Loss| loss.kind == kind && loss.name == name;

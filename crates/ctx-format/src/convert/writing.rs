@@ -1,5 +1,6 @@
 //! Writes the units of a conversion one by one, along with the origin of each record.
 
+use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
 use crate::compaction::LineText;
 use crate::convert::entry::Entry;
 use crate::convert::fields::{Written, kind_of_loss, path_to, place};
@@ -15,7 +16,10 @@ use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
 use crate::legality::content::{lone_surrogates, without_surrogates};
 use crate::repair::MISSING_BEGINNING;
-use crate::{Call, Dialect, HeldMessage, Message, Object, Part, Role, Slot, Spool, ToolResult};
+use crate::{
+    Call, Dialect, HeldMessage, InvalidReasoning, Message, Object, Origin, Part, Role, Slot, Spool,
+    ToolResult,
+};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -35,6 +39,8 @@ pub(crate) struct Writing<'w> {
     /// session. It is too late once any message other than a system message has been written.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
+    /// Whether the content of the messages so far differs from that in the source.
+    pub(crate) has_changed: bool,
     /// The records written for this unit, and for earlier units with content of its records.
     pub(crate) carried: Vec<String>,
     pub(crate) out: &'w mut dyn Write,
@@ -85,7 +91,7 @@ impl Writing<'_> {
             summary_comes,
             next: roles.find(|role| !role.is_system()),
             is_last: following.is_empty(),
-            is_same_api: self.from.name() == self.converter.to.name(),
+            is_same_api: self.from.name() == to.name(),
         };
         let mut turns = if unit.is_blob {
             turn::blob(&held)
@@ -123,6 +129,7 @@ impl Writing<'_> {
         }
         self.report.messages += turns.len() as u64;
         if self.converter.mark.is_none() {
+            self.drop_bound_reasoning(&mut lines, &texts, &entries);
             self.carried.extend(lines.iter().map(|line| line.json.clone()));
             let mut is_named = self.find_lost(unit, &texts);
             for line in &mut lines {
@@ -140,6 +147,37 @@ impl Writing<'_> {
             self.session.before.extend(lines.drain(..).map(|line| line.json));
         }
         lines.into_iter().try_for_each(|line| self.line(line, &entries))
+    }
+
+    /// Compares the content of a unit with its source, `texts`, and removes the signed reasoning after
+    /// the first change from `lines` if the API would reject it.
+    fn drop_bound_reasoning(
+        &mut self,
+        lines: &mut Vec<Line>,
+        texts: &[String],
+        entries: &[&Entry],
+    ) {
+        let to = self.converter.to;
+        if self.from.name() != to.name() || to.invalid_reasoning() != InvalidReasoning::Rejected {
+            return;
+        }
+        let mut source = texts.iter().flat_map(|text| sent_blocks(to, text));
+        lines.retain_mut(|line| {
+            let blocks = sent_blocks(to, &line.json);
+            let same = blocks.iter().take_while(|it| source.next().as_ref() == Some(*it)).count();
+            let start = if self.has_changed { 0 } else { same };
+            self.has_changed |= same < blocks.len();
+            let model = line.origins.first().and_then(|origin| entries[*origin].model.as_deref());
+            let is_bound = fate(to, model).is_some();
+            if !is_bound || !has_reasoning(&blocks[start..]) {
+                return true;
+            }
+            let left = without_reasoning(&Origin::ALONE.record(line.json.as_bytes()), to);
+            let left = left.bytes(line.json.as_bytes());
+            line.json = String::from_utf8_lossy(left).into_owned();
+            !line.json.is_empty()
+        });
+        self.has_changed |= source.next().is_some();
     }
 
     /// Reports the values of a unit that have not been written, and halves of characters. Returns

@@ -1,6 +1,13 @@
 //! The models that bind signed reasoning to all messages before it.
 
-use crate::{Dialect, Edits, InvalidReasoning, Record};
+use std::borrow::Cow;
+
+use crate::convert::target::text_block;
+use crate::dialect::anthropic::is_reasoning;
+use crate::dialect::content::kind_of_raw;
+use crate::record::json::one_line;
+use crate::scan::elements;
+use crate::{Dialect, Edits, InvalidReasoning, Object, Record, json};
 
 /// For each model family, the first version that binds reasoning to the messages before it. After a
 /// change, Claude rejects the block
@@ -83,6 +90,21 @@ pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Remainde
         edits.cut(range);
     }
     Remainder::Bytes(record.edited(&edits))
+}
+
+/// Returns the blocks that a record sends to the API. A string is returned like a block of text.
+pub(crate) fn sent_blocks<'a>(dialect: &dyn Dialect, record: &'a str) -> Vec<Cow<'a, str>> {
+    let Ok(object) = Object::parse(record) else { return Vec::new() };
+    let sent = dialect.wrapped(&object).sent.into_iter().flat_map(|raw| {
+        let content = Object::within(raw).and_then(|it| it.get("content")).unwrap_or(raw);
+        elements(content).unwrap_or_else(|| vec![content])
+    });
+    sent.map(|raw| json::text(raw).map_or(one_line(raw), |it| text_block(&it).into())).collect()
+}
+
+/// Returns true if one of the blocks is signed reasoning.
+pub(crate) fn has_reasoning(blocks: &[Cow<'_, str>]) -> bool {
+    blocks.iter().any(|raw| is_reasoning(&kind_of_raw(raw)))
 }
 
 #[cfg(test)]

@@ -39,9 +39,8 @@ impl Target for Writer {
         if role != "system" {
             self.last = Some(Role::from_word(role));
         }
-        let is_new = !notes.is_same_api || notes.report.has_changed();
-        let is_bound = is_new && fate(&Anthropic, said.model.as_deref()).is_some();
-        let pieces = accepted(said, !is_bound, notes.is_whole);
+        let is_valid = notes.is_same_api || fate(&Anthropic, said.model.as_deref()).is_none();
+        let pieces = accepted(said, is_valid, notes.is_whole);
         let content = content(said.role, &pieces, notes).into_iter();
         content.map(|content| message(role, &content)).collect()
     }

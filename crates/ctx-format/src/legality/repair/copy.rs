@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Action, Planner, Repair, RepairKind, Salvage};
-use crate::binding::{Remainder, fate, without_reasoning};
+use crate::binding::{Remainder, fate, has_reasoning, sent_blocks, without_reasoning};
 use crate::content::mended;
 use crate::log::compaction::Ids;
 use crate::record::{BYTE_ORDER_MARK, line_end};
@@ -57,7 +57,8 @@ pub fn repair(
     model: Option<String>,
 ) -> RepairedCopy {
     let (actions, kept) = (Vec::new(), Vec::with_capacity(lines.len()));
-    let mut copy = Copy { dialect, model, lines: kept, actions };
+    let mut copy =
+        Copy { dialect, model, lines: kept, actions, changed_before_reasoning: Vec::new() };
     for (source, bytes) in lines {
         copy.read(Line { source, bytes }, strict);
     }
@@ -93,6 +94,8 @@ struct Copy {
     model: Option<String>,
     lines: Vec<Line>,
     actions: Vec<Action>,
+    /// The source lines whose messages have signed reasoning after a change.
+    changed_before_reasoning: Vec<u64>,
 }
 
 impl Copy {
@@ -107,7 +110,8 @@ impl Copy {
             let record = Origin::ALONE.record(bytes);
             let Some(object) = record.whole_object() else { continue };
             model = self.dialect.model(object).map(Cow::into_owned).or(model);
-            let is_signed = *source > first && self.dialect.sealed(object).reasoning > 0;
+            let follows = *source > first || self.changed_before_reasoning.contains(source);
+            let is_signed = follows && self.dialect.sealed(object).reasoning > 0;
             let fate = fate(self.dialect, model.as_deref());
             if !is_signed || fate != Some(InvalidReasoning::Rejected) {
                 continue;
@@ -257,8 +261,15 @@ impl Copy {
             let Some(line) = self.lines.get_mut(at) else { continue };
             let mut rules: Vec<&Problem> = problems.iter().collect();
             let Some(mended) = mended(self.dialect, &line.bytes, &rules) else { continue };
-            line.bytes = mended;
             let source = line.source;
+            let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
+            let old = sent_blocks(self.dialect, text(&line.bytes));
+            let new = sent_blocks(self.dialect, text(&mended));
+            let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+            if has_reasoning(&new[same..]) {
+                self.changed_before_reasoning.push(source);
+            }
+            line.bytes = mended;
             rules.retain(|problem| problem.rule.is_of_content());
             rules.dedup_by_key(|problem| problem.rule);
             for problem in rules {

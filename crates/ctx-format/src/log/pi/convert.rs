@@ -1,7 +1,6 @@
 //! Writes pi session files in version 3 of the format, as pi 0.73.1 does.
 
-use super::{NO_USAGE, Pi};
-use crate::binding::fate;
+use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, text_block};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
@@ -55,14 +54,12 @@ impl Target for Writer {
             return Vec::new();
         }
         let is_reply = said.role == Role::Assistant;
-        // Signed reasoning is bound to what is before it, and to the model.
         let model = said.model.as_deref();
-        let is_valid = !notes.report.has_changed() || fate(&Pi, model).is_none();
         let content = match said.pieces.as_slice() {
             [Piece { part: Part::Text(text), .. }] if !is_reply => quoted(text),
             pieces => {
                 let blocks = pieces.iter().filter_map(|piece| match piece.block {
-                    Some(raw) if is_valid && is_signed(raw) => Some(one_line(raw).into_owned()),
+                    Some(raw) if is_signed(raw) => Some(one_line(raw).into_owned()),
                     _ => block(&piece.part, notes),
                 });
                 let blocks: Vec<String> = blocks.collect();
