@@ -211,6 +211,27 @@ fn what_is_allowed_is_no_problem() {
         .run();
 }
 
+#[test]
+fn a_repaired_gemini_document_keeps_its_header() {
+    let time = "2026-01-01T00:00:00.000Z";
+    let head = format!(
+        r#""sessionId":"s","projectHash":"ab","startTime":"{time}","lastUpdated":"{time}""#
+    );
+    let said = |id: &str, text: &str| {
+        format!(r#"{{{id}"timestamp":"{time}","type":"user","content":"{text}"}}"#)
+    };
+    let (first, second) = (said(r#""id":"1","#, "go"), said("", "on"));
+    check()
+        .args(["--repair"])
+        .stdin(format!("{{{head},\"messages\":[{first},{second}],\"kind\":\"main\"}}\n"))
+        .stdout(format!(
+            "{{{head},\"kind\":\"main\"}}\n{first}\n{}\n",
+            said(r#""id":"bbb045a2-daec-489b-bd7f-1a53687147f9","#, "on")
+        ))
+        .stderr("ctx-check: warning: <stdin>:1: message-without-id repaired\n")
+        .run();
+}
+
 /// The documentation lists all rules.
 #[test]
 fn the_rules_are_listed_and_documented() {

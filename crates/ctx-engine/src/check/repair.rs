@@ -57,9 +57,9 @@ impl RepairPass {
     pub fn new(session: &mut Session, model: Option<&str>) -> Self {
         let of_request = || session.records.document_text("model");
         let model = model.map(str::to_owned).or_else(of_request);
-        // The prompt of a request becomes its first message.
-        let (system, lost) = session.records.take_beside();
-        let lines = system.into_iter().map(|it| (1, (it + "\n").into_bytes())).collect();
+        // The prompt of a request becomes its first message, and the header of a log its first line.
+        let (first, lost) = session.records.take_beside();
+        let lines = first.into_iter().map(|it| (1, (it + "\n").into_bytes())).collect();
         Self { dialect: session.dialect(), model, lines, lost }
     }
 

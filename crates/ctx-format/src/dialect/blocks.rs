@@ -76,6 +76,10 @@ pub(crate) fn check_block(
                 outline.fault(Rule::BadCallId, &id("tool_use_id"));
             }
             let content: Vec<_> = blocks(block);
+            let has_list = || block.elements_of("content").is_some_and(|it| !it.is_empty());
+            if content.is_empty() && has_list() {
+                outline.fault(Rule::EmptyMessage, "");
+            }
             if mixed_results(&content).next().is_some() {
                 outline.fault(Rule::MisplacedBlock, "");
             }
@@ -261,6 +265,9 @@ fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) 
     let goes: Vec<bool> = goes.collect();
     if mend.cut_blocks(content, list, &goes) {
         return;
+    }
+    for raw in list.iter().filter(|raw| raw.starts_with('"')) {
+        mend.put(raw, format!("{{\"type\":\"text\",\"text\":{raw}}}"));
     }
     for (kind, block) in
         blocks.iter().zip(goes).filter_map(|(block, goes)| block.as_ref().filter(|_| !goes))

@@ -261,11 +261,18 @@ fn mend_names(object: &Object<'_>, mend: &mut Mend<'_, '_>) {
             mend.put(raw, json::quoted(&legal.replace(['_', '-'], "0")));
         }
     }
-    let functions = calls.iter().filter_map(|call| call.object_of("function"));
-    let is_bad = mend.has(Rule::BadToolName);
-    for function in functions.filter(|_| is_bad) {
-        mend.name(&function, "name", FUNCTION);
+    let (is_bad, lacks_input) = (mend.has(Rule::BadToolName), mend.has(Rule::BadInput));
+    for function in calls.iter().filter_map(|call| call.object_of("function")) {
+        if lacks_input && lacks_arguments(&function) {
+            mend.set(&function, "arguments", "\"{}\"");
+        } else if is_bad {
+            mend.name(&function, "name", FUNCTION);
+        }
     }
+}
+
+fn lacks_arguments(function: &Object<'_>) -> bool {
+    !is_there(function.get("arguments"))
 }
 
 fn is_of_user(message: &Object<'_>) -> bool {
@@ -322,6 +329,9 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
             outline.fault(Rule::MisplacedBlock, id);
         }
         let function = listed.and_then(|call| call.object_of("function"));
+        if function.as_ref().is_some_and(lacks_arguments) {
+            outline.fault(Rule::BadInput, id);
+        }
         if function.is_some_and(|it| !FUNCTION.accepts(&it.text_of("name").unwrap_or_default())) {
             outline.fault(Rule::BadToolName, id);
         }

@@ -191,7 +191,8 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
         outline.fault(Rule::MisplacedBlock, "");
     }
     let has_extra_part = || parts_of(item).any(|part| part.members().iter().any(is_extra_in_part));
-    if item.members().iter().any(|member| is_extra(item, member)) || has_extra_part() {
+    let has_extra = item.members().iter().any(|member| is_extra(item, member));
+    if has_extra || lacks_summary(item) || has_extra_part() {
         outline.fault(Rule::ExtraMember, "");
     }
     let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
@@ -220,6 +221,11 @@ pub(crate) fn accepts_id(item_type: &str, id: &str) -> bool {
 /// Returns true for a summary by the server that has lost its content.
 fn is_empty_summary(item: &Object<'_>) -> bool {
     kind_of(item) == "compaction" && item.text_of("encrypted_content").is_none()
+}
+
+/// Returns true for reasoning without a list of summaries, which may be empty.
+fn lacks_summary(item: &Object<'_>) -> bool {
+    kind_of(item) == "reasoning" && !item.get("summary").is_some_and(|raw| raw.starts_with('['))
 }
 
 /// Returns true for a function call without the name of its function.
@@ -292,6 +298,9 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {
         mend.put(part.get("type").unwrap_or_default(), json::quoted(type_of_text(item)));
         mend.cut_members(&part, &["annotations", "logprobs"]);
+    }
+    if lacks_summary(item) && mend.has(Rule::ExtraMember) {
+        mend.set(item, "summary", "[]");
     }
     // A part is changed only once.
     if mend.has(Rule::ExtraMember) && !is_misplaced {

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use crate::dialect::{self, Detector, Dialect, Sniff};
+use crate::record::BYTE_ORDER_MARK;
 use crate::{Object, Record, json};
 
 /// A session that was read as a single JSON value.
@@ -27,11 +28,11 @@ impl Document {
     /// Returns true if an input that begins with `head` could be a document, in which case more of
     /// it must be read before it is split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
-        let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else { return false };
-        match head[first] {
-            b'[' => true,
-            b'{' => {
-                let mut lines = head[first..].split(|b| *b == b'\n');
+        let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
+        match head.first() {
+            Some(b'[') => true,
+            Some(b'{') => {
+                let mut lines = head.split(|b| *b == b'\n');
                 let line = std::str::from_utf8(lines.next().unwrap_or_default());
                 // `{"messages":[…]}` on a single line is a document only if no other line follows
                 // it.
@@ -75,7 +76,7 @@ impl Document {
 /// Returns a document's list of messages as raw JSON, the elements of that list, and the object
 /// around the list, if the document is one.
 fn list_of(text: &str) -> Option<(&str, Vec<&str>, Option<Object<'_>>)> {
-    let trimmed = text.trim_ascii();
+    let trimmed = text.trim_start_matches('\u{feff}').trim_ascii();
     let (list, object) = if trimmed.starts_with('{') {
         let object = Object::parse(trimmed).ok().filter(|object| object.rest().is_empty())?;
         if object.get("role").is_some() {

@@ -15,6 +15,7 @@ use serde_with::skip_serializing_none;
 
 use self::document::Document;
 use self::reread::{Again, SecondReading, Source};
+use crate::compaction::LineText;
 use crate::convert::Loss;
 use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::json::one_line;
@@ -144,15 +145,22 @@ impl<R: Read> Records<R> {
         json::text(raw).map(Into::into)
     }
 
-    /// Takes the members that a document has besides `messages`: the system prompt as a message, and
-    /// the loss of the other members.
+    /// Takes the members that a document has besides `messages`: the record that comes before the
+    /// messages, and the loss of the other members. The record is the header of a Gemini CLI
+    /// document, or the system prompt of a request.
     pub fn take_beside(&mut self) -> (Option<String>, Option<Loss>) {
+        let is_log = self.document_text("projectHash").is_some();
         let beside = self.document.as_mut().map(|it| std::mem::take(&mut it.beside));
+        let beside = beside.unwrap_or_default();
+        if is_log {
+            let member =
+                |line: LineText, (key, raw): &(String, String)| line.json(key, &one_line(raw));
+            return (Some(beside.iter().fold(LineText::new(), member).end()), None);
+        }
         let is_system = |(key, raw): &(String, String)| {
             key == "system" && raw.starts_with(['"', '[']) && raw != "\"\""
         };
-        let (system, others): (Vec<_>, Vec<_>) =
-            beside.unwrap_or_default().into_iter().partition(is_system);
+        let (system, others): (Vec<_>, Vec<_>) = beside.into_iter().partition(is_system);
         let message = |raw: &str| format!(r#"{{"role":"system","content":{}}}"#, one_line(raw));
         let paths: Vec<String> = others.into_iter().map(|(key, _)| key).collect();
         (system.first().map(|(_, raw)| message(raw)), Loss::of_members(paths))

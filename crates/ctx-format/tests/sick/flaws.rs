@@ -271,12 +271,17 @@ fn a_call_within_a_record_is_answered() {
 }
 
 #[test]
-fn a_rewind_to_nowhere_is_named() {
+fn a_rewind_to_nowhere_and_a_message_without_id_are_named() {
     let rewind = |lines: &mut Vec<String>| {
         lines.push(r#"{"$rewindTo":"gone"}"#.to_owned());
         lines.push(files::gemini_line("u9", "user", r#""content":[{"text":"ask"}]"#));
     };
     check(&files::gemini(), rewind, &[(7, "rewind-to-nowhere")], &[], (1, 1));
+    let nameless = |lines: &mut Vec<String>| {
+        lines.push(r#"{"type":"user","content":[{"text":"ask"}]}"#.to_owned());
+    };
+    let found = [(7, "message-without-id")];
+    check(&files::gemini(), nameless, &found, &[(7, "change")], (5, 6));
     let known = |lines: &mut Vec<String>| lines.push(r#"{"$rewindTo":"u2"}"#.to_owned());
     check(&files::gemini(), known, &[], &[], (3, 3));
 }

@@ -228,7 +228,7 @@ impl Notes<'_> {
 
     /// Returns the arguments of a call as a JSON object.
     pub(crate) fn arguments(&mut self, arguments: &str, slot: Option<&Slot>) -> String {
-        if arguments.trim().is_empty() {
+        if matches!(arguments.trim(), "" | "null") {
             return "{}".to_owned();
         }
         if Object::parse(arguments).is_ok_and(|object| object.rest().trim().is_empty()) {

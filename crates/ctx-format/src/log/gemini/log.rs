@@ -106,8 +106,8 @@ pub(super) struct Log {
     pub(super) outside: View,
     /// The positions of messages that were replaced by a list, keyed by message id.
     displaced: HashMap<LineId, MessagePosition>,
-    /// The flaws for all rewinds to messages that are not in the file.
-    pub(super) rewound: Vec<Flaw>,
+    /// The flaws of lines that the loader does not read as intended.
+    pub(super) flaws: Vec<Flaw>,
     /// The flaw to report if no line turns out to be a header.
     pub(super) headless: Option<Flaw>,
     pub(super) has_header: bool,
@@ -125,7 +125,7 @@ impl Log {
                 let gone = self.take_back(place.unwrap_or(0), Outside::DeadBranch);
                 let sent = gone.iter().filter(|entry| entry.turn.is_some()).count();
                 if place.is_none() && sent > 0 {
-                    self.rewound.push(rewound(record, sent));
+                    self.flaws.push(rewound(record, sent));
                 }
             }
             Line::Checkpoint(messages) => {
@@ -134,10 +134,15 @@ impl Log {
                 } else {
                     Outside::DeadBranch
                 };
-                self.rewound.clear();
+                self.flaws.clear();
                 let gone = self.take_back(0, why);
                 let sent = gone.into_iter().filter(|entry| entry.turn.is_some());
                 self.displaced.extend(sent.map(|it| (it.id, it.place)));
+            }
+            Line::Other if Turn::of(object).is_some() => {
+                let what = "the Gemini CLI does not load this message, because it has no id";
+                let flaw = Flaw::new(record, "message-without-id", Effect::Lost, what.to_owned());
+                self.flaws.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
             Line::Message | Line::Other => {}
         }

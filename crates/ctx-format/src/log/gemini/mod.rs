@@ -25,9 +25,11 @@ mod view;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use ring::digest::{SHA256, digest};
+
 use self::log::Line;
 use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, snapshot_of};
-use super::compaction::CompactionWriter;
+use super::compaction::{CompactionWriter, Ids};
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
@@ -227,9 +229,13 @@ impl Log for Gemini {
     }
 
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {
-        let messages = Messages::of(object).list;
-        let id = flaw.id.as_deref();
-        id.map_or_else(Edits::new, |id| view::answered(object, &messages, id))
+        if let Some(call) = flaw.id.as_deref() {
+            return view::answered(object, &Messages::of(object).list, call);
+        }
+        let mut edits = Edits::new();
+        let hash = digest(&SHA256, object.text().as_bytes());
+        edits.set(0, object, "id", &json::quoted(&Ids::new(hash.as_ref()).uuid()));
+        edits
     }
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {

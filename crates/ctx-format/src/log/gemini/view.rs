@@ -85,7 +85,7 @@ impl ViewBuilder for Log {
         }
         let mut view = self.outside.clone();
         view.flaws = unanswered(&turns);
-        view.flaws.extend(self.rewound.iter().cloned());
+        view.flaws.extend(self.flaws.iter().cloned());
         if !self.has_header {
             view.flaws.extend(self.headless.clone());
         }
