@@ -113,7 +113,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
         .run();
     let dry =
         "ctx-convert: warning: <stdin>:1: 1 system message is left out: the agent uses its own\n";
-    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0]"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"paths":["messages[1]"],"lost":false}]}"#;
+    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"paths":["messages[0]"],"lost":true},{"kind":"before-summary","count":1,"first_line":2,"paths":["messages[1]"],"lost":false}],"problems":[]}"#;
     Case::new(CTX_CONVERT)
         .args(["-n", "--json", "--to", "gemini"])
         .stdin(session)
@@ -158,7 +158,7 @@ fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
         .run();
     case()
         .args(["--to", "anthropic", "--json", "-n"])
-        .stdout("{\"name\":null,\"from\":\"chat\",\"to\":\"anthropic\",\"output\":null,\"messages\":4,\"records\":4,\"losses\":[{\"kind\":\"beginning\",\"count\":1,\"first_line\":2,\"paths\":[\"messages[1]\"],\"lost\":true}]}\n")
+        .stdout("{\"name\":null,\"from\":\"chat\",\"to\":\"anthropic\",\"output\":null,\"messages\":4,\"records\":4,\"losses\":[{\"kind\":\"beginning\",\"count\":1,\"first_line\":2,\"paths\":[\"messages[1]\"],\"lost\":true}],\"problems\":[]}\n")
         .stderr(warning)
         .run();
     case().args(["--to", "chat"]).stdout(chat).run();
@@ -167,7 +167,7 @@ fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
 #[test]
 fn a_file_appears_whole_and_what_was_done_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
-    let told = r#"{"name":null,"from":"claude-code","to":"chat","output":"new.jsonl","messages":4,"records":4,"losses":[{"kind":"time","count":4,"first_line":1,"lost":false},{"kind":"reasoning","count":1,"first_line":2,"paths":["records[1].message.content[0]"],"lost":true}]}"#;
+    let told = r#"{"name":null,"from":"claude-code","to":"chat","output":"new.jsonl","messages":4,"records":4,"losses":[{"kind":"time","count":4,"first_line":1,"lost":false},{"kind":"reasoning","count":1,"first_line":2,"paths":["records[1].message.content[0]"],"lost":true}],"problems":[]}"#;
     to("chat")
         .within(dir.path())
         .args(["-q", "--json", "-o", "new.jsonl"])
@@ -232,13 +232,13 @@ fn a_bad_line_is_named_or_refused() {
     {
         case(line).stdout(user).stderr(&format!("{loss} ({class})\n")).run();
     }
-    let refused = "so a message would be lost; ctx-check --repair recovers the message, --invalid drop leaves it out\n";
+    let refused = "so a message would be lost; ctx-check --repair recovers the message or says why it cannot, --invalid drop leaves it out\n";
     let two = "{\"role\":\"user\",\"content\":\"b\"}{\"role\":\"user\",\"content\":\"c\"}\n";
     case(two)
         .code(2)
         .stderr(&format!("ctx-convert: <stdin>:2: more than one object on the line, {refused}"))
         .run();
-    let told = r#"{"name":null,"from":"chat","to":"chat","output":null,"messages":1,"records":1,"losses":[{"kind":"line","name":"concatenated","count":1,"first_line":2,"paths":["messages[1]"],"lost":true}]}"#;
+    let told = r#"{"name":null,"from":"chat","to":"chat","output":null,"messages":1,"records":1,"losses":[{"kind":"line","name":"concatenated","count":1,"first_line":2,"paths":["messages[1]"],"lost":true}],"problems":[]}"#;
     case(two)
         .args(["--invalid", "drop", "-n", "--json"])
         .stdout(format!("{told}\n"))

@@ -8,7 +8,7 @@ use ctx_format::convert::{Converter, Reading, Report};
 use ctx_format::repair::Salvage;
 use ctx_format::{Class, Dialect, FixedFile, Object, Options, Origin, Record, Spool, Validator};
 
-use crate::check;
+use crate::check::{self, Finding};
 use crate::compact::temporary;
 use crate::output_check::warn_of_input;
 use crate::session::holds_vendor_summary;
@@ -20,8 +20,8 @@ pub struct Conversion {
     pub from: &'static dyn Dialect,
     /// The dialect of the converted records.
     pub to: &'static dyn Dialect,
-    /// The problems in the source, as lines and descriptions.
-    problems: Vec<(u64, String)>,
+    /// The problems in the source.
+    pub problems: Vec<Finding>,
     /// What was converted, and what was lost.
     pub report: Report,
     records: FixedFile,
@@ -62,9 +62,9 @@ impl Conversion {
         })?;
         let (problems, ..) = input.finish_with_open();
         let flaws = session.records.flaws().iter().filter(|(_, flaw)| flaw.effect.is_problem());
-        let flaws = flaws.map(|(line, flaw)| (*line, flaw.message.clone()));
-        let mut problems: Vec<_> =
-            problems.iter().map(|it| (it.line, it.why())).chain(flaws).collect();
+        let flaws =
+            flaws.map(|(line, it)| Finding::problem(Some(*line), it.rule, it.message.clone()));
+        let mut problems: Vec<_> = problems.into_iter().map(Finding::from).chain(flaws).collect();
         problems.sort();
         let mut report = Report::default();
         let file = temporary(|output| {
@@ -101,8 +101,8 @@ impl Conversion {
 
     /// Reports the problems in the source, and what the conversion dropped or changed.
     pub fn report(&self, notes: &mut Notes) {
-        if let Some((line, why)) = self.problems.first() {
-            warn_of_input(self.problems.len(), *line, why, notes);
+        if let Some(Finding { line, message, .. }) = self.problems.first() {
+            warn_of_input(self.problems.len(), line.unwrap_or_default(), message, notes);
         }
         for loss in &self.report.losses {
             let level = if loss.kind.is_loss() { Level::Warning } else { Level::Info };

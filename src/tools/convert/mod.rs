@@ -36,7 +36,7 @@ fn command() -> clap::Command {
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
 /// the conversion fails. Reasoning is kept between anthropic and claude-code, between responses and
-/// codex, and from gemini to gemini, because only the API that produced the reasoning accepts it.
+/// codex, and within anthropic, gemini and pi, because only the API that wrote it accepts it.
 ///
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
@@ -114,6 +114,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         messages: conversion.report.messages,
         records: conversion.report.records,
         losses: json::losses(&conversion.report.losses),
+        problems: &conversion.problems,
     });
     if !args.dry_run {
         let mut output = target.open(io)?;

@@ -216,6 +216,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let saved = args.filter.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
+    session.note_document(io);
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
     let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
     let summary = summary.as_ref();

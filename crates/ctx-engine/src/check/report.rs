@@ -166,7 +166,7 @@ pub struct Finding {
 
 impl Finding {
     /// Creates a finding about a line that violates `rule`.
-    pub(super) fn problem(line: Option<u64>, rule: &'static str, message: String) -> Self {
+    pub(crate) fn problem(line: Option<u64>, rule: &'static str, message: String) -> Self {
         Self { fault: Fault::Problem, line, rule, id: None, message }
     }
 }

@@ -196,7 +196,11 @@ pub fn compact_stream(
     let unpruned = new.as_ref().unwrap_or(&source.content);
     let pruned = prune_sent(&source.plan, unpruned, &mut report, notes)?;
     settle(options, &mut report);
-    Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
+    let Some(new) = pruned.or(new) else { return Ok((report, source.into_original())) };
+    if source.content.is_document {
+        source.content.session()?.tell_of_document(notes);
+    }
+    Ok((report, new))
 }
 
 /// If only due sessions are compacted, marks the report as not needing attention, unless a model
