@@ -22,8 +22,13 @@ impl Dialect for Responses {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        let mut outline = items::outline(object)?;
+        let mut outline = self.exchange(object)?;
         items::check(object, &mut outline);
+        Some(outline)
+    }
+
+    fn exchange<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let outline = items::outline(object)?;
         let is_summary = summary_text(object).is_some();
         Some(Outline { is_summary, begins_turn: outline.begins_turn && !is_summary, ..outline })
     }
