@@ -87,7 +87,7 @@ impl Session {
 
     /// Returns an error if the input is in a format that we do not read.
     pub fn refuse_foreign(&self) -> Result<()> {
-        let foreign = self.records.foreign();
+        let foreign = self.records.foreign;
         foreign.map_or(Ok(()), |foreign| Err(ErrorKind::Foreign(foreign).into()))
     }
 

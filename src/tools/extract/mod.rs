@@ -204,7 +204,7 @@ impl ExtractPass {
     }
 
     fn wants(&self, zone: Zone, role: Role) -> bool {
-        match (self.plan.scope, self.zones.zoned()) {
+        match (self.plan.scope, self.zones.zoned) {
             (None, false) => !role.is_system(),
             (None, true) => zone == Zone::Old,
             (Some(Scope::All), _) => true,
@@ -219,11 +219,11 @@ impl ExtractPass {
     /// records have no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {
         let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
-        if self.zones.zoned() {
+        if self.zones.zoned {
             if !partial {
                 self.zones.finish()?;
             }
-        } else if of_a_split && self.zones.records() > 0 {
+        } else if of_a_split && self.zones.records > 0 {
             return Err(ErrorKind::NoZones.into());
         }
         Ok(self.extractor.redacted)

@@ -307,7 +307,7 @@ fn summed_up(
     let (new, usage) = if let Some(request) = args.budget() {
         let mut pass = BudgetPass::new(plan, writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;
-        if pass.zones.zoned() {
+        if pass.zones.zoned {
             args.check_end(&pass.zones, session)?;
         }
         session

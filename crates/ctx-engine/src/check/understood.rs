@@ -80,7 +80,7 @@ impl<'p> Understood<'p> {
         if self.has_message || is_batch {
             return;
         }
-        if session.records.is_other_document() {
+        if session.records.is_other_document {
             // The input is a single JSON value, so its lines are not bad lines.
             report.findings.retain(|finding| finding.rule != "bad-line");
             report.unlisted.remove("bad-line");

@@ -116,7 +116,7 @@ impl<'p> PrunePass<'p> {
     /// Decides what to prune, reports the decisions, and checks the result. If `may` is false,
     /// nothing is changed.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>> {
-        if self.waiting.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
+        if self.waiting.plan.zone.is_some() && !self.zones.zoned && self.zones.records > 0 {
             return Err(ErrorKind::NoZones.into());
         }
         let mut decision = Decision::new(self.waiting, self.pruner.finish(), may);

@@ -113,7 +113,7 @@ impl<'p> ZonePass<'p> {
 /// and the session's lines depend on each other, the error says that such a session cannot be
 /// summarized.
 pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
-    if zones.records() > 0 && !zones.zoned() {
+    if zones.records > 0 && !zones.zoned {
         if dialect.is_some() {
             rewritable(dialect, "summarized")?;
         }
@@ -149,7 +149,7 @@ mod tests {
             }
         });
         pushed?;
-        assert_eq!(pass.zones.records(), session.len() as u64);
+        assert_eq!(pass.zones.records, session.len() as u64);
         pass.finish(&by_rule(), notes)
     }
 

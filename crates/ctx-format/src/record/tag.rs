@@ -171,8 +171,11 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
 pub struct ZoneReader {
     /// The zone of the last object that was read; `None` before the first object.
     last: Option<Zone>,
-    records: u64,
-    zoned: bool,
+    /// The number of records read so far.
+    pub records: u64,
+    /// Whether any of the records read so far has a zone, which means that `ctx-split` wrote the
+    /// stream.
+    pub zoned: bool,
     end: Option<u64>,
 }
 
@@ -213,17 +216,6 @@ impl ZoneReader {
         let zone = tag.zone.unwrap_or(Zone::Keep);
         self.last = Some(zone);
         zone
-    }
-
-    /// Returns true if any of the records read so far has a zone, which means that `ctx-split`
-    /// wrote the stream.
-    pub fn zoned(&self) -> bool {
-        self.zoned
-    }
-
-    /// The number of records read so far.
-    pub fn records(&self) -> u64 {
-        self.records
     }
 
     /// Checks that the stream, which has been read to its end, is complete.

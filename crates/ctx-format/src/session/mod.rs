@@ -47,8 +47,12 @@ pub struct Records<R> {
     /// The document from which the records in `lines` come, if the input is a document.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
-    foreign: Option<Foreign>,
-    is_other_document: bool,
+    /// The format of an input that cannot be read. Such an input is compressed, is not encoded in
+    /// UTF-8, or is in another format than those that we read or than the caller named.
+    pub foreign: Option<Foreign>,
+    /// Whether the input is a JSON value that spans several lines but is not a session, so that its
+    /// lines cannot be read one by one.
+    pub is_other_document: bool,
     /// The second reading of the session, if the session is an agent's log.
     second: Option<SecondReading>,
 }
@@ -169,18 +173,6 @@ impl<R: Read> Records<R> {
     /// Returns true if the input is a JSON document, whose messages are the records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
-    }
-
-    /// The format of an input that cannot be read. Such an input is compressed, is not encoded in
-    /// UTF-8, or is in another format than those that we read or than the caller named.
-    pub fn foreign(&self) -> Option<Foreign> {
-        self.foreign
-    }
-
-    /// Returns true if the input is a JSON value that spans several lines but is not a session, so
-    /// that its lines cannot be read one by one.
-    pub fn is_other_document(&self) -> bool {
-        self.is_other_document
     }
 
     /// The problems that the agent has when it loads the log, each with its line number.
@@ -554,7 +546,7 @@ mod tests {
         let unreadable = |input: &[u8], batch: bool| {
             let options = Options { batch, ..Options::default() };
             let records = Records::open(input, &options).expect("from memory");
-            records.foreign().map(|foreign| foreign.name)
+            records.foreign.map(|foreign| foreign.name)
         };
         for (input, name) in [
             (&b"\x1f\x8b\x08\0\n"[..], "a gzip file"),
@@ -585,7 +577,7 @@ mod tests {
         let text = "{\"role\":\"user\",\"content\":\"a\"}\n";
         let open = |input: &str, options: &Options| {
             let records = Records::open(input.as_bytes(), options).expect("from memory");
-            let foreign = records.foreign().map(|foreign| foreign.name);
+            let foreign = records.foreign.map(|foreign| foreign.name);
             (records.dialect().map(dialect::Dialect::name), foreign)
         };
         let options = Options::default();
