@@ -140,6 +140,14 @@ impl Session {
         }
     }
 
+    /// Like [`Self::each`], for a `visit` that cannot fail.
+    pub fn visit(&mut self, mut visit: impl FnMut(&Record<'_>)) -> Result<()> {
+        self.each(|record| {
+            visit(record);
+            Ok(())
+        })
+    }
+
     /// Returns an error if the session is an agent's log in a JSON document. The log's records
     /// would be written as lines, which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {

@@ -162,10 +162,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
     }
     let mut session = args.read.open(path)?.of_any_format();
     let mut pass = CountPass::new(plan, session.dialect());
-    session.pass(|record| {
-        pass.push(record);
-        Ok(())
-    })?;
+    session.read(|session| session.visit(|record| pass.push(record)))?;
     Ok(File { counts: pass.finish(session.bad()), name: session.name })
 }
 

@@ -118,10 +118,7 @@ impl<'p> CheckPass<'p> {
     /// Checks all records of `session`.
     pub fn run(plan: &'p Plan, session: &mut Session) -> Result<Report> {
         let mut pass = Self::new(plan, session);
-        session.each(|record| {
-            pass.push(record);
-            Ok(())
-        })?;
+        session.visit(|record| pass.push(record))?;
         Ok(pass.finish(session))
     }
 

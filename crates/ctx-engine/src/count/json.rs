@@ -36,10 +36,7 @@ impl Calibrated {
     ) -> Result<Self> {
         let dialect = session.dialect();
         let mut pass = CalibrationPass::new(counter, dialect);
-        session.each(|record| {
-            pass.push(record, None);
-            Ok(())
-        })?;
+        session.visit(|record| pass.push(record, None))?;
         let calibration = pass.finish();
         let foretold = calibration.foretold();
         let Calibration { counted, estimate, .. } = calibration;

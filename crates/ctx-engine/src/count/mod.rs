@@ -123,10 +123,7 @@ pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result
     let plan =
         Plan { counter: *counter, batch: false, threads: 1, reach: false, of_session: false };
     let mut pass = CountPass::new(&plan, session.dialect());
-    session.each(|record| -> Result<()> {
-        pass.push(record);
-        Ok(())
-    })?;
+    session.visit(|record| pass.push(record))?;
     Ok(Some(pass.finish(&session.bad).tally.tokens.total()))
 }
 

@@ -72,10 +72,7 @@ impl ProfilePass {
         let Some(dialect) = session.dialect() else { return Ok(()) };
         self.timeline.begin(replaced);
         let mut walk = Walk::new(self.counter, dialect);
-        session.each(|record| {
-            follow(&mut walk, &mut self.timeline, record);
-            Ok(())
-        })?;
+        session.visit(|record| drop(follow(&mut walk, &mut self.timeline, record)))?;
         self.timeline.settle();
         Ok(())
     }
@@ -102,10 +99,7 @@ impl ProfilePass {
             model: None,
         };
         now.tally.begin();
-        session.each(|record| {
-            now.push(record, &mut self.timeline);
-            Ok(())
-        })?;
+        session.visit(|record| now.push(record, &mut self.timeline))?;
         self.timeline.settle();
         Ok(now.finish(self.timeline))
     }
