@@ -2,7 +2,8 @@
 //! several threads, because finding the items in a message takes longer than all other work on its
 //! record.
 
-use ctx_format::{Message, Zone};
+use ctx_format::{Dialect, Message, Record, Zone};
+use ctx_summary::Recognizer;
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
 
 use crate::parallel::{InTurn, Work};
@@ -67,6 +68,21 @@ impl LedgerReader {
             let ledger = std::mem::take(&mut self.ledger);
             self.threads = Some(InTurn::start(Reader, ledger));
         }
+    }
+
+    /// Adds a message that is replaced by a summary, whether it is itself an earlier summary or not.
+    pub fn push_old(
+        &mut self,
+        record: &Record<'_>,
+        message: &Message<'_>,
+        dialect: &dyn Dialect,
+        recognizer: &Recognizer,
+    ) {
+        let object = record.whole_object();
+        if let Some(text) = object.and_then(|it| recognizer.summary_in(dialect, it, message)) {
+            return self.push_earlier(&text);
+        }
+        self.push(record.line, &recognizer.as_said(message), record.bytes.len(), Zone::Old);
     }
 
     /// Adds the text of an earlier summary to the ledger.

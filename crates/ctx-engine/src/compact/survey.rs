@@ -202,12 +202,7 @@ impl<'p> Surveyor<'_, 'p, '_> {
                 self.survey.last_call.message(outline.role, object);
                 self.size(&outline, &message, tokens);
                 if let Some(reader) = &mut self.reader {
-                    if let Some(text) = self.recognizer.summary_in(dialect, object, &message) {
-                        reader.push_earlier(&text);
-                    } else {
-                        let message = self.recognizer.as_said(&message);
-                        reader.push(record.line, &message, object.text().len(), Zone::Old);
-                    }
+                    reader.push_old(record, &message, dialect, &self.recognizer);
                 }
                 if let Some(flush) = &mut self.flush {
                     let (plan, size) = (self.plan, self.survey.size);

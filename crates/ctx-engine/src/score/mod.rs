@@ -7,7 +7,7 @@ mod tests;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ctx_format::{Message, Part, Record, Zone};
+use ctx_format::{Message, Part, Record};
 use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{
     After, Future, Needed, Score, Scored, Scorer, Standing, rounded_share,
@@ -67,13 +67,8 @@ pub fn read_before(
     let dialect = session.dialect();
     let mut reader = dialect.map(|dialect| (dialect, LedgerReader::default()));
     each_message(session, |record, message| {
-        if let (Some((dialect, reader)), Some(object)) = (&mut reader, record.whole_object()) {
-            if let Some(text) = recognizer.summary_in(*dialect, object, message) {
-                reader.push_earlier(&text);
-            } else {
-                let message = recognizer.as_said(message);
-                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
-            }
+        if let Some((dialect, reader)) = &mut reader {
+            reader.push_old(record, message, *dialect, &recognizer);
         }
         if let Some(scorer) = &mut scorer {
             scorer.look_for_originals(record.line, message);

@@ -3,7 +3,7 @@
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
 use ctx_engine::summarize::recognizer;
-use ctx_format::{Dialect, Record, Zone};
+use ctx_format::{Dialect, Record};
 use ctx_store::ClassCounts;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{After, Class, Row, Score, Scored, Scorer, Standing, rounded};
@@ -109,16 +109,7 @@ impl RecordedCompaction {
         if self.bytes > MOST_SCORED_BYTES {
             return;
         }
-        let recognizer = recognizer(None);
-        let object = record.whole_object();
-        let summary = object.and_then(|it| recognizer.summary_in(dialect, it, &step.message));
-        if let Some(text) = summary {
-            self.before.push_earlier(&text);
-        } else {
-            let message = recognizer.as_said(&step.message);
-            let length = record.bytes.len();
-            self.before.push(record.line, &message, length, Zone::Old);
-        }
+        self.before.push_old(record, &step.message, dialect, &recognizer(None));
     }
 
     /// Returns the score, or `None` if the session records no compaction or was too long to score.
