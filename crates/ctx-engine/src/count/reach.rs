@@ -7,7 +7,7 @@ use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record};
 
 /// The number and total size of those parts of a file that share a label.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, derive_more::AddAssign)]
 pub struct Volume {
     /// The number of lines, or of values inside lines.
     pub count: u64,
@@ -68,9 +68,7 @@ impl Reach {
     }
 
     fn add(&mut self, what: impl Into<Cow<'static, str>>, count: u64, bytes: u64) {
-        let volume = self.0.entry(what.into()).or_default();
-        volume.count += count;
-        volume.bytes += bytes;
+        *self.0.entry(what.into()).or_default() += Volume { count, bytes };
     }
 
     pub(super) fn merge(&mut self, other: &Self) {

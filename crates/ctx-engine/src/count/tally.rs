@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ctx_format::{Message, Part, Role, ToolResult};
+use derive_more::AddAssign;
 use serde::Serialize;
 
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 
 /// The number of messages, parts or calls with one role, kind or tool, and their tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, AddAssign)]
 pub struct Share {
     /// The number of messages, parts or calls.
     pub count: u64,
@@ -16,15 +17,8 @@ pub struct Share {
     pub tokens: u64,
 }
 
-impl Share {
-    fn add(&mut self, count: u64, tokens: u64) {
-        self.count += count;
-        self.tokens += tokens;
-    }
-}
-
 /// The counts for the messages with one role.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, AddAssign)]
 pub(super) struct OfRole {
     messages: u64,
     pub(super) tokens: ByKind,
@@ -70,8 +64,7 @@ impl Tally {
         self.parts.overhead += begun;
         self.tokens += tokens;
         let role = self.roles.entry(message.role).or_default();
-        role.messages += begun;
-        role.tokens += tokens;
+        *role += OfRole { messages: begun, tokens };
         tokens
     }
 
@@ -89,7 +82,7 @@ impl Tally {
             Part::Reasoning(_) => self.parts.reasoning += 1,
             Part::Call(call) => {
                 self.parts.calls += 1;
-                self.tool(&call.name).add(1, tokens.total());
+                *self.tool(&call.name) += Share { count: 1, tokens: tokens.total() };
                 if let Some(id) = &call.id {
                     let (id, tool) = (id.clone().into_owned(), call.name.clone().into_owned());
                     self.open.insert(id, tool);
@@ -105,7 +98,7 @@ impl Tally {
                     }
                 }
                 let tool = self.tool_of(result, name);
-                self.tool(&tool).add(0, tokens.total());
+                self.tool(&tool).tokens += tokens.total();
             }
             Part::Media(_) => self.parts.media += 1,
             Part::Opaque(_) => self.parts.other += 1,
@@ -131,12 +124,10 @@ impl Tally {
         self.tokens += other.tokens;
         self.parts += other.parts;
         for (role, theirs) in &other.roles {
-            let mine = self.roles.entry(*role).or_default();
-            mine.messages += theirs.messages;
-            mine.tokens += theirs.tokens;
+            *self.roles.entry(*role).or_default() += *theirs;
         }
         for (tool, share) in &other.tools {
-            self.tool(tool).add(share.count, share.tokens);
+            *self.tool(tool) += *share;
         }
     }
 

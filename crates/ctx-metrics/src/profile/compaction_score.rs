@@ -68,13 +68,7 @@ impl CompactionScore {
 
     /// Returns the total item counts for all classes.
     pub fn total(&self) -> ClassCounts {
-        let mut total = ClassCounts::default();
-        for (_, counts) in &self.classes {
-            total.retained += counts.retained;
-            total.recoverable += counts.recoverable;
-            total.lost += counts.lost;
-        }
-        total
+        self.classes.iter().map(|(_, counts)| *counts).sum()
     }
 }
 

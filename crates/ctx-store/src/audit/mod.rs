@@ -17,6 +17,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use derive_more::{Add, Sum};
 use memchr::memmem;
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
@@ -96,7 +97,7 @@ pub struct Summing {
 pub type Survived = BTreeMap<&'static str, ClassCounts>;
 
 /// How many items of one class a compaction kept, left recoverable, or lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Add, Sum)]
 pub struct ClassCounts {
     /// Items that the new session still contains.
     pub retained: u64,
