@@ -8,8 +8,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use ctx_format::{
-    Call, Conversation, Dialect, Edits, Frame, Object, Origin, Outline, Record, Role, Spool,
-    ToolResult,
+    Call, Dialect, Edits, Frame, Object, Origin, Outline, Record, Role, Spool, ToolResult,
 };
 use ctx_policy::SignedReasoning;
 use regex::{Captures, Regex};
@@ -83,12 +82,7 @@ impl<'c> ChangePass<'c> {
     fn conversation(&mut self, record: &Record<'_>) -> Result<Option<Vec<u8>>> {
         let untagged = record.untagged();
         let plain = record.origin().record(&untagged);
-        let object = plain.whole_object();
-        let Some((object, conversation)) = object.and_then(|it| Some((it, Conversation::of(it)?)))
-        else {
-            return Ok(None);
-        };
-        let frame = Frame::of_conversation(object, &conversation);
+        let Some(frame) = Frame::of_record(&plain) else { return Ok(None) };
         let lines = frame.lines();
         let reading = Reading { batch: false, ..self.reading };
         let mut pass = ChangePass::new(reading, self.change, self.temp.as_deref());
@@ -100,8 +94,7 @@ impl<'c> ChangePass<'c> {
         let Some(spool) = pass.finish(0, &mut self.notes)? else { return Ok(None) };
         let mut list = Vec::new();
         spool.write_to(&mut list).map_err(PassError::temporary)?;
-        let before = &untagged[..untagged.len() - object.text().len()];
-        Ok((list != lines).then(|| [before, &frame.with(&list)].concat()))
+        Ok((list != lines).then(|| frame.with(&list)))
     }
 
     /// Writes the last records unchanged, and returns `change` and the new session. `left_out` is

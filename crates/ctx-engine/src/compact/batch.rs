@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use ctx_format::{Conversation, Dialect, Frame, Object, Origin, Record, Tag, Watch};
+use ctx_format::{Dialect, Frame, Origin, Record, Tag, Watch};
 
 use super::compact_stream;
 use super::content::{Content, temporary};
@@ -52,6 +52,9 @@ struct Done {
     is_other: bool,
 }
 
+/// The report on a conversation and, if its messages changed, the new line.
+type Compacted = (Report, Option<Vec<u8>>);
+
 impl BatchPass<'_> {
     /// Compacts each conversation in a batch. The batch must have been opened in `raw` mode.
     pub fn compact(
@@ -87,60 +90,37 @@ impl BatchPass<'_> {
         let record = origin.clone().record(&bytes);
         let mut notes = Notes::default();
         let tag = |why: &str| if self.tag_failed { tagged(&record, why) } else { None };
-        let object = record.whole_object();
-        let conversation = object.and_then(|object| Some((object, Conversation::of(object)?)));
-        let (new, ended) = match conversation {
+        let frame = Frame::of_record(&record);
+        let done = frame.map(|frame| self.conversation(record.line, &frame, &mut notes));
+        let (new, ended) = match done {
             None => (None, None),
-            Some((object, conversation)) => {
-                match self.conversation(&record, object, &conversation, &mut notes) {
-                    Ok((report, None)) if report.attention != Attention::None => {
-                        (tag(report.outcome.into()), Some(Ok(report)))
-                    }
-                    Ok((report, new)) => (new, Some(Ok(report))),
-                    // If the disk is full, all later conversations would also fail.
-                    Err(error) if matches!(error.kind, ErrorKind::Temporary(_)) => {
-                        return Err(error);
-                    }
-                    Err(error) => (tag(&error.kind.to_string()), Some(Err(error.at(record.line)))),
-                }
+            Some(Ok((report, None))) if report.attention != Attention::None => {
+                (tag(report.outcome.into()), Some(Ok(report)))
             }
+            Some(Ok((report, new))) => (new, Some(Ok(report))),
+            // If the disk is full, all later conversations would also fail.
+            Some(Err(error)) if matches!(error.kind, ErrorKind::Temporary(_)) => return Err(error),
+            Some(Err(error)) => (tag(&error.kind.to_string()), Some(Err(error.at(record.line)))),
         };
-        let is_other = object.is_some() && ended.is_none();
+        let is_other = record.whole_object().is_some() && ended.is_none();
         Ok(Done { line: BatchLine { bytes: new.unwrap_or(bytes), ended }, notes, is_other })
     }
 
-    /// Returns the report on the conversation in a line and, if the conversation changed, the new
-    /// line.
-    fn conversation(
-        &self,
-        record: &Record<'_>,
-        object: &Object<'_>,
-        conversation: &Conversation<'_>,
-        notes: &mut Notes,
-    ) -> Result<(Report, Option<Vec<u8>>)> {
+    /// Compacts the conversation in the given line.
+    fn conversation(&self, line: u64, frame: &Frame, notes: &mut Notes) -> Result<Compacted> {
         let mut inner = Notes::default();
-        let compacted = self.messages(object, conversation, &mut inner);
-        notes.extend_within(record.line, inner);
-        let (mut report, list) = compacted?;
+        let compacted = self.messages(frame, &mut inner);
+        notes.extend_within(line, inner);
+        let (mut report, new) = compacted?;
         if let Some(error) = report.no_summary.take() {
             return Err(error);
         }
         report.name.clone_from(&self.name);
-        report.line = Some(record.line);
-        let before = record.bytes.len() - object.text().len();
-        let new = list.map(|list| [&record.bytes[..before], &list].concat());
+        report.line = Some(line);
         Ok((report, new))
     }
 
-    /// Returns the report on a conversation and, if its messages changed, the new object followed
-    /// by the rest of the line.
-    fn messages(
-        &self,
-        object: &Object<'_>,
-        conversation: &Conversation<'_>,
-        notes: &mut Notes,
-    ) -> Result<(Report, Option<Vec<u8>>)> {
-        let frame = Frame::of_conversation(object, conversation);
+    fn messages(&self, frame: &Frame, notes: &mut Notes) -> Result<Compacted> {
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;

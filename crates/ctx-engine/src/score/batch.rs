@@ -4,7 +4,7 @@
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
 
-use ctx_format::{Class, Conversation, Dialect, Frame, Options, Origin, Records};
+use ctx_format::{Class, Dialect, Frame, Options, Origin, Records};
 use ctx_summary::ledger::score::{Row, Score, Scorer};
 
 use super::{read_after, read_before};
@@ -112,9 +112,7 @@ impl Line {
                 _ => record.why_bad(),
             })
         };
-        let object = record.whole_object().ok_or_else(no_conversation)?;
-        let conversation = Conversation::of(object).ok_or_else(no_conversation)?;
-        let lines = Frame::of_conversation(object, &conversation).lines();
+        let lines = Frame::of_record(&record).ok_or_else(no_conversation)?.lines();
         let options = Options { dialect, ..Options::default() };
         Session::open(Box::new(Cursor::new(lines)), &options, Invalid::Fail)
     }

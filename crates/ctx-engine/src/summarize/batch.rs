@@ -1,6 +1,6 @@
 //! Summarizes a batch. Each line is a conversation and gets its own summary.
 
-use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader};
+use ctx_format::{Dialect, Frame, Origin, Record, Zone, ZoneReader};
 
 use super::assembly::Kept;
 use super::{NewSession, Plan, Writer, ZonePass};
@@ -62,15 +62,9 @@ impl<'p> Batch<'p> {
         // The record is parsed again without its tag, so that positions refer to the bytes that are
         // written.
         let plain = record.origin().record(untagged);
-        let Some((object, conversation)) = plain
-            .whole_object()
-            .and_then(|object| Some((object, Conversation::of(object)?)))
-            .filter(|(_, conversation)| conversation.messages.len() == zones.len())
-        else {
-            return Err(ErrorKind::OtherZones.into());
-        };
+        let frame = Frame::of_record(&plain).filter(|it| it.messages.len() == zones.len());
+        let frame = frame.ok_or(ErrorKind::OtherZones)?;
         rewritable(self.dialect, "summarized")?;
-        let frame = Frame::of_conversation(object, &conversation);
         let lines = frame.lines();
         let mut pass = ZonePass::new(self.plan, self.writer.needs(), self.dialect);
         for (number, (line, zone)) in (1..).zip(lines.split_inclusive(|b| *b == b'\n').zip(zones)) {
@@ -82,8 +76,7 @@ impl<'p> Batch<'p> {
         let draft = place.map(|place| material.sum_up(place, self.writer, notes)).transpose()?;
         let mut list = Vec::new();
         material.with(draft).write(&mut list)?;
-        let before = untagged.len() - object.text().len();
-        Ok(Some([&untagged[..before], &frame.with(&list)].concat()))
+        Ok(Some(frame.with(&list)))
     }
 
     /// Returns the whole new batch.

@@ -113,14 +113,10 @@ fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     out
 }
 
-/// The conversation in a batch record, as a list of messages and the position of that list.
+/// The conversation in a batch record.
 #[derive(Clone, Debug)]
 pub struct Conversation<'a> {
-    /// The list of messages as raw JSON, including the brackets.
-    pub list: &'a str,
-    /// The byte offset of the list in the text of the object.
-    pub start: usize,
-    /// The messages in the list.
+    /// The messages in the list `messages`.
     pub messages: Vec<Object<'a>>,
 }
 
@@ -128,15 +124,9 @@ impl<'a> Conversation<'a> {
     /// Returns the conversation in `object`; `None` if `object` has no list `messages` or the list
     /// has an element that is not an object.
     pub fn of(object: &Object<'a>) -> Option<Self> {
-        let list = object.get("messages")?;
-        let messages: Option<Vec<_>> =
-            json::elements(list)?.into_iter().map(|raw| Object::parse(raw).ok()).collect();
-        Some(Self { list, start: object.place_of(list).start, messages: messages? })
-    }
-
-    /// Returns the byte range within [`Self::list`] of the message with the given index.
-    pub fn place(&self, index: usize) -> std::ops::Range<usize> {
-        json::place_in(self.list, self.messages[index].text())
+        let elements = json::elements(object.get("messages")?)?.into_iter();
+        let messages: Option<_> = elements.map(|raw| Object::parse(raw).ok()).collect();
+        Some(Self { messages: messages? })
     }
 }
 
@@ -145,7 +135,8 @@ pub struct Frame {
     source: String,
     /// The byte offset of the list's opening bracket.
     list: usize,
-    messages: Vec<Range<usize>>,
+    /// The byte range of each message.
+    pub messages: Vec<Range<usize>>,
 }
 
 impl Frame {
@@ -160,14 +151,17 @@ impl Frame {
         Some(Self { source, list, messages })
     }
 
-    /// Creates the frame of a conversation in a batch record.
-    pub fn of_conversation(object: &Object<'_>, conversation: &Conversation<'_>) -> Self {
-        let messages = conversation.messages.iter();
-        Self {
-            source: object.text().to_owned(),
-            list: conversation.start,
-            messages: messages.map(|message| object.place_of(message.text())).collect(),
-        }
+    /// Creates the frame of a batch record. Returns `None` unless the record holds a conversation.
+    pub fn of_record(record: &Record<'_>) -> Option<Self> {
+        let object = record.whole_object()?;
+        let source = std::str::from_utf8(record.bytes).ok()?;
+        let place = |raw| json::place_in(source, raw);
+        let messages = Conversation::of(object)?.messages;
+        Some(Self {
+            list: place(object.get("messages")?).start,
+            messages: messages.iter().map(|message| place(message.text())).collect(),
+            source: source.to_owned(),
+        })
     }
 
     /// The messages in the frame, one per line.
@@ -398,16 +392,6 @@ mod batch_tests {
     use crate::Object;
 
     #[test]
-    fn messages_have_their_places() {
-        let text = r#"{"id":1,"messages":[ {"role":"user"} , {"role":"x"}],"n":2}"#;
-        let object = Object::parse(text).expect("an object");
-        let conversation = Conversation::of(&object).expect("a conversation");
-        assert_eq!(conversation.messages.len(), 2);
-        assert_eq!(&conversation.list[conversation.place(1)], r#"{"role":"x"}"#);
-        assert!(text[conversation.start..].starts_with("[ {"));
-    }
-
-    #[test]
     fn other_objects_are_no_conversation() {
         for text in ["{}", r#"{"messages":{}}"#, r#"{"messages":[1]}"#, r#"{"messages":null}"#] {
             let object = Object::parse(text).expect("an object");
@@ -421,7 +405,7 @@ mod frame_tests {
     use proptest::prelude::*;
 
     use super::Frame;
-    use crate::{Conversation, Object};
+    use crate::Origin;
 
     fn with(source: &str, lines: &str) -> String {
         let frame = Frame::of_document(source.into()).expect("a document");
@@ -459,19 +443,17 @@ mod frame_tests {
 
     #[test]
     fn a_record_of_a_batch_has_a_frame() {
-        let text = r#"{"id":1,"messages":[ {"role":"user"} , {"role":"x"}],"n":2}"#;
-        let object = Object::parse(text).expect("an object");
-        let conversation = Conversation::of(&object).expect("a conversation");
-        let frame = Frame::of_conversation(&object, &conversation);
+        let text = "\u{feff}{\"id\":1,\"messages\":[ {\"role\":\"user\"} , {\"role\":\"x\"}]}\n";
+        let of_record = |text: &str| Frame::of_record(&Origin::ALONE.record(text.as_bytes()));
+        let frame = of_record(text).expect("a conversation");
+        assert_eq!(frame.messages.len(), 2);
         assert_eq!(frame.lines(), b"{\"role\":\"user\"}\n{\"role\":\"x\"}\n");
         assert_eq!(frame.with(&frame.lines()), text.as_bytes());
         assert_eq!(
             frame.with(b"{\"role\":\"x\"}\n"),
-            br#"{"id":1,"messages":[ {"role":"x"}],"n":2}"#
+            "\u{feff}{\"id\":1,\"messages\":[ {\"role\":\"x\"}]}\n".as_bytes()
         );
-        let none = Object::parse(r#"{"messages":[]}"#).expect("an object");
-        let empty = Conversation::of(&none).expect("a conversation");
-        let frame = Frame::of_conversation(&none, &empty);
+        let frame = of_record(r#"{"messages":[]}"#).expect("a conversation");
         assert_eq!(frame.with(b""), br#"{"messages":[]}"#);
     }
 
