@@ -11,5 +11,5 @@ mod query;
 
 pub use content::{Content, Index, Reading, read};
 pub use find::Mark;
-pub use list::{ListFormat, Row, RowOptions};
+pub use list::{ListFormat, Row};
 pub use query::{Listed, Query};

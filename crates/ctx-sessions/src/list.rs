@@ -10,7 +10,6 @@ use chrono::{DateTime, SecondsFormat};
 use ctx_cli::{
     Io, Listing, cut_to_width, json_line, percent, printable, short_bytes, short_count, short_time,
 };
-use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::{Step, Triggers};
 use serde::Serialize;
 
@@ -18,11 +17,9 @@ use crate::content::Content;
 use crate::find::{Mark, SessionFile};
 
 /// The options that apply to every row.
-pub struct RowOptions {
+pub(crate) struct RowOptions {
     /// The triggers that determine whether a session needs a compaction.
     pub triggers: Triggers,
-    /// Counts the tokens.
-    pub counter: MessageCounter,
     /// The current time.
     pub now: SystemTime,
 }

@@ -2,12 +2,16 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ctx_cli::in_parallel;
+use ctx_engine::message_counter::MessageCounter;
+use ctx_policy::trigger::Triggers;
+use ctx_store::Store;
+use ctx_tokens::Encoding;
 
 use crate::content::{Index, Reading, read};
 use crate::find::{AgentFolder, Finds, SessionFile, find};
@@ -54,24 +58,20 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions, and also returns the updated index. Reuses the results in `index` that
-    /// are still valid. `variable` looks up an environment variable. Data that does not fit into
-    /// memory is written to unnamed files in `temp`.
-    pub fn list(
-        &self,
-        variable: impl Fn(&str) -> Option<OsString>,
-        temp: &Path,
-        index: Index,
-        options: &RowOptions,
-    ) -> (Listed, Index) {
-        let places = self.places(variable);
+    /// Lists the sessions, and also returns the updated index. Reuses the results in the store's
+    /// index that are still valid.
+    pub fn list(&self, store: Option<&Store>, triggers: Triggers) -> (Listed, Index) {
+        let index = store.and_then(Store::read_session_index);
+        let index = Index::parse(&index.unwrap_or_default());
+        let options = RowOptions { triggers, now: SystemTime::now() };
+        let places = self.places();
         let finds = find(&self.paths, &places, self.subagents);
         let paths = unread(&finds, &index);
-        let (counter, now) = (options.counter, options.now);
+        let (counter, temp) = (MessageCounter::new(Encoding::default()), std::env::temp_dir());
         let readings: Vec<io::Result<_>> =
-            in_parallel(&paths, self.jobs, |path| read(path, temp, counter, now));
+            in_parallel(&paths, self.jobs, |path| read(path, &temp, counter, options.now));
         let readings = paths.into_iter().zip(readings).collect();
-        let (mut listed, index) = self.rows(finds, index, readings, options);
+        let (mut listed, index) = self.rows(finds, index, readings, &options);
         listed.rows.retain(|row| self.shows(row));
         listed.looked_in = if self.paths.is_empty() {
             places.into_iter().map(|place| place.folder).collect()
@@ -136,8 +136,8 @@ impl Query {
     /// Returns the folders of the agents whose sessions are to be listed. If the user named paths,
     /// returns the folders of all agents, because these folders show which agent each path belongs
     /// to.
-    fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
-        let mut places = AgentFolder::usual(variable);
+    fn places(&self) -> Vec<AgentFolder> {
+        let mut places = AgentFolder::usual(|name| std::env::var_os(name));
         let is_asked = |place: &AgentFolder| {
             let mut agents = self.agent.iter();
             self.agent.is_empty()

@@ -1,14 +1,12 @@
 //! `ctx-ls`: lists the sessions of all agents on this machine.
 
-use std::time::SystemTime;
 use std::{fs, path};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{Failure, Io, Outcome, Result, Tool, report_failures};
 use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
-use ctx_sessions::{Index, ListFormat, Query, RowOptions};
-use ctx_store::Store;
+use ctx_sessions::{ListFormat, Query};
 use ctx_tokens::Encoding;
 
 use crate::args::{Counting, ModelArgs, PolicyArgs, TriggerArgs};
@@ -59,21 +57,14 @@ pub const TOOL: Tool = Tool::new("ctx-ls", Args::command, run, include_str!("man
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    let options = RowOptions {
-        triggers: args.triggers(io)?,
-        counter: MessageCounter::new(Encoding::default()),
-        now: SystemTime::now(),
-    };
+    let triggers = args.triggers(io)?;
     let store = args.store.open(&TOOL, matches);
     if let Err(failure) = &store {
         io.note(format_args!("cannot keep an index of sessions: {failure}"));
     }
     let store = store.ok();
-    let index = store.as_ref().and_then(Store::read_session_index);
-    let index = Index::parse(&index.unwrap_or_default());
-    let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
     let query = args.query();
-    let (listed, index) = query.list(variable, &temp, index, &options);
+    let (listed, index) = query.list(store.as_ref(), triggers);
     if let Some(store) = store.filter(|_| index.is_changed) {
         // Ignore errors: without a saved index, the next run only takes longer.
         let _ = store.replace_session_index(&index.to_text());

@@ -8,19 +8,16 @@ mod status;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable, report_failures,
 };
-use ctx_engine::message_counter::MessageCounter;
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
-use ctx_sessions::{Index, Query, RowOptions};
+use ctx_sessions::Query;
 use ctx_store::{Store, StoreError, Usage};
-use ctx_tokens::Encoding;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -223,14 +220,7 @@ type Agents = BTreeMap<String, AgentSessions>;
 /// Reads the sessions of all agents. Data about unchanged files comes from the index that `ctx-ls`
 /// keeps.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
-    let options = RowOptions {
-        triggers,
-        counter: MessageCounter::new(Encoding::default()),
-        now: SystemTime::now(),
-    };
-    let index = Index::parse(&store.read_session_index().unwrap_or_default());
-    let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
-    let (listed, _) = Query::default().list(variable, &temp, index, &options);
+    let (listed, _) = Query::default().list(Some(store), triggers);
     let mut agents = Agents::new();
     for row in listed.rows {
         let now = agents.entry(row.agent).or_default();
