@@ -382,10 +382,16 @@ impl SessionOutput<'_> {
 }
 
 fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
-    let ReplaceOutcome::New { before, late_bytes, retained } = replaced else {
+    let ReplaceOutcome::New { before, .. } = replaced else {
         return io.note(format_args!("{name} already has these bytes"));
     };
     io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
+    report_late(name, growth, replaced, io);
+}
+
+/// Reports what other processes wrote to the replaced file during the run, or may still write.
+pub fn report_late(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
+    let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else { return };
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
         let late = format!("{name} grew during the run; kept {late} at the end");

@@ -6,15 +6,14 @@ use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_object, printable, shell_word,
 };
-use ctx_format::counted;
 use ctx_memory::{DailyEntry, tidy_logs};
 use ctx_store::{
-    Appended, Meta, ReplaceOutcome, Restore, SessionId, SnapshotChoice, Store, StoreError,
+    Appended, Growth, Meta, ReplaceOutcome, Restore, SessionId, SnapshotChoice, Store, StoreError,
 };
 use serde::Serialize;
 
-use crate::output::IdleArgs;
-use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
+use crate::output::{IdleArgs, report_late};
+use crate::store::{StoreArgs, copy_out, failure, session_id, time_of};
 
 /// The entry for `ctx-rollback` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-rollback", Args::command, run, include_str!("manual.toml"));
@@ -195,7 +194,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.warn(format_args!("{name}: removed {appended}; saved in {}", before.id));
     }
     io.committed(format_args!("{name} is restored"));
-    warn(&replaced, &name.to_string(), io);
+    report_late(&name.to_string(), Growth::Stops, &replaced, io);
     if args.json {
         io.json(&report(&restore, Some(target), Some(&replaced), appended))?;
     } else if io.verbosity > Verbosity::Quiet {
@@ -257,17 +256,6 @@ fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
                 "restored from snapshot {from}: {size}; the previous content is snapshot {before}"
             )
         }
-    }
-}
-
-fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
-    let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else { return };
-    if *late_bytes > 0 {
-        let late = counted(*late_bytes, "byte");
-        io.warn(format_args!("{name} grew during the run; kept {late} at the end"));
-    }
-    if let Some(retained) = retained {
-        warn_retained(retained, io);
     }
 }
 
