@@ -70,11 +70,7 @@ impl SessionFile<'_> {
         if !report.outcome.is_without_result() {
             return Ok(());
         }
-        let facts = Facts {
-            session: Some(self.session.to_string()),
-            figures: figures(report),
-            ..Facts::default()
-        };
+        let facts = Facts { figures: figures(report), ..Facts::of(self.session) };
         self.store.failed(OPERATION, &facts).map_err(unchanged)?;
         if report.outcome == Outcome::SummaryFailed {
             return Ok(());
