@@ -98,10 +98,6 @@ impl Observer for Shown {
     fn read(&self, bytes: u64) {
         self.0.read(bytes);
     }
-
-    fn asking(&self, what: &str) {
-        self.0.stage(what);
-    }
 }
 
 /// Returns a watch that shows progress on the terminal, or a watch that does nothing if progress is

@@ -356,8 +356,6 @@ pub trait Observer: Send + Sync {
     fn reading(&self, bytes: u64);
     /// Reports that `bytes` more of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// Reports that a request is being sent to a model. How long the response will take is unknown.
-    fn asking(&self, what: &str);
 }
 
 /// An optional observer of a run.
@@ -377,11 +375,11 @@ impl Watch {
         }
     }
 
-    /// Reports that a request is being sent to a model. `what` is called only if there is an
-    /// observer.
+    /// Reports that a request is being sent to a model, which is a stage of its own. `what` is
+    /// called only if there is an observer.
     pub fn asking(&self, what: impl FnOnce() -> String) {
         if let Some(observer) = &self.0 {
-            observer.asking(&what());
+            observer.stage(&what());
         }
     }
 
@@ -634,9 +632,6 @@ mod watch_tests {
         fn read(&self, bytes: u64) {
             self.add(format!("{bytes}"));
         }
-        fn asking(&self, what: &str) {
-            self.add(format!("ask {what}"));
-        }
     }
 
     fn run(watch: &Watch) -> String {
@@ -654,7 +649,7 @@ mod watch_tests {
         let told = Arc::new(Told::default());
         assert_eq!(run(&Watch::of(told.clone())), "four");
         let told = told.0.lock().expect("no panic").clone();
-        assert_eq!(told, ["reading", "of 4", "4", "0", "ask part 1 of 2"]);
+        assert_eq!(told, ["reading", "of 4", "4", "0", "part 1 of 2"]);
         assert_eq!(run(&Watch::default()), "four");
     }
 }
