@@ -10,12 +10,12 @@
 //! Handles written by older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
 //! recognized.
 
-use std::fmt;
-
+use derive_more::Display;
 use ring::digest::{SHA256, digest};
 
 /// A reference to removed text.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Display)]
+#[display("{written}")]
 pub struct Handle {
     /// The first bytes of the original text's SHA-256 hash.
     pub hash: ShortHash,
@@ -37,7 +37,8 @@ pub enum Saved {
 
 /// A short text hash, which consists of the first bytes of the text's SHA-256 hash. `Display`
 /// writes a hash as hex digits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display)]
+#[display("{:08x}", u32::from_be_bytes(*_0))]
 pub struct ShortHash([u8; BYTES]);
 
 /// How many bytes of the hash a handle contains. Each hex digit of the hash costs tokens. With four
@@ -71,12 +72,6 @@ impl ShortHash {
     fn parse(digits: &str) -> Option<Self> {
         let number = u32::from_str_radix(digits, 16).ok()?;
         Some(Self(number.to_be_bytes()))
-    }
-}
-
-impl fmt::Display for ShortHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -185,12 +180,6 @@ fn parse_old(inner: &str) -> Option<Handle> {
         bytes,
         written: written.into(),
     })
-}
-
-impl fmt::Display for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written)
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 pub(crate) mod document;
 pub(crate) mod reread;
 
-use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -359,8 +358,8 @@ pub trait Observer: Send + Sync {
 }
 
 /// An optional observer of a run.
-#[derive(Clone, Default)]
-pub struct Watch(Option<Arc<dyn Observer>>);
+#[derive(Clone, derive_more::Debug, Default)]
+pub struct Watch(#[debug(skip)] Option<Arc<dyn Observer>>);
 
 impl Watch {
     /// Creates a watch that notifies `observer`.
@@ -389,12 +388,6 @@ impl Watch {
             observer.reading(bytes);
         }
         Watched { reader, watch: self.clone() }
-    }
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").finish_non_exhaustive()
     }
 }
 
