@@ -169,11 +169,6 @@ impl<R: Read> Records<R> {
         (system.first().map(|(_, raw)| message(raw)), Loss::of_members(paths))
     }
 
-    /// Returns true if the input is a JSON document, whose messages are the records.
-    pub fn is_document(&self) -> bool {
-        self.document.is_some()
-    }
-
     /// The problems that the agent has when it loads the log, each with its line number.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.second.as_ref().map_or(&[], |second| &second.flaws)
