@@ -95,11 +95,6 @@ fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
     given.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
 }
 
-/// Parses a session id.
-pub fn session_id(text: &str) -> Result<SessionId, String> {
-    text.parse().map_err(|error: StoreError| error.to_string())
-}
-
 /// The default value of `ctx-gc --grace-days`, also used when the trash is listed.
 pub const GRACE_DAYS: u32 = 7;
 

@@ -16,7 +16,7 @@ use ctx_tools::args::CountingArgs;
 use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
-use ctx_tools::store::{StoreArgs, session_id};
+use ctx_tools::store::StoreArgs;
 
 use crate::one_of;
 use crate::stored::read_text;
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
     /// Add the newest summary of this session
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
     /// Omit this part of the context (can be repeated)
     #[arg(long, value_name = "PART", value_parser = one_of(&Layer::ALL))]

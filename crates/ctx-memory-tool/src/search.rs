@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, json_line, json_object};
 use ctx_search::{Changes, Filter, Hit, ROLES, SearchError, SearchIndex, SourceKind, snippet};
 use ctx_store::{SessionId, Store};
-use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
+use ctx_tools::store::{StoreArgs, failure, time_of};
 
 use crate::hit_reader::HitReader;
 use crate::one_of;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     ///
     /// Includes its summary, snapshots and offloaded results, and those entries in memory files
     /// that name it.
-    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Filters")]
+    #[arg(short, long, value_name = "ID", help_heading = "Filters")]
     session: Option<SessionId>,
     /// Search only content of this kind (can be repeated)
     #[arg(

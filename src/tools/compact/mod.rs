@@ -22,7 +22,7 @@ use crate::in_place::{FileReport, SessionFile};
 use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, last_change};
-use crate::store::{StoreArgs, failure, session_id, session_of};
+use crate::store::{StoreArgs, failure, session_of};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
@@ -117,7 +117,7 @@ struct Args {
     ///
     /// The default is the id that an agent wrote into the file, or else an id made from the file's
     /// name and path.
-    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
+    #[arg(short, long, value_name = "ID", help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]
     store: StoreArgs,

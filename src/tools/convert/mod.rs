@@ -15,7 +15,6 @@ use ctx_store::{Growth, SessionId};
 use crate::json;
 use crate::output::{self, FilterArgs};
 use crate::session::{ReadArgs, last_change};
-use crate::store::session_id;
 
 /// The entry for `ctx-convert` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-convert", command, run, include_str!("manual.toml"));
@@ -48,7 +47,7 @@ struct Args {
     #[arg(long, value_name = "NAME", default_value = "chat", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]
     to: String,
     /// Id of the new session [default: derived from its content]
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
     /// Working directory of the session [default: the input's, or /]
     #[arg(long, value_name = "DIR")]

@@ -24,7 +24,7 @@ use ctx_summary::ledger::patterns::MemoryKind;
 use crate::output::{self, FilterArgs, Output, Source};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
+use crate::store::{StoreArgs, failure, merge_failure, session_of, warn_edits};
 
 /// The entry for `ctx-extract` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-extract", Args::command, run, include_str!("manual.toml"));
@@ -59,7 +59,7 @@ struct Args {
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
     /// Id of the session [default: the file's, or "stdin"]
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
     /// Merge into DIR/extracted/*.md, and write the input to stdout
     #[arg(long, value_name = "DIR", conflicts_with = "into_store")]

@@ -12,7 +12,7 @@ use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
 
 use crate::args::PolicyArgs;
-use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
+use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash};
 
 /// The default value of `--keep-days`.
 const KEEP_DAYS: u32 = 7;
@@ -41,7 +41,7 @@ pub const TOOL: Tool = Tool::new("ctx-gc", Args::command, run, include_str!("man
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Process only this session
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]

@@ -22,7 +22,7 @@ use crate::offload::{
 };
 use crate::output::{self, FilterArgs, InPlaceArgs, Output};
 use crate::session::{ReadArgs, Session};
-use crate::store::{LazyStore, failure, session_id, session_of};
+use crate::store::{LazyStore, failure, session_of};
 
 /// The entry for `ctx-offload` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-offload", Args::command, run, include_str!("manual.toml"));
@@ -40,7 +40,7 @@ struct Args {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Id of the session [default: the file's]
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
 
     #[command(flatten)]
@@ -265,7 +265,7 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
         let folder = Path::new(&reference.path).parent()?;
         let is_ours = folder.parent()?.file_name()? == "offloaded";
         let session = folder.file_name()?.to_str()?;
-        (is_ours && session_id(session).is_ok()).then(|| session.to_owned())
+        (is_ours && session.parse::<SessionId>().is_ok()).then(|| session.to_owned())
     };
     let mut sessions: Vec<String> = references.iter().filter_map(session).collect();
     sessions.sort_unstable();

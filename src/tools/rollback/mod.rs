@@ -13,7 +13,7 @@ use ctx_store::{
 use serde::Serialize;
 
 use crate::output::{IdleArgs, report_late};
-use crate::store::{StoreArgs, copy_out, failure, session_id, time_of};
+use crate::store::{StoreArgs, copy_out, failure, time_of};
 
 /// The entry for `ctx-rollback` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-rollback", Args::command, run, include_str!("manual.toml"));
@@ -47,7 +47,7 @@ struct Args {
     ///
     /// The default is the id that an agent wrote into the file, or else an id made from the file's
     /// name and path.
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
     /// Restore this snapshot: the same as ID
     #[arg(long, value_name = "ID")]

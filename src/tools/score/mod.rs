@@ -25,7 +25,7 @@ use crate::offload::referred;
 use crate::output::ReportOutputArgs;
 use crate::passes;
 use crate::session::ReadArgs;
-use crate::store::{StoreArgs, failure, session_id};
+use crate::store::{StoreArgs, failure};
 use crate::template::filled;
 
 /// Score what is left of a session after a compaction
@@ -119,7 +119,7 @@ struct Args {
     #[arg(long, value_name = "N", value_parser = parse_fraction, requires = "evidence")]
     min_evidence: Option<f64>,
     /// Use only this session's snapshots and offloaded files
-    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
+    #[arg(short, long, value_name = "ID", help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]
     store: StoreArgs,

@@ -19,7 +19,7 @@ use list::Scope;
 
 use crate::args::CountingArgs;
 use crate::passes;
-use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
+use crate::store::{StoreArgs, copy_out, failure, session_of, time_of};
 
 /// The entry for `ctx-snapshot` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-snapshot", Args::command, run, include_str!("manual.toml"));
@@ -43,7 +43,7 @@ struct Args {
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Id of the session [default: the file's]
-    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
     /// List all snapshots, or those of FILE or of one session (-s)
     ///

@@ -26,7 +26,7 @@ use crate::in_place::figures_of_summary;
 use crate::output::{FilterArgs, Source};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{LazyStore, failure, session_id};
+use crate::store::{LazyStore, failure};
 
 /// Replace the old part of a session with a summary
 ///
@@ -113,7 +113,7 @@ struct Args {
     filter: FilterArgs,
 
     /// Also append the summary to this session's summary file in the store
-    #[arg(short, long, value_name = "ID", value_parser = session_id, conflicts_with = "batch", help_heading = "Store")]
+    #[arg(short, long, value_name = "ID", conflicts_with = "batch", help_heading = "Store")]
     session: Option<SessionId>,
 }
 
