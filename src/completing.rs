@@ -12,6 +12,7 @@ use clap_complete::engine::{
 };
 use ctx_cli::short_time;
 use ctx_format::counted;
+use ctx_sessions::with_home;
 use ctx_store::{Actor, SessionId, SnapshotId, Store};
 use ctx_summary::Template;
 use ctx_tokens::Model;
@@ -165,21 +166,15 @@ fn ago(id: &SnapshotId) -> String {
 }
 
 fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
-    let named = line.try_get_one::<PathBuf>("store").ok().flatten().map(|path| of_home(path));
+    let home = std::env::var_os("HOME");
+    let named = line.try_get_one::<PathBuf>("store").ok().flatten();
+    let named = named.map(|path| with_home(path, home.as_deref()));
     let usual = || Store::usual_root(|name| std::env::var_os(name));
     let Some(root) = named.or_else(usual) else { return Vec::new() };
     // Completion changes nothing in the store, so nothing is logged.
     let actor = Actor { tool: String::new(), flags: Vec::new() };
     let store = Store::open(&root, actor, Box::new(Utc::now));
     store.and_then(|store| store.snapshot_ids()).unwrap_or_default()
-}
-
-/// Expands `~` at the beginning of a path, as the shell does.
-fn of_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
-        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => path.to_owned(),
-    }
 }
 
 #[cfg(test)]

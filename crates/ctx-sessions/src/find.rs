@@ -277,8 +277,9 @@ impl AgentFolder {
     }
 }
 
-/// Expands `~` at the beginning of a path, as the agents do for their environment variables.
-fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
+/// Expands `~` at the beginning of a path, as the shell does, and the agents do for their
+/// environment variables.
+pub fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => Path::new(home).join(rest),
         _ => path.to_owned(),

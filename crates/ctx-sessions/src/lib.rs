@@ -10,6 +10,6 @@ mod list;
 mod query;
 
 pub use content::{Content, Index, Reading, read};
-pub use find::Mark;
+pub use find::{Mark, with_home};
 pub use list::{ListFormat, Row};
 pub use query::{Listed, Query};
