@@ -26,11 +26,7 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
         options => group_options(&section_of(|to| man.render_options_section(to))?),
         commands => commands(tool)?,
         statuses => Value::from(Serde(statuses)),
-        page => context! {
-            environment => Value::from(Serde(&page.environment)),
-            files => Value::from(Serde(&page.files)),
-            examples => Value::from(Serde(&page.examples)),
-        },
+        page => Value::from(Serde(&page)),
         tools,
     };
     Ok(filled(include_str!("man.1.in"), roff, values).into_bytes())

@@ -2,7 +2,7 @@
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args as _, Command};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{CommonArgs, ExitStatus, Failure, Io, Outcome};
 
@@ -39,7 +39,7 @@ pub struct Tool {
 
 /// The parts of a manual page that are not about flags. A page is parsed only for help, manuals and
 /// usage errors.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Page {
     /// The long names of the flags that most people need, separated by spaces. `-h` shows only
