@@ -43,11 +43,6 @@ impl Quotes {
         Some(quote)
     }
 
-    /// Returns the number of quotes.
-    pub fn count(&self) -> usize {
-        self.sizes.len()
-    }
-
     /// Returns the indexes of the quotes that `text` contains.
     pub fn in_text(&self, text: &str) -> Vec<usize> {
         let mut pairs = HashSet::new();
@@ -166,7 +161,7 @@ mod tests {
     #[test]
     fn without_words_there_is_no_quote() {
         let mut quotes = Quotes::default();
-        assert_eq!((quotes.add("…"), quotes.count()), (None, 0));
+        assert_eq!(quotes.add("…"), None);
         assert_eq!((quotes.add("a"), quotes.add("b c")), (Some(0), Some(1)));
         assert_eq!(quotes.in_text("b c a"), [0, 1]);
         assert!(quotes.in_text("").is_empty());
