@@ -120,13 +120,11 @@ impl Args {
             writer.map_err(PassError::caller)
         };
         let environment = Environment {
-            counter: counting.counter,
             model_window: counting.model.map(|model| model.window),
             model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
             headings,
             saved: self.store.promise(matches, !self.is_filter()),
-            now: chrono::Utc::now,
-            temp: std::env::temp_dir(),
+            ..Environment::new(counting.counter, chrono::Utc::now, std::env::temp_dir())
         };
         let options = self.compact.options(policy, self.triggers.overflow)?;
         Ok(Setup { options, environment })
