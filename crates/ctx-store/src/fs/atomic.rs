@@ -349,6 +349,13 @@ impl TempFile {
         &self.name.path
     }
 
+    /// Makes the file read-only for its owner, and syncs it.
+    pub(crate) fn seal(&self) -> Result<()> {
+        let mode = self.file.set_permissions(Permissions::from_mode(0o400));
+        mode.or_cannot("change the mode of", self.path())?;
+        self.file.sync_all().or_cannot("sync", self.path())
+    }
+
     /// Returns the open file without removing its name. Intended for a file that has been renamed,
     /// or whose name is no longer ours.
     pub(crate) fn keep(mut self) -> File {

@@ -6,9 +6,8 @@
 //! commit record, so that it can be undone. If a replaced file's bytes are already in a snapshot,
 //! the new snapshot's file is a hard link to the earlier one.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -203,11 +202,8 @@ impl Draft<'_> {
     ) -> Result<(Snapshot, Option<StoreError>)> {
         self.count_meanwhile();
         let store = self.store;
-        let (file, path) = (&self.temp.file, self.temp.path());
-        file.set_permissions(Permissions::from_mode(0o400))
-            .or_cannot("change the mode of", path)?;
         // Sync before locking the store, so that other runs do not wait for a slow disk.
-        file.sync_all().or_cannot("sync", path)?;
+        self.temp.seal()?;
         // Unlike `save`, a replacement needs its own snapshot even if the bytes are the same as
         // before.
         let equal = kind.is_of_replacement().then(|| self.find_equal(session)).flatten();

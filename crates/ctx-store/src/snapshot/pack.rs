@@ -7,9 +7,8 @@
 //! run can finish the work.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
@@ -181,9 +180,7 @@ impl Store {
             return Err(entry.damaged(why));
         }
         let temp = encoder.finish().or_not_written(&path)?;
-        let mode = temp.file.set_permissions(Permissions::from_mode(0o400));
-        mode.or_cannot("change the mode of", temp.path())?;
-        temp.file.sync_all().or_cannot("sync", temp.path())?;
+        temp.seal()?;
         let packed = FileHash::of(temp.path())?;
         // Read the packed file back before the plain file is removed.
         let unpacked = open_plain(temp.path()).and_then(Decoder::new);
