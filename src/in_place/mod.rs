@@ -119,7 +119,7 @@ impl SessionFile<'_> {
             Step::None => compaction.report.end(Outcome::NotDue),
             Step::Flush => compaction.report.end(Outcome::Flushed),
             Step::Compact => {
-                offloading = Offloading::of(self, source.content(), notes)?;
+                offloading = Offloading::of(self, &source.content, notes)?;
                 compaction.offloaded(offloading.as_ref().map(Offloading::offloaded))?;
                 compaction.build(true, None, notes)?;
             }
@@ -149,7 +149,7 @@ impl SessionFile<'_> {
         if let Some(tally) = compaction.tally.take() {
             replacement.counted(tally);
         }
-        offloading = Offloading::of(self, source.content(), notes).map_err(failure)?;
+        offloading = Offloading::of(self, &source.content, notes).map_err(failure)?;
         let offloaded = offloading.as_ref().map(Offloading::offloaded);
         compaction.offloaded(offloaded).map_err(failure)?;
         notes.watch.stage("compacting");

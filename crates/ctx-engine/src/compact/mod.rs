@@ -68,8 +68,8 @@ pub trait Originals {
 /// A session that has been opened for a compaction, with its limits.
 pub struct Source<'a> {
     plan: Plan<'a>,
-    /// The content to compact.
-    content: Content,
+    /// The session to compact. For a log, this is its context as a plain session.
+    pub content: Content,
     /// The log from which `content` was lowered, or `None` for a plain session.
     log: Option<Content>,
     /// The pruning rules to apply before anything is summarized.
@@ -106,11 +106,6 @@ impl<'a> Source<'a> {
         };
         let prune_first = Rules::at(&plan, When::Before, &content);
         Ok(Self { plan, content, log, prune_first })
-    }
-
-    /// Returns the session to compact. For a log, returns its context as a plain session.
-    pub fn content(&self) -> &Content {
-        &self.content
     }
 
     /// Returns true if the file is read in the default way: line by line, in the detected dialect,
@@ -266,7 +261,7 @@ mod stream_tests {
             let source = plan.source(content(&session(3, words)), &mut notes);
             let compaction = Compaction::survey(&source, None, false, None).expect("a survey");
             let mut report = compaction.report;
-            let pruned = prune_sent(&source.plan, source.content(), &mut report, &mut notes);
+            let pruned = prune_sent(&source.plan, &source.content, &mut report, &mut notes);
             (pruned.expect("no failure").is_some(), report)
         };
         let (pruned, report) = sent(&plan, 200);

@@ -56,7 +56,7 @@ impl Reach {
         let Some(portion) = record.portion.as_ref() else { return 0 };
         let held = dialect.held(&list.whole());
         let mut all = 0;
-        for (number, why) in portion.outside() {
+        for (number, why) in &*portion.outside {
             let Some(message) = held.get(*number) else { continue };
             let bytes = message.raw.len() as u64;
             let object = Object::parse(&message.raw);

@@ -59,7 +59,7 @@ pub struct Calibrator {
     encoding: Encoding,
     /// The model of the last request.
     pub model: Option<String>,
-    fit: Fit,
+    pub(super) fit: Fit,
     /// The last request, unless a compaction followed it.
     last: Option<Point>,
     /// The possible error in the size of the last request, given that this size may be a tool's
@@ -214,11 +214,6 @@ impl Calibrator {
         Some(whole(rest.max(messages).min(last.prompt).round()))
     }
 
-    /// Returns how many tokens the API counts per token that we count.
-    pub fn factor(&self) -> f64 {
-        self.fit.factor
-    }
-
     /// Returns how many tokens a request contains besides its messages: for the system prompt, the
     /// tools, and messages that precede the file. Returns `None` if there was no request.
     pub fn base(&self) -> Option<u64> {
@@ -275,14 +270,15 @@ const ENOUGH: f64 = 0.97;
 
 /// The tokens added by each request, and the formula fitted to them.
 #[derive(Clone, Debug)]
-struct Fit {
+pub(super) struct Fit {
     /// The factor to use before anything has been learned.
     prior: f64,
     /// The number of tokens that each request added, as counted by us and by the API.
     steps: VecDeque<(f64, f64)>,
     /// The formula's errors, each expressed as the smallest `times` that would allow it.
     misses: VecDeque<f64>,
-    factor: f64,
+    /// How many tokens the API counts per token that we count.
+    pub(super) factor: f64,
     extra: f64,
     times: f64,
 }

@@ -304,7 +304,7 @@ impl CalibrationPass {
         Calibration {
             counted: if counted == 0 { 0 } else { counted + PRIMING },
             estimate: self.calibrator.estimate(counted),
-            factor: self.calibrator.factor(),
+            factor: self.calibrator.fit.factor,
             base: self.calibrator.base(),
             window: self.window.or_else(|| Some(ctx_tokens::model(model.as_deref()?)?.window)),
             model,

@@ -398,7 +398,7 @@ fn messages(
     let mut messages: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
     for record in records {
         if let (Some(Presence::Inside(fragment)), portion) = presence(record) {
-            let outside = portion.map_or(0, |portion| portion.outside().len());
+            let outside = portion.map_or(0, |portion| portion.outside.len());
             messages.entry(fragment.message).or_default().push((record, outside));
         }
     }

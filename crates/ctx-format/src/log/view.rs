@@ -204,7 +204,7 @@ mod tests {
         view.add_messages(&messages(&[(0, 2, 0), (1, 0, 1), (0, 0, 0)]));
         let portion = view.portion(0).expect("not all of it together");
         assert_eq!(portion.inside(), [(0, 2), (2, 0)]);
-        assert_eq!(portion.outside(), [(1, Outside::Superseded)]);
+        assert_eq!(*portion.outside, [(1, Outside::Superseded)]);
         assert!(portion.holds(0) && !portion.holds(1));
         assert_eq!(view.portion(1), None);
         // A record that is added later becomes a separate message.

@@ -52,8 +52,10 @@ pub enum Outside {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     inside: Arc<[(usize, u64)]>,
-    outside: Arc<[(usize, Outside)]>,
-    content: Option<Arc<str>>,
+    /// The messages outside the context, each given by its number in the record, with the reason.
+    pub outside: Arc<[(usize, Outside)]>,
+    /// The raw JSON, if any, that replaces the content of the message.
+    pub(crate) content: Option<Arc<str>>,
 }
 
 impl Portion {
@@ -79,20 +81,10 @@ impl Portion {
         Self { inside: Arc::default(), outside: Arc::default(), content: Some(content.into()) }
     }
 
-    /// The raw JSON, if any, that replaces the content of the message.
-    pub(crate) fn content(&self) -> Option<&str> {
-        self.content.as_deref()
-    }
-
     /// The messages in the context, each given by its number in the record and its number in the
     /// context.
     pub fn inside(&self) -> &[(usize, u64)] {
         &self.inside
-    }
-
-    /// The messages outside the context, each given by its number in the record, with the reason.
-    pub fn outside(&self) -> &[(usize, Outside)] {
-        &self.outside
     }
 
     /// Removes from `messages`, a list of all messages in the record, those outside the context.

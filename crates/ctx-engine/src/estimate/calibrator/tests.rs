@@ -47,7 +47,7 @@ fn one_request_tells_what_is_beside_the_messages() {
 #[test]
 fn many_requests_tell_the_factor() {
     let learned = session(80);
-    assert!((learned.factor() - 1.25).abs() < 0.02, "{}", learned.factor());
+    assert!((learned.fit.factor - 1.25).abs() < 0.02, "{}", learned.fit.factor);
     assert_eq!(learned.model.as_deref(), CLAUDE);
     let base = learned.base().expect("told");
     assert!((20_000..26_000).contains(&base), "{base}");
@@ -78,7 +78,7 @@ fn another_model_is_learned_anew() {
         as_sent: true,
     });
     assert_eq!(learned.model.as_deref(), Some("gpt-5"));
-    assert!((learned.factor() - 1.0).abs() < f64::EPSILON);
+    assert!((learned.fit.factor - 1.0).abs() < f64::EPSILON);
     let estimate = learned.estimate(80_000).expect("told");
     assert!(estimate.holds(90_040) && estimate.high < 91_000);
 }
@@ -97,7 +97,7 @@ fn numbers_that_cannot_be_are_survived() {
 #[test]
 fn a_prompt_that_has_fallen_is_in_doubt_until_the_next_one() {
     let mut learned = session(80);
-    let (factor, calm) = (learned.factor(), learned.estimate(80_000));
+    let (factor, calm) = (learned.fit.factor, learned.estimate(80_000));
     let calm = calm.expect("told").high - calm.expect("told").low;
     learn(&mut learned, 30_000, 60_000);
     let doubtful = learned.estimate(30_000).expect("told");
@@ -105,7 +105,7 @@ fn a_prompt_that_has_fallen_is_in_doubt_until_the_next_one() {
     assert!(!doubtful.holds(122_000), "{doubtful:?}");
     // Neither the smaller prompt nor the next request says anything about the factor.
     learn(&mut learned, 31_000, 66_000);
-    assert!((learned.factor() - factor).abs() < f64::EPSILON);
+    assert!((learned.fit.factor - factor).abs() < f64::EPSILON);
     let estimate = learned.estimate(32_000).expect("told");
     assert!(estimate.holds(67_300), "{estimate:?}");
     assert!(estimate.high - estimate.low <= calm, "{estimate:?}");
@@ -114,7 +114,7 @@ fn a_prompt_that_has_fallen_is_in_doubt_until_the_next_one() {
 #[test]
 fn what_pruning_left_tells_nothing_of_the_factor() {
     let mut learned = session(80);
-    let factor = learned.factor();
+    let factor = learned.fit.factor;
     for number in 80..160 {
         learned.learn(&Request {
             counted: 80_000 + number,
@@ -123,7 +123,7 @@ fn what_pruning_left_tells_nothing_of_the_factor() {
             as_sent: false,
         });
     }
-    assert!((learned.factor() - factor).abs() < f64::EPSILON);
+    assert!((learned.fit.factor - factor).abs() < f64::EPSILON);
     let estimate = learned.estimate(81_160).expect("told");
     assert!(estimate.high - estimate.low < 1_000, "{estimate:?}");
 }

@@ -188,7 +188,7 @@ fn of_a_list_of_messages_some_may_be_taken_back() {
     assert_eq!(Gemini.held(object).len(), 2);
     assert_eq!(Gemini.held(&object.whole()).len(), 3);
     let portion = record.portion.as_ref().expect("not all of it");
-    assert_eq!(portion.outside(), [(2, Outside::DeadBranch)]);
+    assert_eq!(*portion.outside, [(2, Outside::DeadBranch)]);
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn shell_text(shell: &Object<'_>) -> String {
 /// Returns the text of an entry with its content replaced by a `context_edit`; `None` if the entry
 /// was not edited. Summaries and commands have no content that could be replaced.
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
-    let new = object.portion.as_ref()?.content()?;
+    let new = object.portion.as_ref()?.content.as_deref()?;
     let old = Entry::of(object)?.body.get("content")?;
     let mut edits = Edits::new();
     edits.replace(object.place_of(old), new.to_owned());

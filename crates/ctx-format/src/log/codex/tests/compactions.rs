@@ -127,7 +127,7 @@ fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
         assert_eq!((held, Codex.held(&object.whole()).len()), (3, 5));
         let portion = record.portion.as_ref().expect("not all of it");
         let gone = Outside::DeadBranch;
-        assert_eq!(portion.outside(), [(3, gone), (4, gone)]);
+        assert_eq!(*portion.outside, [(3, gone), (4, gone)]);
         let sent = Codex.wrapped(object).sent.concat();
         assert!(sent.contains("u0") && !sent.contains("u1"));
     });
