@@ -32,8 +32,8 @@ pub use layer::{BUILT_IN, Layer, settings};
 #[cfg(feature = "clap")]
 pub use overrides::Overrides;
 pub use policy::{
-    Clear, Fallback, Keep, Method, Mode, Offload, Policy, Prune, Retention, Rule, RuleEffect,
-    SignedReasoning, Summary, Target, When,
+    Clear, Fallback, Keep, Method, Mode, Offload, Policy, Prune, Retention, Rule, SignedReasoning,
+    Summary, Target, When,
 };
 pub use presets::{headers, layer, names, preset, source};
 pub use share::Bounds;

@@ -290,40 +290,6 @@ pub enum Rule {
     Copies,
 }
 
-impl Rule {
-    /// Returns how the rule changes a session.
-    pub fn effect(self) -> RuleEffect {
-        match self {
-            Self::Clear | Self::Superseded | Self::Duplicates => RuleEffect::ReplacesResults,
-            Self::Trim | Self::Noise => RuleEffect::ShortensResults,
-            Self::Reasoning | Self::Empty | Self::Window => RuleEffect::DropsMessages,
-            Self::Arguments => RuleEffect::ShortensArguments,
-            Self::DeadBranches
-            | Self::BeforeCompaction
-            | Self::Rewritten
-            | Self::Sidechains
-            | Self::Progress
-            | Self::FileHistory
-            | Self::Copies => RuleEffect::DropsUnsent,
-        }
-    }
-}
-
-/// How a rule changes a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleEffect {
-    /// Results are replaced with notes that contain handles.
-    ReplacesResults,
-    /// Results are shortened, and a handle is added at the end.
-    ShortensResults,
-    /// Call arguments are shortened.
-    ShortensArguments,
-    /// Messages are removed, wholly or in part.
-    DropsMessages,
-    /// Content that would not be sent is removed from the agent's own file.
-    DropsUnsent,
-}
-
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;

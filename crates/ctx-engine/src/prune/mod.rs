@@ -28,7 +28,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use ctx_format::{Dialect, Object, Role, Saved, Zone};
 use ctx_policy::share::Share;
-use ctx_policy::{Keep, Rule, RuleEffect, SignedReasoning, ToolFilter};
+use ctx_policy::{Keep, Rule, SignedReasoning, ToolFilter};
 use facts::{Facts, RecordFacts};
 
 use crate::message_counter::MessageCounter;
@@ -135,17 +135,12 @@ impl Options {
 
     /// Returns true if any rule writes handles.
     fn leaves_handles(&self) -> bool {
-        self.trim.is_some() || self.leaves_notes() || self.has(RuleEffect::ShortensResults)
+        self.trim.is_some() || self.leaves_notes() || self.drops(Rule::Noise)
     }
 
     /// Returns true if any rule replaces results with notes.
     fn leaves_notes(&self) -> bool {
-        self.clear.is_some() || self.has(RuleEffect::ReplacesResults)
-    }
-
-    /// Returns true if any rule without a parameter has this effect.
-    fn has(&self, effect: RuleEffect) -> bool {
-        self.drop.iter().any(|rule| rule.effect() == effect)
+        self.clear.is_some() || self.drops(Rule::Superseded) || self.drops(Rule::Duplicates)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Prunes one session. The session's records are held back until all facts about them are known.
 
 use ctx_format::{Class, Dialect, Record, Role, Zone, ZoneReader};
-use ctx_policy::RuleEffect;
+use ctx_policy::Rule;
 
 use super::decision::{Decision, Waiting};
 use super::log::LogLines;
@@ -104,7 +104,8 @@ impl<'p> PrunePass<'p> {
     fn refuse_unsupported(&self) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
-        let drops_messages = plan.options.has(RuleEffect::DropsMessages);
+        let drops_messages =
+            [Rule::Reasoning, Rule::Empty].iter().any(|rule| plan.options.drops(*rule));
         let done = match log {
             _ if has_window => "cut to a window",
             None if drops_messages => "pruned by whole messages",
