@@ -32,16 +32,11 @@ impl Failure {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// Returns the failure for a closed pipe at stdout, which ends the tool silently with exit status
-    /// 0.
-    pub fn broken_pipe() -> Self {
-        Self::new("broken pipe").status(ExitStatus::Done)
-    }
-
-    /// Creates the failure for a failed write to stdout.
+    /// Creates the failure for a failed write to stdout. A closed pipe ends the tool silently with
+    /// exit status 0.
     pub fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::broken_pipe()
+            Self::new("broken pipe").status(ExitStatus::Done)
         } else {
             Self::new(format_args!("cannot write to stdout: {error}"))
         }
@@ -118,6 +113,10 @@ mod tests {
     use super::Failure;
     use crate::ExitStatus;
 
+    fn broken_pipe() -> Failure {
+        Failure::stdout(&std::io::ErrorKind::BrokenPipe.into())
+    }
+
     #[test]
     fn place_then_what_then_hint() {
         let failure = Failure::new("not a message").at("a.jsonl", Some(7)).hint("see --invalid");
@@ -130,7 +129,7 @@ mod tests {
         let full = Failure::new("cannot write").hint("make room").after("it is saved");
         assert_eq!(full.status, ExitStatus::Uncertain);
         assert_eq!(full.to_string(), "cannot write; make room; it is saved");
-        let gone = Failure::broken_pipe().after("it is saved");
+        let gone = broken_pipe().after("it is saved");
         assert!(gone.is_silent());
         let busy = Failure::new("busy").status(ExitStatus::Busy).after("it is saved");
         assert_eq!(busy.status, ExitStatus::Busy);
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_failure() {
-        assert_eq!(Failure::broken_pipe().status, ExitStatus::Done);
-        assert!(Failure::broken_pipe().is_silent());
+        assert_eq!(broken_pipe().status, ExitStatus::Done);
+        assert!(broken_pipe().is_silent());
     }
 }
