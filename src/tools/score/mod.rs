@@ -230,7 +230,7 @@ fn score(
             let mut full = args.read.open(path)?;
             full.read(|session| later.read_full(session))?;
             full.report(io);
-            Some(later.finish(args.window_tokens))
+            Some(later.future.finish(args.window_tokens))
         }
         _ => None,
     };

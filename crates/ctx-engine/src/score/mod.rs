@@ -174,7 +174,8 @@ impl Listed {
 /// Measures how many of the values needed in the continuation of the old session were kept.
 #[derive(Default)]
 pub struct Later {
-    future: Future,
+    /// Finds how many of the needed values were kept.
+    pub future: Future,
     /// The digests of the old session's messages, in order.
     begins: Vec<u64>,
 }
@@ -195,12 +196,6 @@ impl Later {
             return Err(ErrorKind::OtherBeginning.into());
         }
         Ok(())
-    }
-
-    /// Returns how many of the needed values were kept. The new session is compared with a window
-    /// that holds the latest `budget` tokens of messages.
-    pub fn finish(self, budget: Option<u64>) -> Needed {
-        self.future.finish(budget)
     }
 }
 

@@ -118,7 +118,7 @@ fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> 
         assert!(matches!(kind, ErrorKind::OtherBeginning), "{kind}");
         error.lines
     })?;
-    let needed = later.finish(None);
+    let needed = later.future.finish(None);
     Ok((needed.total, needed.kept))
 }
 
