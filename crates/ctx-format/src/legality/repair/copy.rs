@@ -448,11 +448,13 @@ fn linked(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> (Vec<u8>
 /// Returns a line of a tree with the given parent.
 fn with_parent(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> Vec<u8> {
     let record = record(bytes, false);
-    let links = record.object().map(|object| dialect.links(object)).unwrap_or_default();
+    let Some(object) = record.object() else { return bytes.to_vec() };
+    let parent = parent.map_or_else(|| "null".to_owned(), crate::json::quoted);
     let mut edits = Edits::new();
-    if let Some(link) = links.names.iter().rev().find(|it| it.bond == Bond::Parent) {
-        let parent = parent.map_or_else(|| "null".to_owned(), crate::json::quoted);
-        edits.replace(link.place.clone(), parent);
+    match dialect.links(object).names.iter().rev().find(|it| it.bond == Bond::Parent) {
+        Some(link) => edits.replace(link.place.clone(), parent),
+        // Only Claude Code reads lines without a link.
+        None => edits.set(0, object, "parentUuid", &parent),
     }
     record.edited(&edits)
 }
