@@ -144,7 +144,7 @@ fn documents_are_unwrapped() {
     split()
         .stdin(document)
         .stdout("{\"_ctx\":{\"zone\":\"keep\",\"line\":4,\"bytes\":31,\"end\":1},\"role\": \"user\",\"content\": \"x\"}\n")
-        .stderr("ctx-split: warning: <stdin>: members of the document other than its messages are left out: 1\n")
+        .stderr("ctx-split: warning: <stdin>: members of the document other than its messages are left out: model\n")
         .run();
 }
 

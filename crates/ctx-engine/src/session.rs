@@ -163,7 +163,8 @@ impl Session {
 
     /// Warns if a JSON document has members other than its messages, because they are left out.
     pub fn tell_of_document(&self, notes: &mut Notes) {
-        if let Some(others @ 1..) = self.records.document_members_beside() {
+        let others = self.records.document_members_beside().unwrap_or_default().join(", ");
+        if !others.is_empty() {
             notes.warn(format_args!(
                 "members of the document other than its messages are left out: {others}"
             ));

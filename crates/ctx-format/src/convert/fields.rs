@@ -131,7 +131,9 @@ impl<'a> Search<'_, 'a> {
         let fate = match raw.as_bytes()[0] {
             b'{' => {
                 let Some(object) = Object::within(raw) else { return Fate::Nothing };
-                let is_block = key.is_empty() || object.get("type").is_some();
+                // Of a result, what is in it is named.
+                let is_result = object.get("tool_use_id").is_some();
+                let is_block = (key.is_empty() || object.get("type").is_some()) && !is_result;
                 let is_message = role_of(&object).is_some_and(|role| !role.is_system());
                 is_whole = is_sent && is_block && !is_message;
                 self.object(&object, &path)
@@ -157,7 +159,8 @@ impl<'a> Search<'_, 'a> {
     fn object(&mut self, object: &Object<'a>, path: &str) -> Fate {
         let mut members: Vec<&Member<'a>> = object.members().iter().collect();
         members.retain(|member| !is_bookkeeping(object, member));
-        if !members.iter().all(|member| TAGS.contains(&&*member.key)) {
+        let is_result = object.get("tool_use_id").is_some();
+        if is_result || !members.iter().all(|member| TAGS.contains(&&*member.key)) {
             members.retain(|member| !TAGS.contains(&&*member.key));
         }
         let fates = members

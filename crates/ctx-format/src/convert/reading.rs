@@ -152,6 +152,7 @@ impl<'c> Reading<'c> {
             _ => |_| false,
         };
         let units = pairing::units(&self.entries, joins, is_whole);
+        let lost = self.report.losses.iter().filter(|loss| loss.kind != LossKind::Member);
         let writing = Writing {
             target: (Format::of(self.converter.to).writer)(),
             session: self.session(),
@@ -165,7 +166,9 @@ impl<'c> Reading<'c> {
                 is_whole,
                 pairing::across_replies(&self.entries),
             ),
-            has_changed: !self.report.losses.is_empty(),
+            has_changed: false,
+            first_lost: lost.map(|loss| loss.first_line).min().unwrap_or(u64::MAX),
+            next: 0,
             report: self.report,
             carried: Vec::new(),
             out,

@@ -41,6 +41,10 @@ pub(crate) struct Writing<'w> {
     pub(crate) report: Report,
     /// Whether the content of the messages so far differs from that in the source.
     pub(crate) has_changed: bool,
+    /// The number of the first source line that was not read.
+    pub(crate) first_lost: u64,
+    /// The index of the next entry, unless entries change their order.
+    pub(crate) next: usize,
     /// The records written for this unit, and for earlier units with content of its records.
     pub(crate) carried: Vec<String>,
     pub(crate) out: &'w mut dyn Write,
@@ -129,7 +133,7 @@ impl Writing<'_> {
         }
         self.report.messages += turns.len() as u64;
         if self.converter.mark.is_none() {
-            self.drop_bound_reasoning(&mut lines, &texts, &entries);
+            self.drop_bound_reasoning(&mut lines, &texts, &numbers);
             self.carried.extend(lines.iter().map(|line| line.json.clone()));
             let mut is_named = self.find_lost(unit, &texts);
             for line in &mut lines {
@@ -151,23 +155,21 @@ impl Writing<'_> {
 
     /// Compares the content of a unit with its source, `texts`, and removes the signed reasoning after
     /// the first change from `lines` if the API would reject it.
-    fn drop_bound_reasoning(
-        &mut self,
-        lines: &mut Vec<Line>,
-        texts: &[String],
-        entries: &[&Entry],
-    ) {
+    fn drop_bound_reasoning(&mut self, lines: &mut Vec<Line>, texts: &[String], numbers: &[usize]) {
         let to = self.converter.to;
         if self.from.name() != to.name() || to.invalid_reasoning() != InvalidReasoning::Rejected {
             return;
         }
+        let entries = || numbers.iter().map(|number| &self.entries[*number]);
+        self.has_changed |= entries().any(|entry| entry.line > self.first_lost);
         let mut source = texts.iter().flat_map(|text| sent_blocks(to, text));
         lines.retain_mut(|line| {
-            let blocks = sent_blocks(to, &line.json);
+            let blocks = sent_blocks(to, &without_surrogates(&line.json));
             let same = blocks.iter().take_while(|it| source.next().as_ref() == Some(*it)).count();
             let start = if self.has_changed { 0 } else { same };
             self.has_changed |= same < blocks.len();
-            let model = line.origins.first().and_then(|origin| entries[*origin].model.as_deref());
+            let model = line.origins.first().map(|origin| &self.entries[numbers[*origin]]);
+            let model = model.and_then(|entry| entry.model.as_deref());
             let is_bound = fate(to, model).is_some();
             if !is_bound || !has_reasoning(&blocks[start..]) {
                 return true;
@@ -178,6 +180,9 @@ impl Writing<'_> {
             !line.json.is_empty()
         });
         self.has_changed |= source.next().is_some();
+        // A result that is moved to its call comes before what was between them.
+        self.has_changed |= !numbers.iter().copied().eq(self.next..self.next + numbers.len());
+        self.next += numbers.len();
     }
 
     /// Reports the values of a unit that have not been written, and halves of characters. Returns

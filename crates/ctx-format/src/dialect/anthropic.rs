@@ -168,7 +168,11 @@ fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     };
     let mut says = !content.starts_with('[') && content != "null" && !is_blank(content);
     let mut ends_with_result = false;
-    for block in blocks(object) {
+    for raw in object.elements_of("content").unwrap_or_default() {
+        let Some(block) = Object::within(raw) else {
+            outline.fault(Rule::EmptyMessage, "");
+            continue;
+        };
         let kind = kind_of(&block);
         ends_with_result = kind.ends_with("_tool_result");
         says |= check_block(role, &kind, &block, &mut outline);
@@ -329,7 +333,10 @@ fn place_of_reasoning(
     if role != Role::Assistant || !said.iter().any(may_be) {
         return Vec::new();
     }
-    cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
+    cut_blocks(record, object, |block| {
+        // A lowered session holds blocks of other formats in `raw`.
+        is_reasoning(&kind_of(block.object_of("raw").as_ref().unwrap_or(block)))
+    })
 }
 
 /// Returns the total length of the reasoning signatures in a message whose parts are `said`. `key`

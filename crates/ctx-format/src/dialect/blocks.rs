@@ -19,7 +19,7 @@ pub(crate) const CACHE_MARKS: usize = 4;
 /// Returns true for a member that the API does not accept in a block of this type. In the most
 /// common blocks, it accepts only its own members. In others, some programs leave marks on
 /// reasoning, or what belongs to the events of a stream or to an SDK's own classes.
-fn is_extra(kind: &str, key: &str) -> bool {
+pub(crate) fn is_extra(kind: &str, key: &str) -> bool {
     let own = match kind {
         "text" => "type text citations cache_control",
         "tool_use" => "type id name input caller toolset_name cache_control",
@@ -35,7 +35,7 @@ fn is_extra(kind: &str, key: &str) -> bool {
 }
 
 /// The member that marks the end of a cached prefix.
-const MARK: &str = "cache_control";
+pub(crate) const MARK: &str = "cache_control";
 
 /// Adds the faults of a block of a message to the message's outline. Returns false for a text
 /// without characters.
@@ -166,7 +166,7 @@ fn caller<'a>(call: &Object<'a>) -> Option<Cow<'a, str>> {
     call.object_of("caller")?.text_of("tool_id")
 }
 
-fn is_unsigned(thinking: &Object<'_>) -> bool {
+pub(crate) fn is_unsigned(thinking: &Object<'_>) -> bool {
     matches!(thinking.get("signature"), None | Some("null" | "\"\""))
 }
 

@@ -15,6 +15,7 @@ use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::rules::Results;
 use crate::{
     Call, Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, json,
+    scan,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -157,7 +158,13 @@ impl Dialect for Chat {
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         if mend.has(Rule::EmptyMessage) {
-            mend.set(object, "content", &json::quoted(NO_CONTENT));
+            let content = object.get("content").unwrap_or_default();
+            if texts_in_list(content).next().is_none() {
+                mend.set(object, "content", &json::quoted(NO_CONTENT));
+            }
+            for text in texts_in_list(content) {
+                mend.put(text, format!("{{\"type\":\"text\",\"text\":{text}}}"));
+            }
         }
         if mend.has(Rule::BadImage) {
             for image in bad_images(object) {
@@ -275,6 +282,12 @@ fn lacks_arguments(function: &Object<'_>) -> bool {
     !is_there(function.get("arguments"))
 }
 
+/// Returns the texts in a list of parts that are no parts themselves.
+fn texts_in_list(content: &str) -> impl Iterator<Item = &str> {
+    let parts = if content.starts_with('[') { scan::elements(content) } else { None };
+    parts.into_iter().flatten().filter(|raw| raw.starts_with('"'))
+}
+
 fn is_of_user(message: &Object<'_>) -> bool {
     role_of(message) == Some(Role::User)
 }
@@ -299,7 +312,7 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     let says = || SAID[1..5].iter().any(|key| is_there(object.get(key)));
     let is_empty = match content {
         None | Some("null") => !(role == Role::Assistant && says()),
-        Some(raw) => is_empty_list(raw),
+        Some(raw) => is_empty_list(raw) || texts_in_list(raw).next().is_some(),
     };
     if is_empty {
         outline.fault(Rule::EmptyMessage, "");

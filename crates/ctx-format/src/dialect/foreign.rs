@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// A record of each format that has a sign, in the order of the files.
-    const RECORDS: [&str; 69] = [
+    const RECORDS: [&str; 70] = [
         r#"{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}"#,
         r#"{"role":"_checkpoint","id":0}"#,
         r#"{"type":"session_start","id":"s","version":2,"cwd":"/"}"#,
@@ -228,6 +228,7 @@ mod tests {
         r#"{"id":1,"messages":"[]"}"#,
         r#"{"recordId":"r","modelInput":{"messages":[]}}"#,
         r#"{"custom_id":"r","result":{"type":"errored"}}"#,
+        r#"{"object":"chat.completion.chunk","choices":[{"delta":{"content":"a"}}]}"#,
         r#"{"object":"chat.completion","choices":[]}"#,
         r#"{"model":"m","message":{"role":"assistant","content":"a"},"done":false}"#,
         r#"{"object":"response","output":[]}"#,

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::convert::target::text_block;
+use serde_json::Value;
+
 use crate::dialect::anthropic::is_reasoning;
-use crate::dialect::content::kind_of_raw;
-use crate::record::json::one_line;
+use crate::dialect::blocks::{MARK, is_extra};
 use crate::scan::elements;
-use crate::{Dialect, Edits, InvalidReasoning, Object, Record, json};
+use crate::{Dialect, Edits, InvalidReasoning, Object, Record, Role};
 
 /// For each model family, the first version that binds reasoning to the messages before it. After a
 /// change, Claude rejects the block
@@ -92,19 +92,40 @@ pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Remainde
     Remainder::Bytes(record.edited(&edits))
 }
 
-/// Returns the blocks that a record sends to the API. A string is returned like a block of text.
-pub(crate) fn sent_blocks<'a>(dialect: &dyn Dialect, record: &'a str) -> Vec<Cow<'a, str>> {
+/// Returns the blocks that a record sends to the API, in a form in which they can be compared, each
+/// with the role of its message. A string is returned like a block of text, and a message without
+/// content as `null`.
+pub(crate) fn sent_blocks(dialect: &dyn Dialect, record: &str) -> Vec<(Role, Value)> {
     let Ok(object) = Object::parse(record) else { return Vec::new() };
+    let role = dialect.exchange(&object).map_or(Role::Other, |outline| outline.role);
     let sent = dialect.wrapped(&object).sent.into_iter().flat_map(|raw| {
         let content = Object::within(raw).and_then(|it| it.get("content")).unwrap_or(raw);
-        elements(content).unwrap_or_else(|| vec![content])
+        if content.starts_with('"') {
+            return vec![format!("{{\"type\":\"text\",\"text\":{content}}}").into()];
+        }
+        let blocks = elements(content).filter(|blocks| !blocks.is_empty());
+        blocks.unwrap_or_else(|| vec!["null"]).into_iter().map(Cow::Borrowed).collect()
     });
-    sent.map(|raw| json::text(raw).map_or(one_line(raw), |it| text_block(&it).into())).collect()
+    let blocks = sent.map(|raw: Cow<'_, str>| {
+        let mut block = serde_json::from_str(&raw).unwrap_or_default();
+        remove_marks(&mut block);
+        (role, block)
+    });
+    blocks.collect()
+}
+
+/// Removes the members that are no part of what the model receives.
+fn remove_marks(block: &mut Value) {
+    if let Some(block) = block.as_object_mut() {
+        block.retain(|key, _| key != MARK && !is_extra("", key));
+        let content = block.get_mut("content").and_then(Value::as_array_mut);
+        content.into_iter().flatten().for_each(remove_marks);
+    }
 }
 
 /// Returns true if one of the blocks is signed reasoning.
-pub(crate) fn has_reasoning(blocks: &[Cow<'_, str>]) -> bool {
-    blocks.iter().any(|raw| is_reasoning(&kind_of_raw(raw)))
+pub(crate) fn has_reasoning(blocks: &[(Role, Value)]) -> bool {
+    blocks.iter().any(|(_, block)| block["type"].as_str().is_some_and(is_reasoning))
 }
 
 #[cfg(test)]

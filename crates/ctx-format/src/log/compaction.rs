@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
+use crate::{Dialect, Edits, HeldMessage, Message, Object, Slot, json};
 
 pub use crate::json::quoted;
 
@@ -278,6 +278,7 @@ pub fn with_changes(
             edits.put(slot, text);
         }
     }
+    let has_reasoning = |all: &[Message<'_>]| all.iter().any(|it| !it.reasoning.is_empty());
     if has_reasoning(before) && !has_reasoning(after) {
         for place in &message.reasoning {
             edits.cut(place.clone());
@@ -312,11 +313,6 @@ fn results_and_calls<'m>(
 
 fn texts<'m>(messages: &'m [Message<'_>]) -> HashMap<Key<'m>, Cow<'m, str>> {
     results_and_calls(messages).filter_map(|(key, text, _)| Some((key, text?))).collect()
-}
-
-fn has_reasoning(messages: &[Message<'_>]) -> bool {
-    let mut parts = messages.iter().flat_map(|message| &message.parts);
-    parts.any(|part| matches!(part, Part::Reasoning(_)))
 }
 
 #[cfg(test)]

@@ -135,10 +135,11 @@ impl<R: Read> Records<R> {
         self.dialect
     }
 
-    /// The number of members that the document has besides `messages`; those members are not in any
-    /// record. `None` if the input is not a document.
-    pub fn document_members_beside(&self) -> Option<usize> {
-        self.document.as_ref().map(|it| it.beside.len())
+    /// The names of the members that the document has besides `messages`; those members are not in
+    /// any record. `None` if the input is not a document.
+    pub fn document_members_beside(&self) -> Option<Vec<&str>> {
+        let beside = self.document.as_ref()?.beside.iter();
+        Some(beside.map(|(key, _)| key.as_str()).collect())
     }
 
     /// The text in a member that the document has besides `messages`.

@@ -4,8 +4,8 @@ use crate::binding::fate;
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::anthropic::{is_read, is_reasoning};
-use crate::dialect::blocks::{CACHE_MARKS, check_block};
-use crate::dialect::content::kind_of;
+use crate::dialect::blocks::{CACHE_MARKS, MARK, check_block, is_extra, is_unsigned};
+use crate::dialect::content::{blocks as blocks_of, kind_of};
 use crate::legality::content::NO_CONTENT;
 use crate::record::edit::cut_members;
 use crate::{Call, Edits, Media, Member, Object, Outline, Part, Role};
@@ -67,8 +67,7 @@ pub(crate) fn accepted<'a>(
     is_whole: bool,
 ) -> Vec<Piece<'a>> {
     let pieces = said.pieces.iter().filter(|piece| {
-        let block = piece.block.and_then(Object::within);
-        let is_signed = block.is_some_and(|block| is_reasoning(&kind_of(&block)));
+        let is_signed = piece.block.is_some_and(is_signed);
         let is_image = said.role == Role::Assistant && matches!(piece.part, Part::Media(_));
         is_whole || !(is_signed && !takes_reasoning || is_image)
     });
@@ -94,25 +93,37 @@ pub(crate) fn content(role: Role, pieces: &[Piece<'_>], notes: &mut Notes<'_>) -
 }
 
 pub(crate) fn blocks(role: Role, pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
+    let is_reply = role == Role::Assistant;
     let blocks = pieces.iter().filter_map(|piece| match piece.block {
-        Some(raw) if notes.is_whole || is_legal(role, raw) => Some(own(raw, notes)),
+        Some(raw) if notes.is_whole || is_legal(role, raw) || is_reply && is_signed(raw) => {
+            Some(own(raw, notes))
+        }
         _ => block(&piece.part, notes),
     });
     blocks.collect()
 }
 
-/// Writes a block as it is, but without a cache mark if there are too many.
+/// Returns true for reasoning that the API has signed.
+fn is_signed(raw: &str) -> bool {
+    let signed = Object::within(raw).filter(|block| is_reasoning(&kind_of(block)));
+    signed.is_some_and(|block| !is_unsigned(&block) || block.get("data").is_some())
+}
+
+/// Writes a block as it is, but without a cache mark if there are too many, and reasoning without
+/// members that it cannot have.
 fn own(raw: &str, notes: &mut Notes<'_>) -> String {
     let line = one_line(raw);
-    let is_mark = |member: &Member<'_>| member.key == "cache_control" && member.value != "null";
+    let is_mark = |member: &Member<'_>| member.key == MARK && member.value != "null";
     let Some(block) = Object::within(&line) else { return line.into_owned() };
     let mut edits = Edits::new();
-    if block.members().iter().any(is_mark) {
-        notes.session.cache_marks += 1;
-    }
-    if notes.session.cache_marks > CACHE_MARKS && !notes.is_whole {
-        for place in cut_members(&block, &block, is_mark) {
-            edits.cut(place);
+    for inner in blocks_of(&block).iter().chain([&block]) {
+        let kind = kind_of(inner);
+        let is_marked = inner.members().iter().any(is_mark) && !is_reasoning(&kind);
+        notes.session.cache_marks += usize::from(is_marked);
+        let is_over = is_marked && notes.session.cache_marks > CACHE_MARKS;
+        let goes = |it: &Member<'_>| is_over && is_mark(it) || is_extra(&kind, &it.key);
+        if !notes.is_whole && (is_over || is_reasoning(&kind)) {
+            cut_members(&block, inner, goes).into_iter().for_each(|place| edits.cut(place));
         }
     }
     edits.of_object(&block)
@@ -122,7 +133,7 @@ fn own(raw: &str, notes: &mut Notes<'_>) -> String {
 fn is_legal(role: Role, raw: &str) -> bool {
     let Some(block) = Object::within(raw) else { return false };
     let kind = kind_of(&block);
-    let mut outline = Outline::of_line();
+    let mut outline = Outline { has_content: false, ..Outline::of_line() };
     check_block(role, &kind, &block, &mut outline);
     is_read(&block) && outline.content.is_none_or(|content| content.faults.is_empty())
 }

@@ -59,9 +59,13 @@ pub fn repair(
     let (actions, kept) = (Vec::new(), Vec::with_capacity(lines.len()));
     let mut copy =
         Copy { dialect, model, lines: kept, actions, changed_before_reasoning: Vec::new() };
-    for (source, bytes) in lines {
-        copy.read(Line { source, bytes }, strict);
+    // All records of a document may have the same line, so lines have numbers of their own.
+    let mut numbers = vec![0];
+    for (number, bytes) in lines {
+        numbers.push(number);
+        copy.read(Line { source: numbers.len() as u64 - 1, bytes }, strict);
     }
+    let number = |source: u64| numbers[usize::try_from(source).unwrap_or_default()];
     // A line that can be read now may determine the dialect.
     if !dialect.is_certain() && !copy.actions.is_empty() {
         let bytes = copy.bytes();
@@ -77,13 +81,19 @@ pub fn repair(
     if copy.dialect.is_log() {
         copy.end_the_last_line();
     }
+    for Action { line, what, .. } in &mut copy.actions {
+        *line = number(*line);
+        if let RepairKind::Reparent { to } = what {
+            *to = number(*to);
+        }
+    }
     copy.actions.sort_by_key(|action| action.line);
     // Some repairs of a message take several rounds.
     let is_change = |action: &Action| matches!(action.what, RepairKind::Change { .. });
     copy.actions.dedup_by(|later, earlier| is_change(later) && later == earlier);
     RepairedCopy {
         dialect: copy.dialect,
-        sources: copy.lines.iter().map(|line| line.source).collect(),
+        sources: copy.lines.iter().map(|line| number(line.source)).collect(),
         bytes: copy.bytes(),
         actions: copy.actions,
     }

@@ -105,17 +105,22 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         raw.into_iter().filter_map(Object::within).collect()
     }
 
-    /// The arguments of calls that are not an object, as raw JSON, each with the key of its call.
+    /// The arguments of calls and the responses in results that are not an object, as raw JSON, each
+    /// with the key of its call.
     pub(super) fn bad_arguments(&self) -> Vec<(String, &'a str)> {
-        let in_content = self.content().into_iter();
-        let mut calls: Vec<_> =
-            in_content.filter_map(|raw| Object::within(raw)?.object_of("functionCall")).collect();
-        if !self.is_whole() {
-            calls.extend(self.listed_calls());
-        }
+        let listed = self.listed_calls();
+        let results = listed.iter().flat_map(|call| part::list(call.get("result")));
+        let of = |raw, kind| Object::within(raw)?.object_of(kind);
+        let in_content = self.content().into_iter().chain(results);
+        let values = in_content.filter_map(|raw| {
+            let call = of(raw, "functionCall").map(|call| (call, "args"));
+            call.or_else(|| Some((of(raw, "functionResponse")?, "response")))
+        });
+        let listed = listed.iter().filter(|_| !self.is_whole()).cloned();
         let is_bad = |raw: &&str| !raw.starts_with('{') && *raw != "null";
-        let bad = calls.iter().filter_map(|it| Some((it, it.get("args").filter(is_bad)?)));
-        bad.map(|(call, raw)| (part::name_of(call), raw)).collect()
+        let all = values.chain(listed.map(|call| (call, "args")));
+        let bad = all.filter_map(|(it, key)| Some((part::name_of(&it), it.get(key)?)));
+        bad.filter(|(_, raw)| is_bad(raw)).collect()
     }
 
     /// The parts with media that have no data or data that are not base64, each with the media.

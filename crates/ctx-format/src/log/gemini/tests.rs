@@ -336,7 +336,7 @@ fn a_document_of_messages_is_such_a_session() {
         );
         assert_eq!(context(&[&text]).len(), 1);
         let records = Records::open(text.as_bytes(), &Options::default());
-        let beside = records.expect("from memory").document_members_beside();
-        assert_eq!(beside, Some(2));
+        let records = records.expect("from memory");
+        assert_eq!(records.document_members_beside(), Some(vec!["sessionId", "projectHash"]));
     }
 }
