@@ -121,9 +121,12 @@ fn own(raw: &str, notes: &mut Notes<'_>) -> String {
         let is_marked = inner.members().iter().any(is_mark) && !is_reasoning(&kind);
         notes.session.cache_marks += usize::from(is_marked);
         let is_over = is_marked && notes.session.cache_marks > CACHE_MARKS;
-        let goes = |it: &Member<'_>| is_over && is_mark(it) || is_extra(&kind, &it.key);
-        if !notes.is_whole && (is_over || is_reasoning(&kind)) {
-            cut_members(&block, inner, goes).into_iter().for_each(|place| edits.cut(place));
+        let goes = |it: &Member<'_>| {
+            !notes.is_whole
+                && (is_over && is_mark(it) || is_reasoning(&kind) && is_extra(&kind, &it.key))
+        };
+        for place in cut_members(&block, inner, goes) {
+            edits.cut(place);
         }
     }
     edits.of_object(&block)
