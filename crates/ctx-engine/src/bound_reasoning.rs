@@ -2,6 +2,7 @@
 //! block of reasoning to all messages before it. If any of those messages changes, the API rejects
 //! or drops the block.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use ctx_format::binding::{Remainder, fate, without_reasoning};
@@ -63,9 +64,9 @@ impl BoundReasoning {
         dialect: &dyn Dialect,
     ) -> Option<Remainder> {
         let object = record.whole_object().filter(|_| !record.is_outside())?;
-        if let Some(model) = dialect.model(object) {
-            self.model = Some(model.into_owned());
-        }
+        let stated = dialect.model(object).map(Cow::into_owned);
+        self.model =
+            stated.or_else(|| record.model.as_deref().map(Into::into)).or(self.model.take());
         if self.removed_in_loop > 0 && dialect.exchange(object).is_some_and(|it| ends_loop(&it)) {
             self.removed_in_loop = 0;
         }

@@ -2,6 +2,7 @@
 //! spool, so only the positions need to be in memory.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ctx_format::{Origin, Piece, Presences, Record, Spool};
 
@@ -12,6 +13,8 @@ use crate::{PassError, Result};
 pub(crate) struct WaitingRecords {
     records: Vec<WaitingRecord>,
     pub(crate) presences: Presences,
+    /// The model that the document around the records names, if there is one.
+    model: Option<Arc<str>>,
     spool: Spool,
 }
 
@@ -27,7 +30,12 @@ impl WaitingRecords {
     /// Creates an empty list. If the bytes do not fit into memory, they are stored in a file in the
     /// folder `temp`.
     pub(crate) fn new(temp: &Path) -> Self {
-        Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
+        Self {
+            records: Vec::new(),
+            presences: Presences::default(),
+            model: None,
+            spool: Spool::new(temp),
+        }
     }
 
     /// Appends the next record to the list. `bytes` holds the bytes to store, and may be empty if
@@ -39,6 +47,7 @@ impl WaitingRecords {
             piece: record.piece,
         });
         self.presences.push(record);
+        self.model.clone_from(&record.model);
         self.spool.push(bytes).map_err(PassError::temporary)
     }
 
@@ -72,6 +81,7 @@ impl WaitingRecords {
             piece: self.piece(index),
             presence: self.presences.of(index),
             portion: self.presences.portion(index),
+            model: self.model.clone(),
         };
         origin.record(bytes)
     }

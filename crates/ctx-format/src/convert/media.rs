@@ -43,6 +43,12 @@ fn text_of(document: &Media<'_>) -> Option<Cow<'static, str>> {
     ToolResult { parts, ..ToolResult::default() }.text().map(|text| Cow::Owned(text.into_owned()))
 }
 
+/// Returns the URL in the source of an image if it holds the data, which the Anthropic API takes
+/// only as base64.
+pub(crate) fn data_url<'a>(source: &Object<'a>) -> Option<Cow<'a, str>> {
+    source.text_of("url").filter(|url| url.starts_with("data:"))
+}
+
 impl Data {
     /// Returns the data of `media`; `None` if there is no data, or only a reference that a single
     /// vendor's API can resolve.
@@ -61,6 +67,7 @@ impl Data {
                 let source = within("source")?;
                 match source.text_of("type").as_deref() {
                     Some("base64") => here(text(&source, "media_type"), &text(&source, "data")),
+                    Some("url") if data_url(&source).is_some() => Self::of_url(&data_url(&source)?),
                     Some("url") => Self::at(source.text_of("url")?.into(), media.kind),
                     _ => return None,
                 }

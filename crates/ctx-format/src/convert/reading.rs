@@ -1,5 +1,6 @@
 //! Reads a session's context before it is written in another dialect.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ impl<'c> Reading<'c> {
         {
             return;
         }
-        let model = self.from.model(object);
+        let model = self.from.model(object).or(record.model.as_deref().map(Cow::Borrowed));
         if let Some(model) = model.filter(|it| Some(it.as_ref()) != self.model.as_deref()) {
             self.model = Some(model.into());
         }

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use crate::compaction::LineText;
+use crate::convert::media::{Data, DataLocation, data_url};
 use crate::dialect::anthropic::is_reasoning;
 use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::legality::content::{
     self, ANY_NAME, ImageFix, Mend, NO_CONTENT, Naming, bare, image_fix, is_blank,
 };
-use crate::{Object, Outline, Role, Rule, json, scan};
+use crate::{Media, Object, Outline, Role, Rule, json, scan};
 
 /// What the API accepts as the id of a call (github.com/maximhq/bifrost/issues/5097).
 pub(crate) const ID: Naming = Naming { is_word: true, reserved: Some("srvtoolu_"), ..ANY_NAME };
@@ -133,7 +135,9 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
     if block.members().iter().any(|member| is_extra(kind, &member.key)) {
         outline.fault(Rule::ExtraMember, "");
     }
-    if Image::of(kind, block).is_some_and(|image| image.fix().is_some()) {
+    let has_data_url = || block.object_of("source").is_some_and(|it| data_url(&it).is_some());
+    let is_media = MEDIA.contains(&kind);
+    if is_media && has_data_url() || Image::of(kind, block).is_some_and(|it| it.fix().is_some()) {
         outline.fault(Rule::BadImage, "");
     }
     !is_empty(kind, block)
@@ -281,6 +285,16 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
     if kind == "tool_use" && role != Role::Assistant {
         let text = json::quoted(block.text());
         return mend.put(block.text(), format!("{{\"type\":\"text\",\"text\":{text}}}"));
+    }
+    if let Some(source) = block.object_of("source").filter(|it| data_url(it).is_some()) {
+        let media = Media { kind: "image", raw: block.text().into() };
+        return match Data::of(&media).map(|data| (data.mime, data.place)) {
+            Some((mime, DataLocation::Here(base64))) => {
+                let new = LineText::of_type("base64").text("media_type", &mime);
+                mend.put(source.text(), new.text("data", &base64).end());
+            }
+            _ => mend.replace_with_text(block),
+        };
     }
     let is_misplaced = role == Role::Assistant && MEDIA.contains(&kind);
     if is_misplaced || matches!(fix, Some((ImageFix::Drop, _))) {

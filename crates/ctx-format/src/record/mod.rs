@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::sync::Arc;
 pub(crate) mod edit;
 pub(crate) mod json;
 pub(crate) mod lines;
@@ -35,6 +36,8 @@ pub struct Record<'a> {
     pub presence: Option<Presence>,
     /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
+    /// The model that the document around the record names, if there is one.
+    pub model: Option<Arc<str>>,
     object: Option<Object<'a>>,
     /// The byte offset of the object in `bytes`, which is not 0 if the object follows a byte order
     /// mark.
@@ -55,6 +58,7 @@ impl Origin {
             piece: self.piece,
             presence: self.presence,
             portion: self.portion,
+            model: self.model,
             object: None,
             skipped: 0,
         };
@@ -84,6 +88,7 @@ impl<'a> Record<'a> {
             piece: self.piece,
             presence: self.presence,
             portion: self.portion.clone(),
+            model: self.model.clone(),
         }
     }
 
@@ -306,12 +311,20 @@ pub struct Origin {
     pub presence: Option<Presence>,
     /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
+    /// The model that the document around the record names, if there is one.
+    pub model: Option<Arc<str>>,
 }
 
 impl Origin {
     /// The origin of a record that is a whole line and the only record in its source.
-    pub const ALONE: Self =
-        Self { line: 1, offset: 0, piece: Piece::Whole, presence: None, portion: None };
+    pub const ALONE: Self = Self {
+        line: 1,
+        offset: 0,
+        piece: Piece::Whole,
+        presence: None,
+        portion: None,
+        model: None,
+    };
 }
 
 #[cfg(test)]
