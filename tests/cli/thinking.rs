@@ -200,6 +200,7 @@ proptest! {
     fn no_repair_or_conversion_leaves_a_bound_block_after_a_change(
         turns in prop::collection::vec((0_usize..3, any::<bool>(), 1_usize..3), 1..7),
         damaged in prop::collection::vec((0..20_usize, 0..4_usize), 1..3),
+        is_document in any::<bool>(),
     ) {
         let dir = tempfile::tempdir().expect("a folder");
         let mut before = messages(&turns, None, false);
@@ -210,7 +211,9 @@ proptest! {
                 damage(&mut before[if is_call { at + 1 } else { at - 1 }], kind);
             }
         }
-        fs::write(dir.path().join("s.jsonl"), lines(&before)).expect("written");
+        let document = || json!({"messages": before}).to_string();
+        let text = if is_document { document() } else { lines(&before) };
+        fs::write(dir.path().join("s.jsonl"), text).expect("written");
         for command in ["ctx-check -q --repair", "ctx-convert -q --to anthropic"] {
             let done = bash(dir.path(), &format!("{command} s.jsonl > new || [ $? = 1 ]"));
             prop_assert_eq!(done.code, 0, "{}: {}", command, done.stderr);
@@ -231,7 +234,8 @@ fn of_pi(model: &str) -> Vec<Value> {
             ("user", json!(format!("Please look at part {turn}. {said}"))),
             (
                 "assistant",
-                json!([{"type": "thinking", "thinking": "hm", "thinkingSignature": "Eq"},
+                json!([{"type": "thinking", "thinking": "hm", "thinkingSignature": "Eq",
+                        "redacted": turn % 2 == 1},
                     {"type": "text", "text": format!("Part {turn} is done.")}]),
             ),
         ] {
