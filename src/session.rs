@@ -74,6 +74,13 @@ impl Session {
         }
     }
 
+    /// Reads the session as one that this model will continue, if one is named.
+    #[must_use]
+    pub fn of_model(mut self, model: Option<&str>) -> Self {
+        self.inner.records.model = model.map(Into::into).or(self.inner.records.model);
+        self
+    }
+
     /// Accepts a session in an unknown format, for a tool that can treat it as plain lines.
     #[must_use]
     pub fn of_any_format(mut self) -> Self {

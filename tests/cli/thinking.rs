@@ -169,6 +169,48 @@ proptest! {
     }
 }
 
+/// What binds, and what a model demands, is decided for the model that the user or the document
+/// names.
+#[test]
+fn the_model_that_is_named_counts() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let session = messages(&[(3, true, 40)], None, false);
+    let document = json!({"model": "claude-opus-4-5", "messages": session});
+    fs::write(dir.path().join("s.jsonl"), lines(&session)).expect("written");
+    fs::write(dir.path().join("d.json"), document.to_string()).expect("written");
+    for (command, stay) in [
+        ("ctx-prune -q --clear --protect-last 1 s.jsonl", false),
+        ("ctx-prune -q --clear --protect-last 1 --model claude-opus-4-5 s.jsonl", true),
+        ("ctx-prune -q --clear --protect-last 1 d.json", true),
+        ("ctx-offload -q --min-tokens 20 --model claude-opus-4-5 s.jsonl", true),
+    ] {
+        let done = bash(dir.path(), &format!("{command} > new"));
+        assert_eq!(done.code, 0, "{command}: {}", done.stderr);
+        let left = signatures(&read(&dir.path().join("new")));
+        assert_eq!(left == signatures(&session), stay, "{command}");
+    }
+    let reply = |reasoning: &str, call: usize| {
+        json!({"role": "assistant", "content": null, "reasoning_content": reasoning, "tool_calls":
+            [{"id": call.to_string(), "type": "function", "function": {"name": "f", "arguments": "{}"}}]})
+    };
+    let result =
+        |call: usize| json!({"role": "tool", "tool_call_id": call.to_string(), "content": "x"});
+    let user = || json!({"role": "user", "content": "go"});
+    let chat = [user(), reply("hm", 1), result(1), user(), reply("so", 2), result(2)];
+    fs::write(dir.path().join("c.jsonl"), lines(&chat)).expect("written");
+    let prune = "ctx-prune -q --drop reasoning --protect-last 1 c.jsonl";
+    assert_eq!(bash(dir.path(), prune).code, 0);
+    let refused = bash(dir.path(), &format!("{prune} --model deepseek-v4"));
+    let told = "ctx-prune: c.jsonl:2: the output would break a rule that the input obeys: ";
+    assert!(refused.code == 2 && refused.stderr.starts_with(told), "{}", refused.stderr);
+    // The orphan is in the output, as in the input.
+    fs::write(dir.path().join("c.jsonl"), lines(&[&chat[..1], &chat[2..]].concat()))
+        .expect("written");
+    let offload = bash(dir.path(), "ctx-offload --min-tokens 20 c.jsonl > new");
+    let told = "ctx-offload: warning: c.jsonl:2: 1 problem in the input; the first: ";
+    assert!(offload.code == 0 && offload.stderr.starts_with(told), "{}", offload.stderr);
+}
+
 /// Changes a message so that the API rejects it. Returns false if the message has nothing to change.
 fn damage(message: &mut Value, kind: usize) -> bool {
     let is_of_user = message["role"] == "user";

@@ -65,8 +65,8 @@ impl BoundReasoning {
     ) -> Option<Remainder> {
         let object = record.whole_object().filter(|_| !record.is_outside())?;
         let stated = dialect.model(object).map(Cow::into_owned);
-        self.model =
-            stated.or_else(|| record.model.as_deref().map(Into::into)).or(self.model.take());
+        let named = || record.model.as_deref().map(Into::into);
+        self.model = stated.or(self.model.take()).or_else(named);
         if self.removed_in_loop > 0 && dialect.exchange(object).is_some_and(|it| ends_loop(&it)) {
             self.removed_in_loop = 0;
         }

@@ -15,6 +15,7 @@ use regex::{Captures, Regex};
 
 use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
+use crate::output_check::OutputCheck;
 use crate::{ErrorKind, Notes, PassError, Result};
 
 /// Changes the tool results in a session. The new session is kept in a spool, so the caller can
@@ -23,6 +24,7 @@ pub struct ChangePass<'c> {
     reading: Reading,
     change: &'c mut dyn Change,
     bound: BoundReasoning,
+    checks: Option<OutputCheck>,
     /// The output, or `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
@@ -45,6 +47,7 @@ impl<'c> ChangePass<'c> {
         Self {
             change,
             bound: BoundReasoning::new(reading.signed_reasoning),
+            checks: reading.dialect.filter(|_| !reading.batch).map(OutputCheck::new),
             outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
             waiting: VecDeque::new(),
             replies: 0,
@@ -104,6 +107,9 @@ impl<'c> ChangePass<'c> {
             self.release(false)?;
         }
         self.bound.finish(notes)?;
+        if let Some(checks) = self.checks {
+            checks.finish(None, false, notes)?;
+        }
         notes.append(self.notes);
         let spool = self.outlet.map(|outlet| outlet.finish(left_out));
         spool.transpose().map_err(cannot_wait)
@@ -126,10 +132,19 @@ impl<'c> ChangePass<'c> {
     fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<()> {
         let mut new = if may_change { self.reading.changed(record, self.change)? } else { None };
         if let Some(dialect) = self.reading.dialect {
+            if let Some((checks, outline)) = self.checks.as_mut().zip(record.outline(Some(dialect)))
+            {
+                checks.input(record, &outline);
+            }
             let remainder = self.bound.write(record, new.as_deref(), dialect, new.is_some());
             if !remainder.put_into(&mut new) {
                 self.outlet.iter_mut().for_each(|outlet| outlet.skip(record.piece));
                 return Ok(());
+            }
+            let written = new.as_deref().map(|bytes| record.origin().record(bytes));
+            let written = written.as_ref().unwrap_or(record).outline(Some(dialect));
+            if let (Some(checks), Some(outline)) = (&mut self.checks, written) {
+                checks.output(record.line, &outline);
             }
         }
         self.write(record, new)

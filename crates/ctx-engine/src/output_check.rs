@@ -1,6 +1,6 @@
 //! Checks that the output has no problem that is not in the input.
 
-use ctx_format::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counted};
+use ctx_format::{Dialect, Outline, Problem, Record, Role, Rule, Rules, Validator, counted};
 
 use crate::{ErrorKind, Notes, PassError, Result};
 
@@ -29,9 +29,13 @@ impl OutputCheck {
         }
     }
 
-    /// Adds a message from the input.
-    pub(crate) fn input(&mut self, line: u64, outline: &Outline<'_>) {
-        self.input.push(line, outline);
+    /// Adds the message of a record of the input.
+    pub(crate) fn input(&mut self, record: &Record<'_>, outline: &Outline<'_>) {
+        if let Some(model) = &record.model {
+            self.input.model = Some(model.as_ref().into());
+            self.output.model.clone_from(&self.input.model);
+        }
+        self.input.push(record.line, outline);
     }
 
     /// Adds a message to the output.
@@ -94,7 +98,7 @@ pub(crate) fn warn_of_input(count: usize, line: u64, why: &str, notes: &mut Note
 #[cfg(test)]
 mod tests {
     use ctx_format::dialect::Plain;
-    use ctx_format::{Dialect, Object, Outline, Role, dialect};
+    use ctx_format::{Dialect, Object, Origin, Outline, Role, dialect};
 
     use super::OutputCheck;
     use crate::{ErrorKind, Notes, Result};
@@ -113,7 +117,7 @@ mod tests {
         for (line, text) in (1..).zip(input) {
             let object = Object::parse(text).expect("an object");
             let outline = chat.outline(&object).expect("a message");
-            checks.input(line, &outline);
+            checks.input(&Origin { line, ..Origin::ALONE }.record(b""), &outline);
             if output.contains(&line) {
                 checks.output(line, &outline);
             }
@@ -162,7 +166,8 @@ mod tests {
         let check = |input: &[Role], output: &[Role]| {
             let mut checks = OutputCheck::new(&Plain);
             for (line, role) in (1..).zip(input) {
-                checks.input(line, &outline(*role));
+                let record = Origin { line, ..Origin::ALONE };
+                checks.input(&record.record(b""), &outline(*role));
             }
             for (line, role) in (1..).zip(output) {
                 checks.output(line, &outline(*role));

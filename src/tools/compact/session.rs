@@ -121,6 +121,7 @@ impl Args {
         };
         let environment = Environment {
             model_window: counting.model.map(|model| model.window),
+            model_name: self.counting.models.name().map(Into::into),
             model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
             headings,
             saved: self.store.promise(matches, !self.is_filter()),

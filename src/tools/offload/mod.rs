@@ -313,7 +313,8 @@ fn pass<'a>(
     let named = args.session.as_ref();
     let (source, target) =
         args.filter.output.session(args.dry_run, &inputs, named, store, Growth::Follows)?;
-    let mut session = args.read.session(source.open(plan.path)?)?;
+    let model = args.counting.models.name();
+    let mut session = args.read.session(source.open(plan.path)?)?.of_model(model);
     session.read(|session| session.refuse_document_of_log("changed"))?;
     session.note_document(io);
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;

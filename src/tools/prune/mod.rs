@@ -86,7 +86,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let output = args.in_place.of(args.filter.output.clone(), args.file.as_ref());
     output.refuse_report_among_records(args.filter.json, args.dry_run)?;
     let (source, target) = output.session(args.dry_run, &paths, None, &store, Growth::Follows)?;
-    let mut session = args.read.session(source.open(path)?)?;
+    let model = args.counting.models.name();
+    let mut session = args.read.session(source.open(path)?)?.of_model(model);
     session.read(|session| session.refuse_document_of_log("pruned"))?;
     session.note_document(io);
     let name = session.name.clone();
@@ -149,9 +150,8 @@ fn failure(error: PassError, name: &str) -> Failure {
         ErrorKind::NoZones => Failure::new("--zone is given, but no record has a zone")
             .at(name, None)
             .hint("add zones with ctx-split"),
-        ErrorKind::NewProblem(_) => {
-            passes::failure(error, name).hint("this is a bug in ctx-prune: please report it")
-        }
+        ErrorKind::NewProblem(_) => passes::failure(error, name)
+            .hint("a message may need what is removed, such as its reasoning: remove less"),
         _ => passes::failure(error, name),
     }
 }

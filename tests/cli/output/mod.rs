@@ -101,7 +101,7 @@ fn a_session_that_is_written_onto_itself_can_be_had_back() {
 fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
     let dir = place();
     let dir = dir.path();
-    let args = ["-s", "demo", "s.jsonl", "-o", "s.jsonl"];
+    let args = ["-q", "-s", "demo", "s.jsonl", "-o", "s.jsonl"];
     tool("ctx-offload", dir).args(["--min-tokens", "50"]).args(args).run();
     let offloaded = read(dir, "s.jsonl");
     tool("ctx-offload", dir).args(["--restore"]).args(args).run();

@@ -69,7 +69,8 @@ struct ConversationCheck {
 
 impl ConversationCheck {
     fn new(dialect: &dyn Dialect, model: Option<String>) -> Self {
-        let validator = Validator::new(dialect.rules()).of_model(model);
+        let mut validator = Validator::new(dialect.rules());
+        validator.model = model;
         Self { validator, size: Size::default() }
     }
 

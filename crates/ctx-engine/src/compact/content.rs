@@ -23,6 +23,8 @@ pub struct Content {
     /// Whether the dialect was detected rather than named by the user.
     pub(super) is_detected: bool,
     pub(super) invalid: Invalid,
+    /// The model that will continue the session, if the user or the document names one.
+    pub model: Option<Arc<str>>,
     /// Whether the session is one JSON document whose messages are the records.
     pub is_document: bool,
     /// The time at which the file was last changed, if it is known.
@@ -64,6 +66,7 @@ impl Content {
             is_detected: dialect.is_none(),
             is_document,
             invalid,
+            model: session.records.model,
             last_change: None,
             lines: None,
             unread: FirstUnread::default(),
@@ -99,6 +102,7 @@ impl Content {
             file: file.into(),
             is_document: false,
             lines: None,
+            model: self.model.clone(),
             unread: FirstUnread::default(),
             watch: self.watch.clone(),
             ..*self
@@ -217,6 +221,7 @@ impl Content {
         let first = Box::new(self.watch.over(reader()?, length));
         let mut session = Session::open_twice(first, Some(reader()?), &options, self.invalid)?;
         session.refuses_strangers = self.is_detected;
+        session.records.model.clone_from(&self.model);
         Ok(session)
     }
 

@@ -90,9 +90,10 @@ impl<'a> Source<'a> {
     pub fn open(
         options: &'a Options,
         environment: &'a Environment,
-        content: Content,
+        mut content: Content,
         notes: &mut Notes,
     ) -> Result<Self> {
+        content.model = environment.model_name.clone().or(content.model);
         let mut plan = Plan::new(options, environment);
         let (content, log) = if content.dialect.is_linked() {
             let counter = plan.limits.want_usage(options).then_some(environment.counter);

@@ -58,6 +58,8 @@ pub struct Environment {
     pub counter: MessageCounter,
     /// The context window of the model that the user named, if any.
     pub model_window: Option<u64>,
+    /// The name of that model.
+    pub model_name: Option<Arc<str>>,
     /// Creates a writer that asks a model. `None` if no model may be asked.
     pub model: Option<Arc<MakeWriter>>,
     /// The headings that a model's summary must have, or empty if the template's headings are
@@ -81,6 +83,7 @@ impl Environment {
         Self {
             counter,
             model_window: None,
+            model_name: None,
             model: None,
             headings: Vec::new(),
             saved: Saved::Yes,

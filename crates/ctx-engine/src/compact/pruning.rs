@@ -122,7 +122,7 @@ pub(super) fn carry_out(
             next += 1;
             let outline = record.outline(Some(dialect));
             if let Some(outline) = &outline {
-                checks.input(record.line, outline);
+                checks.input(record, outline);
             }
             let verdicts = survey.pruned.as_ref();
             let changes = verdicts.is_some_and(|it| changes_context(it, number));

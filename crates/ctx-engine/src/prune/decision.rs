@@ -151,11 +151,12 @@ impl<'p> Decision<'p> {
             let lines = counted(lines, "line");
             notes.warn(format_args!("kept {lines} that a rule would have removed: {why}"));
         }
-        // In a list of messages, a change inside a message cannot cause any problem that is checked
-        // here.
+        // In a list of messages, only a reply without its reasoning can have a problem that it did
+        // not have before.
         let is_list = self.waiting.log.is_none();
+        let drops_reasoning = plan.options.drops(Rule::Reasoning);
         let changes_none = self.sums.is_empty() && !plan.options.drops(Rule::Copies);
-        if self.leaving.is_empty() && (is_list || changes_none) {
+        if self.leaving.is_empty() && (is_list && !drops_reasoning || changes_none) {
             return Ok(());
         }
         let mut log_check = if is_list { None } else { LogCheck::new(dialect) };
@@ -175,11 +176,17 @@ impl<'p> Decision<'p> {
                 continue;
             }
             let outline = record.outline(Some(dialect));
+            let (edits, copied) = self.edits(index, &record, dialect);
+            let Some(log_check) = &mut log_check else {
+                let new = record.edited(&edits);
+                if let Some(outline) = record.origin().record(&new).outline(Some(dialect)) {
+                    checks.output(record.line, &outline);
+                }
+                continue;
+            };
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            let Some(log_check) = &mut log_check else { continue };
-            let (edits, copied) = self.edits(index, &record, dialect);
             second.count += u64::from(copied > 0);
             second.bytes += copied;
             if edits.is_empty() {

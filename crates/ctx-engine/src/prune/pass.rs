@@ -86,7 +86,7 @@ impl<'p> PrunePass<'p> {
         }
         let outline = record.outline(dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
-            checks.input(record.line, outline);
+            checks.input(record, outline);
         }
         let (Some(outline), Some(message)) = (outline, record.message(dialect)) else {
             self.pruner.line(false);

@@ -101,7 +101,7 @@ impl<'p> Assembly<'p> {
         is_old: bool,
     ) -> bool {
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
-            checks.input(record.line, outline);
+            checks.input(record, outline);
         }
         let left_out = record.class.is_bad() && self.plan.drop_bad && !is_old;
         let fate = match (is_old, left_out) {

@@ -151,7 +151,7 @@ pub struct Validator {
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
     /// The model, if it is known.
-    model: Option<String>,
+    pub model: Option<String>,
     last_role: Option<Role>,
     /// Whether a reply has its reasoning.
     has_reasoning: bool,
@@ -189,13 +189,6 @@ impl Validator {
     /// Creates a validator for `rules`.
     pub fn new(rules: Rules) -> Self {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
-    }
-
-    /// Makes the demands of this model. Otherwise, these are the demands of the model that the
-    /// session states.
-    #[must_use]
-    pub fn of_model(self, model: Option<String>) -> Self {
-        Self { model, ..self }
     }
 
     /// Adds the next message in the file, which begins on line `line` of the source.

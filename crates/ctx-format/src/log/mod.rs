@@ -47,11 +47,8 @@ pub trait Log: Sync {
     /// Creates a view builder, which determines the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
-    /// Creates a writer for compactions in the agent's own format. `None` if the agent has no such
-    /// format, in which case a compaction rewrites the whole session.
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        None
-    }
+    /// Creates a writer for compactions in the agent's own format.
+    fn compaction_writer(&self) -> Box<dyn CompactionWriter>;
 
     /// The reason why lines may be removed only if a later line replaces everything before it.
     /// `None` if lines may be removed individually, because their children can be linked to their

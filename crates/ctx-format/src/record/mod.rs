@@ -36,7 +36,7 @@ pub struct Record<'a> {
     pub presence: Option<Presence>,
     /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
-    /// The model that the document around the record names, if there is one.
+    /// The model that will continue the session, if the caller or the document names one.
     pub model: Option<Arc<str>>,
     object: Option<Object<'a>>,
     /// The byte offset of the object in `bytes`, which is not 0 if the object follows a byte order
@@ -311,7 +311,7 @@ pub struct Origin {
     pub presence: Option<Presence>,
     /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
-    /// The model that the document around the record names, if there is one.
+    /// The model that will continue the session, if the caller or the document names one.
     pub model: Option<Arc<str>>,
 }
 

@@ -22,8 +22,6 @@ pub(crate) struct Document {
     places: std::vec::IntoIter<(u64, u64)>,
     /// The members other than `messages`, as keys and raw values.
     pub(crate) beside: Vec<(String, String)>,
-    /// The model that the document names.
-    model: Option<Arc<str>>,
 }
 
 impl Document {
@@ -60,11 +58,10 @@ impl Document {
             counted = start;
             places.push((line, start as u64));
         }
-        let model = object.as_ref().and_then(|it| it.text_of("model")).map(Into::into);
         let members = object.as_ref().map_or(&[][..], Object::members).iter();
         let beside = members.filter(|member| member.key != "messages");
         let beside = beside.map(|it| (it.key.to_string(), it.value.to_owned())).collect();
-        Some(Self { text: lines_of(elements), places: places.into_iter(), beside, model })
+        Some(Self { text: lines_of(elements), places: places.into_iter(), beside })
     }
 
     /// Sets the line number and byte offset of the next record in [`Self::text`] to those in the
@@ -72,7 +69,6 @@ impl Document {
     pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
         if let Some(place) = self.places.next() {
             (record.line, record.offset) = place;
-            record.model.clone_from(&self.model);
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct Records<R> {
     /// Whether the input is a JSON value that spans several lines but is not a session, so that its
     /// lines cannot be read one by one.
     pub is_other_document: bool,
+    /// The model that will continue the session, if the caller or the document names one.
+    pub model: Option<Arc<str>>,
     /// The second reading of the session, if the session is an agent's log.
     second: Option<SecondReading>,
 }
@@ -96,11 +98,13 @@ impl<R: Read> Records<R> {
         let mut records = Self {
             foreign: unreadable,
             is_other_document: false,
+            model: None,
             lines,
             document,
             dialect,
             second: None,
         };
+        records.model = records.document_text("model").map(Into::into);
         if !is_known {
             let ahead = records.lines.ahead();
             let of_file = || Foreign::of_file(ahead, options);
@@ -184,6 +188,9 @@ impl<R: Read> Records<R> {
         let mut record = self.lines.next()?;
         if let (Some(document), Some(record)) = (&mut self.document, &mut record) {
             document.locate(record);
+        }
+        if let Some(record) = &mut record {
+            record.model.clone_from(&self.model);
         }
         Ok(record)
     }

@@ -66,7 +66,7 @@ impl Session {
         kept_before: usize,
         is_end: bool,
     ) -> Result<Self, CompactionError> {
-        let mut writer = self.dialect.log().and_then(Log::compaction_writer).expect("it has one");
+        let mut writer = self.dialect.log().map(Log::compaction_writer).expect("it has one");
         let mut newest = None;
         for line in &self.lines {
             let object = Object::parse(line).expect("an object");

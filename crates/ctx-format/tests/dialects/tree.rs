@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use ctx_format::compaction::CompactionWriter;
 use ctx_format::dialect::{Dialect, HeldMessage, Sniff, Wrapped};
 use ctx_format::rules::{Results, Rules};
 use ctx_format::view::{Outside, View, ViewBuilder};
@@ -135,6 +136,10 @@ impl Dialect for Tree {
 impl Log for Tree {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
         Box::<Entries>::default()
+    }
+
+    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
+        unimplemented!("no test compacts a session of this dialect")
     }
 
     fn about<'a>(&self, _: &Object<'a>) -> About<'a> {

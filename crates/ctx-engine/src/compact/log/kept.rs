@@ -73,7 +73,7 @@ pub(super) struct LogRecords {
 impl LogRecords {
     pub(super) fn read(log: &Content, kept: &KeptRecords, context: &[SourceId]) -> Result<Self> {
         let mut records = Self {
-            writer: log.dialect.log().and_then(Log::compaction_writer),
+            writer: log.dialect.log().map(Log::compaction_writer),
             count: 0,
             newest: None,
             texts: HashMap::new(),

@@ -20,7 +20,7 @@ use ctx_format::binding::without_reasoning;
 use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
-use ctx_format::{Class, Log, Message, Object, Part, Record, Role, Spool};
+use ctx_format::{Class, Message, Object, Part, Record, Role, Spool};
 use ring::digest::{SHA256, digest};
 
 use self::kept::{KeptRecords, LogRecords};
@@ -146,7 +146,7 @@ fn write_once(
     report: &Report,
 ) -> Result<(NewFile, BoundReasoning)> {
     let mut marked = Marked::all(new, |_| true)?;
-    let restates = log.dialect.log().and_then(Log::compaction_writer).is_some();
+    let restates = log.dialect.log().is_some();
     Marked::choose_summary(&mut marked, restates);
     let mut decision = decide(log, lowered, &marked)?;
     let mut bound = BoundReasoning::new(plan.options.signed_reasoning);

@@ -182,7 +182,8 @@ impl Copy {
         let bytes = self.bytes();
         let options = Options { dialect: Some(self.dialect), ..Options::default() };
         let mut records = Records::open(&*bytes, &options).ok()?;
-        let mut validator = Validator::new(self.dialect.rules()).of_model(self.model.clone());
+        let mut validator = Validator::new(self.dialect.rules());
+        validator.model.clone_from(&self.model);
         let (mut messages, mut number) = (Vec::new(), 0);
         while let Some(record) = records.next().ok()? {
             if let Some(outline) = record.outline(Some(self.dialect)) {

@@ -200,8 +200,8 @@ impl Log for Codex {
         Box::<replay::Builder>::default()
     }
 
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
+    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
+        Box::<compaction::Writer>::default()
     }
 
     fn why_by_position(&self) -> Option<&'static str> {

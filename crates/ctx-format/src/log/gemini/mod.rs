@@ -208,8 +208,8 @@ impl Log for Gemini {
         Box::<log::Log>::default()
     }
 
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
+    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
+        Box::<compaction::Writer>::default()
     }
 
     fn why_by_position(&self) -> Option<&'static str> {

@@ -255,8 +255,8 @@ impl Log for Pi {
         Box::<tree::Entries>::default()
     }
 
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
+    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
+        Box::<compaction::Writer>::default()
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
