@@ -104,7 +104,7 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
                 _ => false,
             })
         }
-        Some(ItemType::Reasoning) => has("summary"),
+        Some(ItemType::Reasoning) => has("summary") || has("encrypted_content"),
         Some(ItemType::Call | ItemType::Result) => pair_id(item).is_some(),
         // Agents also write records of the type `compaction` with readable content.
         Some(ItemType::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),

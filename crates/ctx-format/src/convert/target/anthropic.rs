@@ -4,7 +4,7 @@ use crate::binding::fate;
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::anthropic::{is_read, is_reasoning};
-use crate::dialect::blocks::{CACHE_MARKS, MARK, check_block, is_extra, is_unsigned};
+use crate::dialect::blocks::{MARK, check_block, is_extra, is_unsigned};
 use crate::dialect::content::{blocks as blocks_of, kind_of};
 use crate::legality::content::NO_CONTENT;
 use crate::record::edit::cut_members;
@@ -120,7 +120,8 @@ fn own(raw: &str, notes: &mut Notes<'_>) -> String {
         let kind = kind_of(inner);
         let is_marked = inner.members().iter().any(is_mark) && !is_reasoning(&kind);
         notes.session.cache_marks += usize::from(is_marked);
-        let is_over = is_marked && notes.session.cache_marks > CACHE_MARKS;
+        let limit = notes.to.rules().cache_marks.unwrap_or(usize::MAX);
+        let is_over = is_marked && notes.session.cache_marks > limit;
         let goes = |it: &Member<'_>| {
             !notes.is_whole
                 && (is_over && is_mark(it) || is_reasoning(&kind) && is_extra(&kind, &it.key))
