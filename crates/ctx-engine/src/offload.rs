@@ -132,17 +132,17 @@ impl<'c> ChangePass<'c> {
     fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<()> {
         let mut new = if may_change { self.reading.changed(record, self.change)? } else { None };
         if let Some(dialect) = self.reading.dialect {
-            if let Some((checks, outline)) = self.checks.as_mut().zip(record.outline(Some(dialect)))
-            {
-                checks.input(record, &outline);
+            let outline = record.outline(Some(dialect));
+            if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+                checks.input(record, outline);
             }
             let remainder = self.bound.write(record, new.as_deref(), dialect, new.is_some());
             if !remainder.put_into(&mut new) {
                 self.outlet.iter_mut().for_each(|outlet| outlet.skip(record.piece));
                 return Ok(());
             }
-            let written = new.as_deref().map(|bytes| record.origin().record(bytes));
-            let written = written.as_ref().unwrap_or(record).outline(Some(dialect));
+            let changed = new.as_deref().map(|bytes| record.origin().record(bytes));
+            let written = changed.as_ref().map_or(outline, |record| record.outline(Some(dialect)));
             if let (Some(checks), Some(outline)) = (&mut self.checks, written) {
                 checks.output(record.line, &outline);
             }

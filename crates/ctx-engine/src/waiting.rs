@@ -13,7 +13,7 @@ use crate::{PassError, Result};
 pub(crate) struct WaitingRecords {
     records: Vec<WaitingRecord>,
     pub(crate) presences: Presences,
-    /// The model that the document around the records names, if there is one.
+    /// The model that will continue the session, if the caller or the document names one.
     model: Option<Arc<str>>,
     spool: Spool,
 }

@@ -132,7 +132,8 @@ impl<'p> CheckPass<'p> {
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(|dialect| {
-                let model = plan.model.clone().or_else(|| session.records.document_text("model"));
+                let of_request = || session.records.model.as_deref().map(Into::into);
+                let model = plan.model.clone().or_else(of_request);
                 ConversationCheck::new(dialect, model)
             }),
             batch: dialect.filter(|_| plan.batch).map(|dialect| {

@@ -55,8 +55,8 @@ impl RepairPass {
     /// Prepares to repair `session` for `model` or, if this is `None`, for the model that the
     /// session states. A session in an unknown dialect cannot be repaired.
     pub fn new(session: &mut Session, model: Option<&str>) -> Self {
-        let of_request = || session.records.document_text("model");
-        let model = model.map(str::to_owned).or_else(of_request);
+        let of_request = session.records.model.as_deref();
+        let model = model.or(of_request).map(str::to_owned);
         // The prompt of a request becomes its first message, and the header of a log its first line.
         let (first, lost) = session.records.take_beside();
         let lines = first.into_iter().map(|it| (1, (it + "\n").into_bytes())).collect();
