@@ -57,9 +57,8 @@ fn hint(kind: &ErrorKind) -> Option<String> {
         ErrorKind::Foreign(foreign) | ErrorKind::Unread { foreign: Some(foreign), .. } => {
             return Some(foreign.remedy.to_owned());
         }
-        ErrorKind::LogDocument { dialect, .. } => {
-            let lines = "writes a file of lines, which its agent can resume";
-            return Some(format!("ctx-convert --to {dialect} -o FILE {lines}"));
+        ErrorKind::Document { dialect, .. } => {
+            return Some(format!("ctx-convert --to {dialect} -o FILE writes a file of lines"));
         }
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
             "VendorSummary"

@@ -60,8 +60,11 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
         "word ".repeat(4_000)
     );
     let session = [USER, part, call, &result, USER].concat();
-    let done =
-        tool("ctx-prune").args(["--trim", "--protect-last", "0"]).stdin(session).stdout_any().run();
+    let told = "ctx-prune: warning: <stdin>:2: a part of the type \"smell\" cannot be read, so it stays as it is\n";
+    let prune = || tool("ctx-prune").args(["--trim", "--protect-last", "0"]).stdin(session.clone());
+    let done = prune().stdout_any().stderr(told).run();
+    let why = "a part of the type \"smell\" cannot be read, so nothing can be changed; ";
+    prune().args(["--strict"]).code(2).stderr_has(why).run();
     let written = String::from_utf8(done.stdout).expect("text");
     let lines: Vec<&str> = written.split_inclusive('\n').collect();
     assert_eq!((lines[1], lines[4]), (part, USER));

@@ -216,7 +216,7 @@ fn zones_that_part_a_call_from_its_result_are_refused() {
             ("keep", THANKS),
         ]))
         .code(2)
-        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input obeys: tool result c1 has no matching call right before it; ctx-split keeps calls and results together; were the zones changed?\n")
+        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input obeys: tool result c1 has no matching call right before it; ctx-check --list-rules names who demands this; if ctx-split set the zones, they must not be changed\n")
         .run();
 }
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use ctx_format::binding::{Remainder, fate, without_reasoning};
+use ctx_format::binding::{fate, without_reasoning};
 use ctx_format::{Dialect, InvalidReasoning, Outline, Record, Role, counted};
 use ctx_policy::SignedReasoning;
 
@@ -38,18 +38,19 @@ impl BoundReasoning {
         Self { action, ..Self::default() }
     }
 
-    /// Examines the next record, and returns what is left of it. `new` holds the record's new bytes
-    /// if it changes. `changes` is true if anything other than the record's own reasoning changes.
+    /// Examines the next record, and returns its new bytes if it changes: none if nothing is left of
+    /// it. `new` holds the new bytes before reasoning is removed. `changes` is true if anything other
+    /// than the record's own reasoning changes.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
-        new: Option<&[u8]>,
+        new: Option<Vec<u8>>,
         dialect: &dyn Dialect,
         changes: bool,
-    ) -> Remainder {
-        let remainder = self.remainder(record, new, dialect);
+    ) -> Option<Vec<u8>> {
+        let left = self.without_bound(record, new.as_deref(), dialect);
         self.changed |= changes;
-        remainder.unwrap_or(Remainder::Whole)
+        left.or(new)
     }
 
     /// Notes that a record is dropped. `changes` is true if it has anything other than reasoning.
@@ -57,12 +58,12 @@ impl BoundReasoning {
         self.changed |= changes || self.has_kept;
     }
 
-    fn remainder(
+    fn without_bound(
         &mut self,
         record: &Record<'_>,
         new: Option<&[u8]>,
         dialect: &dyn Dialect,
-    ) -> Option<Remainder> {
+    ) -> Option<Vec<u8>> {
         let object = record.whole_object().filter(|_| !record.is_outside())?;
         let stated = dialect.model(object).map(Cow::into_owned);
         let named = || record.model.as_deref().map(Into::into);
@@ -97,7 +98,7 @@ impl BoundReasoning {
         if dialect.exchange(object).is_some_and(|it| !ends_loop(&it)) {
             self.removed_in_loop += blocks;
         }
-        Some(without_reasoning(record, dialect))
+        without_reasoning(record, dialect)
     }
 
     /// Returns true if blocks were or must be removed.

@@ -40,6 +40,7 @@ impl Conversion {
         let to = converter.to;
         let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
+        reading.is_list |= session.is_document();
         let (beside, lost) = session.records.take_beside();
         if let Some(system) = beside.filter(|_| !from.is_log()) {
             reading.push(&Origin::ALONE.record(system.as_bytes()))?;

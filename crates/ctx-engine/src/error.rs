@@ -78,11 +78,11 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The input is one JSON document that holds an agent's whole session.
+    /// The session is one JSON document, but is to be written as lines to its agent or its own file.
     #[error(
-        "a session of {dialect} in one JSON document cannot be {done}, because its agent does not read the lines that would be written"
+        "a session of {dialect} in one JSON document cannot be {done}, because its messages would be written as lines"
     )]
-    LogDocument {
+    Document {
         /// The dialect of the session.
         dialect: &'static str,
         /// The operation that is not possible.
@@ -233,11 +233,6 @@ impl ErrorKind {
     /// The session contains a summary by the vendor's server, which prevents `done`.
     pub(crate) fn vendor_summary(done: &'static str) -> Self {
         Self::Unread { unread: Unread::vendor_summary(), foreign: None, done }
-    }
-
-    /// Returns true if the error is that a model returned no usable answer.
-    pub(crate) fn is_of_the_model(&self) -> bool {
-        matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
     }
 }
 

@@ -136,13 +136,10 @@ impl<'c> ChangePass<'c> {
             if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
                 checks.input(record, outline);
             }
-            let remainder = self.bound.write(record, new.as_deref(), dialect, new.is_some());
-            if !remainder.put_into(&mut new) {
-                self.outlet.iter_mut().for_each(|outlet| outlet.skip(record.piece));
-                return Ok(());
-            }
-            let changed = new.as_deref().map(|bytes| record.origin().record(bytes));
-            let written = changed.as_ref().map_or(outline, |record| record.outline(Some(dialect)));
+            let is_changed = new.is_some();
+            new = self.bound.write(record, new, dialect, is_changed);
+            let written = new.as_deref().map(|bytes| record.origin().record(bytes));
+            let written = written.as_ref().map_or(outline, |record| record.outline(Some(dialect)));
             if let (Some(checks), Some(outline)) = (&mut self.checks, written) {
                 checks.output(record.line, &outline);
             }

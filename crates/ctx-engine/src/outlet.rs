@@ -45,9 +45,13 @@ impl<W: Write> Outlet<W> {
     }
 
     /// Writes a record. `new` contains the record's new bytes, without a tag, if the record has
-    /// changed.
+    /// changed. A record of which nothing is left is skipped.
     pub(crate) fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
         let length = new.as_ref().map(Vec::len);
+        if length == Some(0) {
+            self.skip(record.piece);
+            return Ok(());
+        }
         let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
         self.write_with(record, bytes, |tag| {
             let mut tag = tag?;

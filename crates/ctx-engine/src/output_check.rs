@@ -1,30 +1,30 @@
 //! Checks that the output has no problem that is not in the input.
 
-use ctx_format::{Dialect, Outline, Problem, Record, Role, Rule, Rules, Validator, counted};
+use ctx_format::{Dialect, Outline, Problem, Record, Role, Rule, Unread, Validator, counted};
 
 use crate::{ErrorKind, Notes, PassError, Result};
 
 /// Collects the problems in the input and in the output.
 pub(crate) struct OutputCheck {
+    dialect: &'static dyn Dialect,
     input: Validator,
+    /// The first content of the input that cannot be read, with its line.
+    unread: Option<(u64, Unread)>,
     output: Validator,
-    /// The rules that the output may violate only if the input does.
-    rules: Rules,
-    /// Whether the input's dialect requires the first message to be a user message.
-    user_first: bool,
     /// Whether the output already contains a message that is not a system message.
     begun: bool,
 }
 
 impl OutputCheck {
     /// Creates checks for input and output in this dialect.
-    pub(crate) fn new(dialect: &dyn Dialect) -> Self {
+    pub(crate) fn new(dialect: &'static dyn Dialect) -> Self {
+        // The output may violate these rules only if the input does.
         let rules = dialect.output_rules();
         Self {
+            dialect,
             input: Validator::new(rules),
+            unread: None,
             output: Validator::new(rules),
-            rules,
-            user_first: dialect.rules().user_first,
             begun: false,
         }
     }
@@ -36,6 +36,9 @@ impl OutputCheck {
             self.output.model.clone_from(&self.input.model);
         }
         self.input.push(record.line, outline);
+        if self.unread.is_none() {
+            self.unread = record.unread(self.dialect).map(|unread| (record.line, unread));
+        }
     }
 
     /// Adds a message to the output.
@@ -46,9 +49,9 @@ impl OutputCheck {
 
     /// Adds the summary to the output, and returns the role that it must have there, which is
     /// `wanted` if that role is allowed.
-    pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
-        let mut outline = Outline { role: dialect.summary_role(wanted), ..Outline::of_line() };
-        if !self.begun && !self.rules.may_begin_with(&outline) {
+    pub(crate) fn summary(&mut self, wanted: Role) -> Role {
+        let mut outline = Outline { role: self.dialect.summary_role(wanted), ..Outline::of_line() };
+        if !self.begun && !self.dialect.output_rules().may_begin_with(&outline) {
             outline.role = Role::User;
         }
         self.output(0, &outline);
@@ -64,6 +67,13 @@ impl OutputCheck {
         strict: bool,
         notes: &mut Notes,
     ) -> Result<()> {
+        if let Some((line, unread)) = self.unread {
+            if strict {
+                let (foreign, done) = (None, "changed");
+                return Err(ErrorKind::Unread { unread, foreign, done }.at(line));
+            }
+            notes.warn_at(line, format_args!("{unread}, so it stays as it is"));
+        }
         let (mut input, open, _) = checked.unwrap_or(self.input).finish_with_open();
         let (output, still_open, _) = self.output.finish_with_open();
         // A call that waits for its result at the end of the session must stay at the end.
@@ -75,8 +85,9 @@ impl OutputCheck {
             let error = PassError::from(ErrorKind::NewProblem(problem));
             return Err(if line > 0 { error.at(line) } else { error });
         }
+        let user_first = self.dialect.rules().user_first;
         // Only a strict check demands that calls at the end have results.
-        input.retain(|it| self.user_first || it.rule != Rule::UserFirst);
+        input.retain(|it| user_first || it.rule != Rule::UserFirst);
         input.extend(open.into_iter().filter(|_| strict));
         input.sort();
         let Some(first) = input.first() else { return Ok(()) };
@@ -147,13 +158,13 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_role_that_the_dialect_allows_there() {
-        let chat = OutputCheck::new(dialect("chat")).summary(dialect("chat"), Role::Assistant);
+        let chat = OutputCheck::new(dialect("chat")).summary(Role::Assistant);
         assert_eq!(chat, Role::Assistant);
         // A summary that is marked only by its text never has the model's role.
         for dialect in [dialect("anthropic"), &Plain] {
             let mut checks = OutputCheck::new(dialect);
             for _ in 0..2 {
-                assert_eq!(checks.summary(dialect, Role::Assistant), Role::User);
+                assert_eq!(checks.summary(Role::Assistant), Role::User);
             }
         }
     }

@@ -148,14 +148,14 @@ impl Session {
         })
     }
 
-    /// Returns an error if the session is an agent's log in a JSON document. The log's records
-    /// would be written as lines, which the agent cannot load.
-    pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
-        let log = self.dialect().filter(|dialect| dialect.is_log());
-        match (log, self.records.document_members_beside()) {
-            (Some(dialect), Some(_)) => {
+    /// Returns an error if the session is a JSON document and either an agent's log or a file that is
+    /// to be replaced. Its messages would be written as lines, which the owner of the file does not
+    /// expect.
+    pub fn refuse_document(&self, done: &'static str, is_replaced: bool) -> Result<()> {
+        match self.dialect() {
+            Some(dialect) if self.is_document() && (is_replaced || dialect.is_log()) => {
                 let dialect = dialect.name();
-                Err(ErrorKind::LogDocument { dialect, done }.into())
+                Err(ErrorKind::Document { dialect, done }.into())
             }
             _ => Ok(()),
         }

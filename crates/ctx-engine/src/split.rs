@@ -118,12 +118,9 @@ impl<'p, W: Write> SplitPass<'p, W> {
     /// Passes the record to the splitter, and adds its token count to the tag. Returns the selector
     /// that pins the record, if any.
     fn decide(&mut self, record: &Record<'_>, bytes: u64, tag: &mut Tag) -> Option<String> {
-        if record.class == Class::Tail {
-            self.splitter.push_tail();
-            return None;
-        }
-        let Some(outline) = record.outline(self.dialect) else {
-            self.splitter.push_line();
+        let is_tail = record.class == Class::Tail;
+        let Some(outline) = record.outline(self.dialect).filter(|_| !is_tail) else {
+            self.splitter.push_line(is_tail);
             return None;
         };
         let message = || record.message(self.dialect);
@@ -150,7 +147,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
                 None => Some(Outline::of_line()),
             };
             let Some(outline) = outline else {
-                splitter.push_line();
+                splitter.push_line(false);
                 continue;
             };
             let message = || self.dialect.and_then(|dialect| dialect.message(object));

@@ -315,7 +315,7 @@ fn pass<'a>(
         args.filter.output.session(args.dry_run, &inputs, named, store, Growth::Follows)?;
     let model = args.counting.models.name();
     let mut session = args.read.session(source.open(plan.path)?)?.of_model(model);
-    session.read(|session| session.refuse_document_of_log("changed"))?;
+    session.read(|session| session.refuse_document("changed", source.is_saved()))?;
     session.note_document(io);
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let reading = Reading {

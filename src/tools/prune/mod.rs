@@ -88,7 +88,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (source, target) = output.session(args.dry_run, &paths, None, &store, Growth::Follows)?;
     let model = args.counting.models.name();
     let mut session = args.read.session(source.open(path)?)?.of_model(model);
-    session.read(|session| session.refuse_document_of_log("pruned"))?;
+    session.read(|session| session.refuse_document("pruned", source.is_saved()))?;
     session.note_document(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;

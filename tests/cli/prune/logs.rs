@@ -171,17 +171,25 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .run();
 }
 
-/// A session in one JSON document is refused, because its agent does not read the lines that would
-/// be written.
+/// A session in one JSON document is refused if its messages would be written as lines that its
+/// agent, or the owner of the file, does not expect.
 #[test]
 fn a_session_in_one_document_is_refused() {
     let chat = r#"{"sessionId":"s","projectHash":"p","messages":[{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"hi"}]}"#;
     let stderr = |tool: &str, done: &str| {
         format!(
-            "{tool}: s.json: a session of gemini in one JSON document cannot be {done}, because its agent \
-             does not read the lines that would be written; ctx-convert --to gemini -o FILE writes a file of lines, which its agent can resume\n"
+            "{tool}: s.json: a session of gemini in one JSON document cannot be {done}, because its \
+             messages would be written as lines; ctx-convert --to gemini -o FILE writes a file of lines\n"
         )
     };
+    let array = "[{\"role\":\"user\",\"content\":\"hi\"}]\n";
+    let done = prune()
+        .file("s.json", array)
+        .args(["-i", "--clear", "--store", "store", "s.json"])
+        .code(2)
+        .stderr(&stderr("ctx-prune", "pruned").replace("gemini", "chat"))
+        .run();
+    assert_eq!(done.read("s.json"), array.as_bytes());
     prune()
         .file("s.json", chat)
         .args(["--clear", "s.json"])

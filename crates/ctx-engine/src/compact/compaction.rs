@@ -16,7 +16,7 @@ use super::survey::{Flush, MessageReader, Survey};
 use super::{Offloaded, Originals, Source, pruning};
 use crate::score::{self, MOST_SCORED_BYTES};
 use crate::summarize::{Summary, Summing};
-use crate::{Notes, PassError, Result};
+use crate::{ErrorKind, Notes, PassError, Result};
 
 /// The compaction of one session.
 pub struct Compaction<'c> {
@@ -242,7 +242,12 @@ impl<'c> Compaction<'c> {
         };
         self.report.attempts = possible.made;
         let candidate = match candidate {
-            Err(error) if error.kind.is_of_the_model() => return self.without_summary(error),
+            // The model gave no usable answer.
+            Err(error)
+                if matches!(error.kind, ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_)) =>
+            {
+                return self.without_summary(error);
+            }
             candidate => candidate?,
         };
         let candidate = match candidate {

@@ -121,10 +121,10 @@ impl Content {
         let mut bound = BoundReasoning::new(action);
         let file = temporary(|output| {
             self.each(|record| {
-                let changed = change(record)?;
-                let new = changed.as_deref();
-                let remainder = bound.write(record, new, self.dialect, new.is_some());
-                let bytes = remainder.bytes(new.unwrap_or(record.bytes));
+                let new = change(record)?;
+                let changes = new.is_some();
+                let new = bound.write(record, new, self.dialect, changes);
+                let bytes = new.as_deref().unwrap_or(record.bytes);
                 output.write_all(bytes).map_err(PassError::temporary)
             })
         })?;

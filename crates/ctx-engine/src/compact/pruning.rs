@@ -132,13 +132,11 @@ pub(super) fn carry_out(
                 return Ok(());
             }
             let new = verdicts.and_then(|it| record_edits(it, number, record, dialect));
-            let mut new = new.map(|(edits, _)| record.edited(&edits));
-            if !bound.write(record, new.as_deref(), dialect, changes).put_into(&mut new) {
-                outlet.skip(record.piece);
-                return Ok(());
-            }
-            if let Some(outline) = &outline {
-                checks.output(record.line, outline);
+            let new = new.map(|(edits, _)| record.edited(&edits));
+            let new = bound.write(record, new, dialect, changes);
+            if let Some(outline) = outline.filter(|_| new.as_ref().is_none_or(|it| !it.is_empty()))
+            {
+                checks.output(record.line, &outline);
             }
             outlet.write(record, new)
         })?;

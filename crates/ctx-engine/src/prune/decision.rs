@@ -270,10 +270,7 @@ impl<'p> Decision<'p> {
             if let Some(dialect) = dialect.filter(|_| self.changes) {
                 let (edits, _) = self.edits(index, &record, dialect);
                 new = (!edits.is_empty()).then(|| record.edited(&edits));
-                if !bound.write(&record, new.as_deref(), dialect, changes).put_into(&mut new) {
-                    outlet.skip(record.piece);
-                    continue;
-                }
+                new = bound.write(&record, new, dialect, changes);
             }
             outlet.write(&record, self.with_new_usage(&record, new))?;
         }

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::message_counter::MessageCounter;
-use ctx_format::binding::Remainder;
 use ctx_format::{Dialect, Message, Object, Outline, Record, Role, Spool, Validator, counted};
 
 use super::old::OldZone;
@@ -136,7 +135,7 @@ impl<'p> Assembly<'p> {
             return;
         }
         if let Some(line_end) = self.unplaced.take() {
-            let role = checks.summary(dialect, self.plan.role);
+            let role = checks.summary(self.plan.role);
             self.place = Some(SummaryPlacement { dialect, role, line_end });
         }
     }
@@ -167,15 +166,14 @@ impl<'p> Assembly<'p> {
         {
             return Err(ErrorKind::KeptSummary.at(record.line));
         }
-        let new = Some(bytes).filter(|bytes| *bytes != record.bytes);
-        let remainder = match self.dialect {
-            Some(dialect) => self.bound.write(record, new, dialect, false),
-            None => Remainder::Whole,
-        };
-        if matches!(remainder, Remainder::Nothing) {
+        let left = self.dialect.and_then(|dialect| {
+            let new = Some(bytes).filter(|bytes| *bytes != record.bytes);
+            self.bound.write(record, new.map(<[u8]>::to_vec), dialect, false)
+        });
+        let bytes = left.as_deref().unwrap_or(bytes);
+        if bytes.is_empty() {
             return Ok(());
         }
-        let bytes = remainder.bytes(bytes);
         self.settle_place(outline);
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(record.line, outline);

@@ -115,14 +115,10 @@ impl Splitter {
         self.wait(reason, exchange);
     }
 
-    /// Processes a line without a message, which is treated like the record before it.
-    pub fn push_line(&mut self) {
-        self.wait(Some(Reason::Follows), None);
-    }
-
-    /// Processes an incomplete last line, which is always kept.
-    pub fn push_tail(&mut self) {
-        self.wait(Some(Reason::Tail), None);
+    /// Processes a line without a message, which is treated like the record before it, or an
+    /// incomplete last line (`is_tail`), which is always kept.
+    pub fn push_line(&mut self, is_tail: bool) {
+        self.wait(Some(if is_tail { Reason::Tail } else { Reason::Follows }), None);
     }
 
     fn wait(&mut self, reason: Option<Reason>, exchange: Option<u64>) {

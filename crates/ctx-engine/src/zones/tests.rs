@@ -36,7 +36,7 @@ fn split(records: &[&str], keep: Keep) -> Vec<Verdict> {
             Some(outline) => {
                 splitter.push(&outline, 10, pinned);
             }
-            None => splitter.push_line(),
+            None => splitter.push_line(false),
         }
         verdicts.extend(&mut splitter);
     }
@@ -245,7 +245,7 @@ proptest! {
         for text in &texts {
             match outline(text.trim_end_matches('!')) {
                 Some(outline) => splitter.push(&outline, 10, text.ends_with('!')),
-                None => splitter.push_line(),
+                None => splitter.push_line(false),
             }
         }
         splitter.finish();

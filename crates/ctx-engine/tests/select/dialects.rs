@@ -39,7 +39,7 @@ fn zones(messages: u64, feed: impl FnOnce(&mut dyn FnMut(Option<Outline>))) -> S
     let mut splitter = Splitter::new(Keep { messages: Some(messages), ..Keep::default() });
     feed(&mut |outline| match &outline {
         Some(outline) => splitter.push(outline, 0, false),
-        None => splitter.push_line(),
+        None => splitter.push_line(false),
     });
     splitter.finish();
     splitter.map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' }).collect()

@@ -34,6 +34,8 @@ pub struct Reading<'c> {
     cwd: Option<String>,
     /// The model in use at this point in the session, if known.
     model: Option<Arc<str>>,
+    /// Whether the records are the elements of a list of messages, rather than an agent's records.
+    pub is_list: bool,
     /// The number of records read so far.
     records: u64,
     report: Report,
@@ -52,6 +54,7 @@ impl<'c> Reading<'c> {
             hash: Context::new(&SHA256),
             cwd: None,
             model: None,
+            is_list: !from.is_log(),
             records: 0,
             report: Report::default(),
         }
@@ -110,7 +113,7 @@ impl<'c> Reading<'c> {
 
     /// Reports that a whole record is not converted.
     fn lose(&mut self, kind: LossKind, name: &str, line: u64, number: u64) {
-        let path = SourceId { record: number, message: None }.path(self.from.is_log());
+        let path = SourceId { record: number, message: None }.path(self.is_list);
         self.report.count(kind, name, line).add_path(path);
     }
 
@@ -160,6 +163,7 @@ impl<'c> Reading<'c> {
             has_begun: is_whole,
             converter: self.converter,
             from: self.from,
+            is_list: self.is_list,
             entries: &self.entries,
             spool: self.spool,
             ids: reply::Ids::of(

@@ -22,8 +22,8 @@ impl SourceId {
     }
 
     /// The path of the record or the message in a report.
-    pub(crate) fn path(self, is_log: bool) -> String {
-        let list = if is_log { "records" } else { "messages" };
+    pub(crate) fn path(self, is_list: bool) -> String {
+        let list = if is_list { "messages" } else { "records" };
         format!("{list}[{}]", self.json().trim_matches('"'))
     }
 

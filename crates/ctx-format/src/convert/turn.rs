@@ -85,12 +85,6 @@ impl<'a> TurnMessage<'a> {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
     }
 
-    /// Creates a user message with the text of a summary.
-    pub(crate) fn of_summary(summary: &Summary<'a>) -> Self {
-        let text = Part::Text(summary.text.clone());
-        Self::of_user(vec![Piece::bare(text)], summary.origins.clone())
-    }
-
     /// Returns true if the message contains calls.
     pub(crate) fn has_calls(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece.part, Part::Call(_)))

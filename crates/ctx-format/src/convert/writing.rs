@@ -29,6 +29,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
+    pub(crate) is_list: bool,
     /// The messages of the source session, whose texts are in `spool`.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
@@ -89,7 +90,7 @@ impl Writing<'_> {
             to,
             entries: &entries,
             texts: &texts,
-            is_of_log: self.from.is_log(),
+            is_list: self.is_list,
             origin: 0,
             is_whole: self.converter.mark.is_some(),
             summary_comes,
@@ -140,7 +141,7 @@ impl Writing<'_> {
                 let whole = without_surrogates(&line.json);
                 // Half a character may be in JSON within a string.
                 if whole != line.json && !std::mem::replace(&mut is_named, true) {
-                    let path = entries[0].origin.path(self.from.is_log());
+                    let path = entries[0].origin.path(self.is_list);
                     let line = entries[0].line;
                     self.report.count(LossKind::LoneSurrogate, "", line).add_path(path);
                 }
@@ -175,8 +176,7 @@ impl Writing<'_> {
                 return true;
             }
             let left = without_reasoning(&Origin::ALONE.record(line.json.as_bytes()), to);
-            let left = left.bytes(line.json.as_bytes());
-            line.json = String::from_utf8_lossy(left).into_owned();
+            line.json = String::from_utf8_lossy(&left.unwrap_or_default()).into_owned();
             !line.json.is_empty()
         });
         self.has_changed |= source.next().is_some();
@@ -199,7 +199,7 @@ impl Writing<'_> {
             if !is_home || entry.is_summary {
                 continue;
             }
-            let path = entry.origin.path(self.from.is_log());
+            let path = entry.origin.path(self.is_list);
             let sent = self.from.wrapped(&object).sent;
             for half in lone_surrogates(text).map(|half| place(&text[half])) {
                 if sent.iter().any(|raw| place(raw).contains(&half.start)) {

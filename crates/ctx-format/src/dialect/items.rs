@@ -326,7 +326,7 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
         kind => kind == Some(ItemType::Server),
     };
     if mend.has(Rule::LoneReasoning) || is_empty_summary(item) || !has_id && needs_id {
-        mend.drop_record();
+        mend.is_dropped = true;
     } else if !has_id {
         mend.cut_members(item, &["id"]);
     }

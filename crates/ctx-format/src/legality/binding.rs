@@ -45,51 +45,21 @@ pub fn fate(dialect: &dyn Dialect, model: Option<&str>) -> Option<InvalidReasoni
     Some(if is_ignored { InvalidReasoning::Ignored } else { dialect.invalid_reasoning() })
 }
 
-/// What is left of a record without its invalid reasoning.
-pub enum Remainder {
-    /// The record has no invalid reasoning.
-    Whole,
-    /// The new bytes.
-    Bytes(Vec<u8>),
-    /// The record had no other content.
-    Nothing,
-}
-
-impl Remainder {
-    /// Puts what is left into `new`, the new bytes of the record. Returns false if nothing is left.
-    pub fn put_into(self, new: &mut Option<Vec<u8>>) -> bool {
-        match self {
-            Self::Whole => {}
-            Self::Bytes(bytes) => *new = Some(bytes),
-            Self::Nothing => return false,
-        }
-        true
-    }
-
-    /// Returns the bytes to write instead of `bytes`.
-    pub fn bytes<'b>(&'b self, bytes: &'b [u8]) -> &'b [u8] {
-        match self {
-            Self::Whole => bytes,
-            Self::Bytes(bytes) => bytes,
-            Self::Nothing => &[],
-        }
-    }
-}
-
-/// Returns what is left of a message without its reasoning.
-pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Remainder {
-    let Some(object) = record.whole_object() else { return Remainder::Whole };
-    let Some(message) = dialect.message(object) else { return Remainder::Whole };
+/// Returns the new bytes of a message without its reasoning: none if it has no other content. `None`
+/// if it is no message.
+pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
+    let object = record.whole_object()?;
+    let message = dialect.message(object)?;
     let is_cut = |part| message.is_cut_as_reasoning(part, object);
     // A line that other lines refer to stays.
     if !dialect.is_linked() && message.parts.iter().all(is_cut) {
-        return Remainder::Nothing;
+        return Some(Vec::new());
     }
     let mut edits = Edits::new();
     for range in message.reasoning {
         edits.cut(range);
     }
-    Remainder::Bytes(record.edited(&edits))
+    Some(record.edited(&edits))
 }
 
 /// Returns the blocks that a record sends to the API, in a form in which they can be compared, each

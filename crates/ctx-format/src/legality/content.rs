@@ -254,7 +254,7 @@ pub struct Mend<'r, 'a> {
     record: &'r Object<'a>,
     problems: &'r [&'r Problem],
     edits: Edits,
-    is_dropped: bool,
+    pub(crate) is_dropped: bool,
 }
 
 impl Mend<'_, '_> {
@@ -280,11 +280,6 @@ impl Mend<'_, '_> {
             let name = within.id_of(key).unwrap_or_default();
             self.set(within, key, &json::quoted(&naming.legal(&name)));
         }
-    }
-
-    /// Removes the whole record.
-    pub(crate) fn drop_record(&mut self) {
-        self.is_dropped = true;
     }
 
     /// Replaces the raw value `raw`, a slice of the record.

@@ -87,7 +87,7 @@ impl ProfilePass {
     ) -> Result<Profile, PassError> {
         self.timeline.begin(replaced);
         let dialect = session.dialect();
-        let prune = session.refuse_document_of_log("pruned");
+        let prune = session.refuse_document("pruned", false);
         let mut now = CurrentSession {
             walk: dialect.map(|dialect| Walk::new(self.counter, dialect)),
             tally: Tally::default(),

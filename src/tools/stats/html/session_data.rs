@@ -138,7 +138,7 @@ fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> 
     };
     let mut offloader = Offloader::new(request.store, &id, plan).ok()?;
     let mut session = ReadArgs::default().session(source.open().ok()?).ok()?;
-    session.read(|records| records.refuse_document_of_log("changed")).ok()?;
+    session.read(|records| records.refuse_document("changed", false)).ok()?;
     let reading = Reading { dialect: session.dialect(), ..Reading::default() };
     let mut pass = ChangePass::new(reading, &mut offloader, None);
     session.pass(|record| pass.push(record)).ok()?;

@@ -61,7 +61,7 @@ pub(super) fn lower(
 ) -> Result<(Content, Option<Calibration>)> {
     let session = log.session()?;
     // Lines cannot be appended to a JSON document.
-    session.refuse_document_of_log("compacted")?;
+    session.refuse_document("compacted", false)?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
     let flaws = session.records.flaws().iter();
     let problems: Vec<_> = flaws.filter(|(_, flaw)| flaw.effect.is_problem()).collect();
@@ -132,8 +132,8 @@ pub(super) fn write(
 fn without_any_reasoning(lowered: &Content) -> Result<Content> {
     let file = temporary(|output| {
         lowered.each(|record| {
-            let remainder = without_reasoning(record, lowered.dialect);
-            output.write_all(remainder.bytes(record.bytes)).map_err(PassError::temporary)
+            let left = without_reasoning(record, lowered.dialect);
+            output.write_all(left.as_deref().unwrap_or(record.bytes)).map_err(PassError::temporary)
         })
     })?;
     Ok(lowered.with(file))

@@ -4,7 +4,7 @@ use crate::compaction::{Ids, LineText};
 use crate::convert::entry::Entry;
 use crate::convert::fields::{path_to, place};
 use crate::convert::report::{LossKind, Report};
-use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
@@ -107,7 +107,8 @@ pub(crate) fn lines_of<T: Target + ?Sized>(
         Turn::Results(results) => target.results(results, notes),
         // In an agent's file, only the last summary counts.
         Turn::Summary(summary) if notes.summary_comes && notes.to.is_log() => {
-            target.message(&TurnMessage::of_summary(summary), notes)
+            let text = Piece::bare(Part::Text(summary.text.clone()));
+            target.message(&TurnMessage::of_user(vec![text], summary.origins.clone()), notes)
         }
         Turn::Summary(summary) => target.summary(summary, notes),
     }
@@ -162,8 +163,8 @@ pub(crate) struct Notes<'r> {
     pub(crate) entries: &'r [&'r Entry],
     /// The texts of the entries.
     pub(crate) texts: &'r [String],
-    /// Whether the source is an agent's log.
-    pub(crate) is_of_log: bool,
+    /// Whether the source records are the elements of a list of messages.
+    pub(crate) is_list: bool,
     /// The index, within the unit, of the entry to which subsequent losses are attributed.
     pub(crate) origin: usize,
     /// Whether no content may be lost, as in a lowered session.
@@ -213,7 +214,7 @@ impl Notes<'_> {
         let within = found.map_or(String::new(), |origin| path_to(self.texts[origin].trim(), at));
         let end = within.rfind(']').map_or(0, |end| end + 1);
         let Some(entry) = self.entries.get(found.unwrap_or(self.origin)) else { return };
-        let path = entry.origin.path(self.is_of_log) + &within[..end];
+        let path = entry.origin.path(self.is_list) + &within[..end];
         self.report.count(kind, name, entry.line).add_path(path);
     }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Action, Planner, Repair, RepairKind, Salvage};
-use crate::binding::{Remainder, fate, has_reasoning, sent_blocks, without_reasoning};
+use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
 use crate::content::mended;
 use crate::log::compaction::Ids;
 use crate::record::{BYTE_ORDER_MARK, line_end};
@@ -126,11 +126,8 @@ impl Copy {
             if !is_signed || fate != Some(InvalidReasoning::Rejected) {
                 continue;
             }
-            *bytes = match without_reasoning(&record, self.dialect) {
-                Remainder::Whole => continue,
-                Remainder::Bytes(bytes) => bytes,
-                Remainder::Nothing => Vec::new(),
-            };
+            let Some(left) = without_reasoning(&record, self.dialect) else { continue };
+            *bytes = left;
             let what = RepairKind::RemoveReasoning;
             self.actions.push(Action { line: *source, id: String::new(), what });
         }
