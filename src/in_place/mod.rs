@@ -121,7 +121,9 @@ impl SessionFile<'_> {
             Step::Compact => {
                 offloading = Offloading::of(self, &source.content, notes)?;
                 compaction.offloaded(offloading.as_ref().map(Offloading::offloaded))?;
-                compaction.build(true, None, notes)?;
+                if let Some(new) = compaction.build(true, None, notes)? {
+                    source.new_file(new.content, &mut compaction.report, notes)?;
+                }
             }
         }
         Ok(compaction.report)

@@ -21,8 +21,11 @@ pub const DEFAULT_SHARE: Share = Share::of_percent(80);
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// The number of messages, not counting system messages.
+    /// The number of messages.
     pub messages: u64,
+    /// How many of the messages are system messages.
+    #[serde(skip)]
+    pub system_messages: u64,
     /// The number of user messages that start a turn.
     pub turns: u64,
     /// The token count of all messages, including system messages.
@@ -46,10 +49,17 @@ impl Size {
         self.calibrated.unwrap_or(self.tokens)
     }
 
+    /// Returns the number of messages that is compared with the limits.
+    pub fn conversation(&self) -> u64 {
+        self.messages.saturating_sub(self.system_messages)
+    }
+
     /// Adds a message to the counts. The fragments of a message are added one by one but counted as
     /// one message.
     pub fn add_outline(&mut self, outline: &Outline<'_>) {
-        self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
+        let begins = outline.begins_message();
+        self.messages += u64::from(begins);
+        self.system_messages += u64::from(begins && outline.role.is_system());
         self.turns += u64::from(outline.begins_turn);
     }
 }
@@ -204,7 +214,7 @@ impl Triggers {
 
     /// Compares `size` with the limits of all triggers that are set.
     pub fn check(&self, size: &Size) -> Due {
-        let held_back = self.min_messages.filter(|least| size.messages < *least);
+        let held_back = self.min_messages.filter(|least| size.conversation() < *least);
         let readings: Vec<Reading> = self
             .limits(size)
             .into_iter()
@@ -231,7 +241,7 @@ impl Triggers {
         let reserve = self.reserve.map(|tokens| without_reserve(window, tokens));
         let overflow = self.on_overflow.then_some(0);
         [
-            (Trigger::Messages, size.messages, self.messages),
+            (Trigger::Messages, size.conversation(), self.messages),
             (Trigger::Tokens, size.context(), self.tokens),
             (Trigger::Share, size.context(), share),
             (Trigger::Reserve, size.context(), reserve),

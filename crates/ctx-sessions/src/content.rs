@@ -62,7 +62,8 @@ impl Content {
     /// Returns the size of the session, for comparison with a policy's triggers.
     pub(crate) fn size(&self) -> Size {
         Size {
-            messages: self.messages - self.system.min(self.messages),
+            messages: self.messages,
+            system_messages: self.system,
             turns: self.turns,
             tokens: self.context_tokens,
             tool_bytes: self.tool_bytes,
@@ -163,8 +164,6 @@ impl ContentReader {
     fn message(&mut self, record: &Record<'_>) -> Option<u64> {
         let outline = record.outline(Some(self.dialect))?;
         let message = record.message(Some(self.dialect))?;
-        let is_system = outline.role.is_system() && outline.begins_message();
-        self.content.system += u64::from(is_system);
         Some(add_to_size(&mut self.size, &outline, &message, &self.counter))
     }
 
@@ -215,7 +214,8 @@ impl ContentReader {
             ask: content.ask.or(self.doubtful_ask),
             model: calibration.model,
             recorded_window: calibration.window,
-            messages: self.size.messages + content.system,
+            messages: self.size.messages,
+            system: self.size.system_messages,
             turns: self.size.turns,
             tool_bytes: self.size.tool_bytes,
             recorded,

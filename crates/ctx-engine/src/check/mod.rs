@@ -288,7 +288,7 @@ impl Limits {
         };
         let limits = [
             ("max-tokens", what_tokens, size.context(), self.tokens),
-            ("max-messages", "messages", size.messages, self.messages),
+            ("max-messages", "messages", size.conversation(), self.messages),
             ("max-tool-bytes", "bytes of tool results", size.tool_bytes, self.tool_bytes),
         ];
         limits.into_iter().filter_map(move |(rule, what, value, limit)| {

@@ -105,6 +105,7 @@ impl Report {
         }
         self.open += other.open;
         self.size.messages += other.size.messages;
+        self.size.system_messages += other.size.system_messages;
         self.size.turns += other.size.turns;
         self.size.tokens += other.size.tokens;
         self.size.tool_bytes += other.size.tool_bytes;

@@ -153,7 +153,8 @@ impl Attempts<'_> {
         let message = object.as_ref().and_then(|object| dialect.message(object));
         if let Some(message) = message {
             size.tokens += self.session.plan.environment.counter.message(&message).total();
-            size.messages += u64::from(!message.role.is_system());
+            size.messages += 1;
+            size.system_messages += u64::from(message.role.is_system());
         }
     }
 

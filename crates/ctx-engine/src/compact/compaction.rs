@@ -174,7 +174,9 @@ impl<'c> Compaction<'c> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
             self.content = left;
-            self.survey = Survey::of(&self.source.plan, left, None, false, None)?;
+            let mut survey = Survey::of(&self.source.plan, left, None, false, None)?;
+            survey.size = self.survey.left(survey.size);
+            self.survey = survey;
         }
         Ok(())
     }
@@ -383,8 +385,7 @@ impl<'c> Compaction<'c> {
         let fits = plan.limits.fits(size.tokens);
         report.end_at(if fits { Outcome::Compacted } else { Outcome::OverTarget }, size);
         let usage = plan.limits.usage.as_ref();
-        let left = usage.and_then(|usage| usage.after.estimate(size.tokens));
-        report.calibrated_after = left.map(|left| left.tokens);
+        report.calibrated_after = usage.and_then(|usage| usage.left(size.tokens));
         report.kept_records = Some(zones.counts.keep);
         report.first_kept_index = zones.counts.first_keep;
         if plan.options.dry_run && candidate.leaves() {

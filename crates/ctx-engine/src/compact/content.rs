@@ -31,6 +31,8 @@ pub struct Content {
     pub last_change: Option<Time>,
     /// For a session lowered from a log, each record's line in the log.
     pub(super) lines: Option<Arc<[u64]>>,
+    /// For a session lowered from a log, the size of the context as the log's records are counted.
+    pub(super) counted: Option<Box<Size>>,
     /// For a session lowered from a log, the first message in the log that we do not understand.
     pub(super) unread: FirstUnread,
     /// Receives progress updates while the session is read.
@@ -69,6 +71,7 @@ impl Content {
             model: session.records.model,
             last_change: None,
             lines: None,
+            counted: None,
             unread: FirstUnread::default(),
             watch,
             file,
@@ -102,6 +105,7 @@ impl Content {
             file: file.into(),
             is_document: false,
             lines: None,
+            counted: None,
             model: self.model.clone(),
             unread: FirstUnread::default(),
             watch: self.watch.clone(),

@@ -96,8 +96,9 @@ impl<'a> Source<'a> {
         content.model = environment.model_name.clone().or(content.model);
         let mut plan = Plan::new(options, environment);
         let (content, log) = if content.dialect.is_linked() {
-            let counter = plan.limits.want_usage(options).then_some(environment.counter);
-            let (lowered, calibration) = log::lower(&content, &environment.temp, counter, notes)?;
+            let (temp, counter) = (&environment.temp, environment.counter);
+            let calibrates = plan.limits.want_usage(options);
+            let (lowered, calibration) = log::lower(&content, temp, counter, calibrates, notes)?;
             if let Some(calibration) = &calibration {
                 plan.limits = plan.limits.calibrated(calibration, options, notes);
             }
@@ -123,10 +124,10 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the change to the session's file when the session is compacted to `new`. Corrects
-    /// the report if signed reasoning had to be removed.
+    /// the size in the report to that of the session as it will be read again.
     pub fn new_file(
         &self,
-        mut new: Content,
+        new: Content,
         report: &mut Report,
         notes: &mut Notes,
     ) -> Result<NewFile> {
@@ -134,15 +135,15 @@ impl<'a> Source<'a> {
             self.count_again(&new, report)?;
             return Ok(NewFile::Whole(new));
         };
-        let file = log::write((log, &self.content), &mut new, &self.plan, report, notes)?;
-        self.count_again(&new, report)?;
+        let file = log::write((log, &self.content), new, &self.plan, report, notes)?;
+        let usage = self.plan.limits.usage.as_ref();
+        report.calibrated_after = usage.and_then(|usage| usage.left(report.tokens_after));
         Ok(file)
     }
 
     /// Corrects the size in the report if signed reasoning may have been removed from `new`.
     fn count_again(&self, new: &Content, report: &mut Report) -> Result<()> {
-        let dialect = self.log.as_ref().unwrap_or(&self.content).dialect;
-        if dialect.invalid_reasoning() != InvalidReasoning::Rejected {
+        if self.content.dialect.invalid_reasoning() != InvalidReasoning::Rejected {
             return Ok(());
         }
         report.resize(&new.size(&self.plan.environment.counter)?);

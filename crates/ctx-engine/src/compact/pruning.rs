@@ -75,7 +75,7 @@ pub(super) fn decide<'p>(
         if rules.clears.is_some() {
             verdicts = verdicts.under(trims);
         }
-        judged = judge(plan, &verdicts, may, notes);
+        judged = judge(plan, survey, &verdicts, may, notes);
     }
     let size = judged.unwrap_or(survey.size);
     if let Some(clears) = &rules.clears
@@ -84,14 +84,20 @@ pub(super) fn decide<'p>(
         // Clearing starts again from the original results, so that each handle describes the
         // original text.
         verdicts = verdicts.under(clears);
-        judged = judge(plan, &verdicts, may, notes);
+        judged = judge(plan, survey, &verdicts, may, notes);
     }
     survey.pruned = judged.is_some().then_some(verdicts);
     judged
 }
 
 /// Returns the size after pruning, or `None` if pruning is not allowed or frees too little.
-fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
+fn judge(
+    plan: &Plan<'_>,
+    survey: &Survey<'_>,
+    verdicts: &Verdicts<'_>,
+    may: bool,
+    notes: &mut Notes,
+) -> Option<Size> {
     if !may {
         return None;
     }
@@ -101,7 +107,7 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
         report_small_gain(&sums, notes);
         return None;
     }
-    Some(verdicts.size())
+    Some(survey.left(verdicts.size()))
 }
 
 /// Writes a copy of the session with the verdicts from a survey applied.

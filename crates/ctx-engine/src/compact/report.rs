@@ -139,9 +139,9 @@ pub struct Report {
     pub target_tokens: Option<u64>,
     /// The maximum size of the whole context in the API's tokens, if an agent recorded usage.
     pub limit_tokens: Option<u64>,
-    /// The number of messages before the compaction, not counting system messages.
+    /// The number of messages before the compaction.
     pub messages_before: u64,
-    /// The number of messages after the compaction, not counting system messages.
+    /// The number of messages after the compaction.
     pub messages_after: u64,
     /// The number of kept records, not counting system messages.
     pub kept_records: Option<u64>,
@@ -218,7 +218,7 @@ impl Report {
     /// Sets the size after the compaction.
     pub(super) fn resize(&mut self, size: &Size) {
         self.tokens_after = size.tokens;
-        self.freed_tokens = self.tokens_before - size.tokens;
+        self.freed_tokens = self.tokens_before.saturating_sub(size.tokens);
         self.ratio = ratio(size.tokens, self.tokens_before);
         self.messages_after = size.messages;
     }

@@ -29,6 +29,9 @@ pub(super) struct Survey<'p> {
     pub(super) entries: Entries,
     joined: Joined,
     pub(super) size: Size,
+    /// The sum of the records' tokens. In a lowered log, the size of the session is that of the log,
+    /// whose messages may be divided in another way.
+    pub(super) sum: u64,
     /// The token count of the system messages, including the conversation's overhead if the first
     /// message is a system message.
     pub(super) system_tokens: u64,
@@ -77,7 +80,10 @@ impl<'p> Survey<'p> {
             flush,
         };
         content.each(|record| surveyor.record(record))?;
-        Ok(surveyor.finish())
+        let mut survey = surveyor.finish();
+        survey.sum = survey.size.tokens;
+        survey.size = content.counted.as_deref().copied().unwrap_or(survey.size);
+        Ok(survey)
     }
 
     /// Passes each record's 0-based index and the facts about the record to `handle`. Token counts
@@ -109,6 +115,11 @@ impl<'p> Survey<'p> {
         verdicts.is_some_and(|verdicts| verdicts.is_dropped(record))
     }
 
+    /// Returns the size of a session of which this is left, given the sum of its records' tokens.
+    pub(super) fn left(&self, size: Size) -> Size {
+        Size { tokens: (self.size.tokens + size.tokens).saturating_sub(self.sum), ..size }
+    }
+
     /// Decides the zone of each record.
     pub(super) fn zones(&self, keep: Keep) -> Result<Zones> {
         let number = |record: usize| record as u64 + 1;
@@ -138,7 +149,9 @@ impl<'p> Survey<'p> {
         self.each_left(|record, entry| {
             if entry.kind.is_message() && zones.of[record] != Zone::Old {
                 size.tokens = size.tokens.max(PRIMING) + u64::from(entry.tokens);
-                size.messages += u64::from(entry.begins_message && entry.kind != EntryKind::System);
+                let is_system = entry.kind == EntryKind::System;
+                size.messages += u64::from(entry.begins_message);
+                size.system_messages += u64::from(entry.begins_message && is_system);
             }
         })?;
         Ok(size)

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 use crate::estimate::{Calibrator, Estimate, Request};
 use crate::message_counter::{MessageCounter, PRIMING};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, Object, Outline, Record, Role, Usage, UsageOf};
+use ctx_format::{Dialect, Message, Object, Outline, Record, Role, Usage, UsageOf};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -218,12 +218,15 @@ impl CalibrationPass {
         if outline.as_ref().is_some_and(starts_over) {
             self.compacted(is_inside);
         }
+        let of_reply = |usage: &Usage| matches!(usage.of, UsageOf::Reply(_)).then_some(usage.of);
+        let reply = usage.as_ref().and_then(of_reply);
+        let continues = reply.is_some() && reply == self.open.as_ref().map(|open| open.key.0);
         if let Some(usage) = usage {
             self.usage(&usage, record.line);
         }
         if let Some(outline) = outline {
             self.run.said(outline.role, self.sum, record.line, self.pruned);
-            let tokens = tokens.unwrap_or_else(|| self.tokens(record, object, dialect));
+            let tokens = tokens.unwrap_or_else(|| self.tokens(record, object, dialect, continues));
             if !outline.results.is_empty() {
                 self.pruned += self.replaced.count(object, dialect);
             }
@@ -232,9 +235,17 @@ impl CalibrationPass {
         }
     }
 
-    fn tokens(&self, record: &Record<'_>, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
+    /// Counts a record. Of a record that was sent, but no longer is, only `continues` tells whether it
+    /// is a later part of a reply.
+    fn tokens(
+        &self,
+        record: &Record<'_>,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        continues: bool,
+    ) -> u64 {
         let message = if record.is_outside() {
-            dialect.message(object)
+            dialect.message(object).map(|message| Message { continues, ..message })
         } else {
             record.message(self.dialect)
         };

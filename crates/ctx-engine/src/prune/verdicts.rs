@@ -158,7 +158,8 @@ impl<'p> Verdicts<'p> {
             if record.role.is_none() || self.is_dropped(index) {
                 continue;
             }
-            size.messages += u64::from(record.is_conversation());
+            size.messages += 1;
+            size.system_messages += u64::from(!record.is_conversation());
             size.turns += u64::from(record.begins_turn);
             size.tokens = size.tokens.max(PRIMING) + self.tokens(index);
             for result in self.facts.results_of(index) {

@@ -172,6 +172,7 @@ fn any_trigger_is_enough_and_each_is_listed() {
 fn without_a_trigger_nothing_is_due() {
     let full = Size {
         messages: u64::MAX,
+        system_messages: 0,
         turns: u64::MAX,
         tokens: u64::MAX,
         calibrated: None,

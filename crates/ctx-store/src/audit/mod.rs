@@ -69,9 +69,9 @@ pub struct Compaction {
     pub ratio: Option<f64>,
     /// The target size of the whole context, in tokens.
     pub target_tokens: Option<u64>,
-    /// The number of messages before the compaction, not counting system messages.
+    /// The number of messages before the compaction.
     pub messages_before: u64,
-    /// The number of messages after the compaction, not counting system messages.
+    /// The number of messages after the compaction.
     pub messages_after: u64,
 }
 

@@ -21,6 +21,7 @@ use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
 use ctx_format::{Class, Message, Object, Part, Record, Role, Spool};
+use ctx_policy::trigger::Size;
 use ring::digest::{SHA256, digest};
 
 use self::kept::{KeptRecords, LogRecords};
@@ -30,7 +31,7 @@ use super::options::Plan;
 use super::report::Report;
 use crate::bound_reasoning::BoundReasoning;
 use crate::estimate::{Calibration, CalibrationPass};
-use crate::message_counter::MessageCounter;
+use crate::message_counter::{MessageCounter, add_to_size};
 use crate::output_check::warn_of_input;
 use crate::session::FirstUnread;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError, Result, Session};
@@ -51,51 +52,56 @@ struct Decision {
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-/// Lowers a log to the messages that the agent would send, one per record. If `counter` is set,
+/// Lowers a log to the messages that the agent would send, one per record. If `calibrates` is set,
 /// also calibrates the token count against the usage recorded in the log.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
-    counter: Option<MessageCounter>,
+    counter: MessageCounter,
+    calibrates: bool,
     notes: &mut Notes,
 ) -> Result<(Content, Option<Calibration>)> {
     let session = log.session()?;
     // Lines cannot be appended to a JSON document.
     session.refuse_document("compacted", false)?;
-    let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
+    let calibration = || CalibrationPass::new(counter, Some(log.dialect));
+    let mut calibration = calibrates.then(calibration);
     let flaws = session.records.flaws().iter();
     let problems: Vec<_> = flaws.filter(|(_, flaw)| flaw.effect.is_problem()).collect();
     if let Some((line, first)) = problems.first() {
         warn_of_input(problems.len(), *line, &first.message, notes);
     }
     let mut bad = BadLines::default();
-    let content = lower_session(log, session, temp, |record| {
+    let content = lower_session(log, session, (counter, temp), |record, tokens| {
         bad.add(record, BadLineOutcome::Kept);
         if record.class == Class::Tail {
             notes.warn_at(record.line, "the last line is incomplete, so the agent skips it");
         }
         if let Some(calibration) = &mut calibration {
-            calibration.push(record, None);
+            calibration.push(record, tokens);
         }
     })?;
     bad.report(notes);
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
-/// Lowers a session in the dialect of `log`. Calls `look` with each record of the session.
+/// Lowers a session in the dialect of `log`. Calls `look` with each record of the session and, if the
+/// record is a message in the context, its number of tokens.
 fn lower_session(
     log: &Content,
     mut session: Session,
-    temp: &Path,
-    mut look: impl FnMut(&Record<'_>),
+    (counter, temp): (MessageCounter, &Path),
+    mut look: impl FnMut(&Record<'_>, Option<u64>),
 ) -> Result<Content> {
     let mut converter = Converter::new(&Anthropic);
     converter.mark = Some(MARK);
     let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
     let mut unread = FirstUnread::default();
+    let mut size = Size::default();
     session.each(|record| {
         unread.look_at(record, Some(log.dialect));
-        look(record);
+        let message = record.outline(Some(log.dialect)).zip(record.message(Some(log.dialect)));
+        look(record, message.map(|(outline, it)| add_to_size(&mut size, &outline, &it, &counter)));
         Ok(reading.push(record)?)
     })?;
     drop(session);
@@ -105,27 +111,33 @@ fn lower_session(
         lines = report.sources.iter().map(|it| it.first_line).collect();
         Ok(())
     })?;
-    let lines = Some(Arc::from(lines));
-    Ok(Content { dialect: &Lowered, is_detected: false, lines, unread, ..log.with(file) })
+    Ok(Content {
+        dialect: &Lowered,
+        is_detected: false,
+        lines: Some(Arc::from(lines)),
+        counted: Some(Box::new(size)),
+        unread,
+        ..log.with(file)
+    })
 }
 
 /// Returns the change to a log's file when the log's context is compacted from `lowered` to `new`.
-/// First checks that the agent would read the context `new` from the changed file. If the API would
-/// reject the signed reasoning that is kept, all reasoning is removed from `new`.
+/// First checks that the agent would read the context `new` from the changed file, and reports its
+/// size there. If the API would reject the signed reasoning that is kept, all reasoning is removed.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),
-    new: &mut Content,
+    mut new: Content,
     plan: &Plan<'_>,
-    report: &Report,
+    report: &mut Report,
     notes: &mut Notes,
 ) -> Result<NewFile> {
-    let (file, bound) = write_once((log, lowered), new, plan, report)?;
+    let (file, bound) = write_once((log, lowered), &new, plan, report)?;
     bound.finish(notes)?;
     if !bound.removes() {
         return Ok(file);
     }
-    *new = without_any_reasoning(new)?;
-    Ok(write_once((log, lowered), new, plan, report)?.0)
+    new = without_any_reasoning(&new)?;
+    Ok(write_once((log, lowered), &new, plan, report)?.0)
 }
 
 /// Returns the session without its reasoning.
@@ -143,7 +155,7 @@ fn write_once(
     (log, lowered): (&Content, &Content),
     new: &Content,
     plan: &Plan<'_>,
-    report: &Report,
+    report: &mut Report,
 ) -> Result<(NewFile, BoundReasoning)> {
     let mut marked = Marked::all(new, |_| true)?;
     let restates = log.dialect.log().is_some();
@@ -151,21 +163,22 @@ fn write_once(
     let mut decision = decide(log, lowered, &marked)?;
     let mut bound = BoundReasoning::new(plan.options.signed_reasoning);
     bound.changed = true;
-    let temp = &plan.environment.temp;
-    let look = |record: &Record<'_>| {
+    let with = (plan.environment.counter, plan.environment.temp.as_path());
+    let look = |record: &Record<'_>, _| {
         bound.write(record, None, log.dialect, false);
     };
     let (file, read) = if let Some(writer) = decision.records.writer.take() {
         let lines = decision.compaction_lines(writer, plan, report)?;
         let session = log.session_with(&behind(log, &lines)?)?;
-        let read = lower_session(log, session, temp, look)?;
+        let read = lower_session(log, session, with, look)?;
         (NewFile::Appended(lines), read)
     } else {
         let session = rewritten(log, &decision)?;
-        let read = lower_session(log, session.session()?, temp, look)?;
+        let read = lower_session(log, session.session()?, with, look)?;
         (NewFile::Whole(session), read)
     };
     same_context(new, &read)?;
+    report.resize(&read.counted.unwrap_or_default());
     Ok((file, bound))
 }
 
