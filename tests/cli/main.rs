@@ -52,6 +52,7 @@ mod not_understood;
 mod offload;
 mod old_store;
 mod on_terminal;
+mod one_number;
 mod output;
 mod page;
 mod pages;

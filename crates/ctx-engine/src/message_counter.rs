@@ -540,7 +540,7 @@ mod size_tests {
                 r#"{"role":"user","content":"and?"}"#,
             ],
         );
-        assert_eq!((chat.messages, chat.turns, chat.tool_bytes), (4, 2, 5));
+        assert_eq!((chat.messages, chat.conversation(), chat.turns, chat.tool_bytes), (5, 4, 2, 5));
         let blocks = measured(
             &Anthropic,
             &[

@@ -390,7 +390,9 @@ impl<'c> Compaction<'c> {
         report.first_kept_index = zones.counts.first_keep;
         if plan.options.dry_run && candidate.leaves() {
             let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
-            report.plan = Some(Forecast::of(&self.survey, zones, earlier, has_store)?);
+            let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
+            let tokens = pruned.map_or(report.tokens_before, |pruned| pruned.tokens);
+            report.plan = Some(Forecast::of(&self.survey, zones, earlier, has_store, tokens)?);
         }
         if let Some(summary) = summary {
             let policy = &plan.options.policy.summary;

@@ -55,12 +55,14 @@ const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
     /// Returns the preview for `zones`. `earlier` is the number of earlier summaries whose text is
-    /// carried over to the new summary. `saved` is true if a snapshot would be taken.
+    /// carried over to the new summary. `saved` is true if a snapshot would be taken. The zones add up
+    /// to `tokens`, the size of the session after pruning.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,
         earlier: u64,
         saved: bool,
+        tokens: u64,
     ) -> Result<Self> {
         let mut forecast =
             Self { zones: ZONES.map(ZoneCount::new).into(), leaving: Leaving::default() };
@@ -80,6 +82,9 @@ impl Forecast {
                 forecast.leaving.add(&entry);
             }
         })?;
+        let all: u64 = forecast.zones.iter().map(|zone| zone.tokens).sum();
+        let old = &mut forecast.zones[Zone::Old as usize].tokens;
+        *old = (*old + tokens).saturating_sub(all);
         let leaving = &mut forecast.leaving;
         leaving.carried_over = earlier;
         leaving.other_lines += dropped;
@@ -145,12 +150,15 @@ mod tests {
     use super::super::tests::{content, plan, session};
     use super::{Forecast, ZoneCount};
 
+    fn survey(text: &str) -> Survey<'static> {
+        Survey::of(&plan(1).plan(), &content(text), None, false, None).expect("from a file")
+    }
+
     fn forecast(text: &str, saved: bool) -> Forecast {
-        let survey = Survey::of(&plan(1).plan(), &content(text), None, false, None);
-        let survey = survey.expect("from a file");
+        let survey = survey(text);
         let keep = Keep { turns: Some(1), ..Keep::default() };
         let zones = survey.zones(keep).expect("from memory");
-        Forecast::of(&survey, &zones, 1, saved).expect("from memory")
+        Forecast::of(&survey, &zones, 1, saved, survey.size.tokens).expect("from memory")
     }
 
     #[test]
@@ -178,6 +186,7 @@ mod tests {
         assert_eq!(unsaved.leaving.recoverable, 0);
         let tokens: u64 = zones.iter().map(|zone| zone.tokens).sum();
         assert_eq!(unsaved.zones.iter().map(|zone| zone.tokens).sum::<u64>(), tokens);
+        assert_eq!(tokens, survey(&text).size.tokens);
     }
 
     #[test]

@@ -445,7 +445,10 @@ mod tests {
         let entries = entries(&survey);
         let sum: u64 = entries.iter().map(|it| u64::from(it.tokens)).sum();
         assert_eq!(survey.size.tokens, 3 + sum);
-        assert_eq!((survey.size.messages, survey.size.turns), (8, 2));
+        assert_eq!(
+            (survey.size.messages, survey.size.conversation(), survey.size.turns),
+            (9, 8, 2)
+        );
         assert_eq!(survey.system_tokens, 3 + u64::from(entries[0].tokens));
         assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
         assert_eq!(entries[3].results, 1);
@@ -464,7 +467,7 @@ mod tests {
         let kept = self::kept(&survey, 1);
         let alone = self::survey(&(SYSTEM.to_owned() + &turn(3, 10)));
         assert_eq!(kept.tokens, alone.size.tokens);
-        assert_eq!(kept.messages, 4);
+        assert_eq!((kept.messages, kept.conversation()), (5, 4));
         assert_eq!(self::kept(&survey, 9).tokens, survey.size.tokens);
     }
 
