@@ -175,7 +175,7 @@ fn what_is_not_read_of_a_message_is_a_problem() {
         .args(["--dialect", "anthropic"])
         .file("log.jsonl", "{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n")
         .args(["log.jsonl"])
-        .stderr("ctx-check: log.jsonl: this is a Claude Code session, so it cannot be read; leave --dialect out, or put each format into a file of its own\n")
+        .stderr("ctx-check: log.jsonl: this is a Claude Code session, so it cannot be read; leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read\n")
         .code(2)
         .run();
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
@@ -663,7 +663,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .file("s.jsonl", session(&[USER, &misplaced, USER]))
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:2: cannot be repaired: a block is in a message of the wrong role, or in the wrong place; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:2: cannot be repaired: a block is in a message of the wrong role, or in the wrong place; nothing was written; ctx-convert may write what it can read\n")
         .code(2)
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");

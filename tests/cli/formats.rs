@@ -69,6 +69,6 @@ fn two_formats_in_one_session_are_refused() {
         .within(done.dir())
         .args(["--dialect", "anthropic", "--keep-messages", "4", "s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl:2: a list of calls outside the content cannot be read, so nothing can be compacted: this is a session in the format chat; leave --dialect out, or put each format into a file of its own\n")
+        .stderr("ctx-compact: s.jsonl:2: a list of calls outside the content cannot be read, so nothing can be compacted: this is a session in the format chat; leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read\n")
         .run();
 }

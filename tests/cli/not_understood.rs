@@ -80,7 +80,7 @@ fn a_wrong_dialect_is_found_out() {
         )
     };
     let log = line("u", "null") + &line("v", "\"u\"");
-    let why = ": this is a Claude Code session, so it cannot be read; leave --dialect out, or put each format into a file of its own";
+    let why = ": this is a Claude Code session, so it cannot be read; leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read";
     for dialect in ["chat", "anthropic", "codex", "gemini", "pi", "responses"] {
         // The lines show that a file is an agent's own, whatever the flag says.
         refuses("ctx-compact", &["--min-idle", "0s", "--dialect", dialect], &log, why);
@@ -109,7 +109,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: the dialect responses has no records of the type \"dream_call\", so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts",
+        ":21: the dialect responses has no records of the type \"dream_call\", so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts, and --repair or ctx-convert may mend them",
     );
 }
 

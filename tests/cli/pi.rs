@@ -160,7 +160,7 @@ fn an_edit_that_is_not_understood_is_named_and_nothing_is_done() {
         .args(["--min-idle", "0s", "--force", "s.jsonl"])
         .code(2)
         .stderr(&format!(
-            "ctx-compact: s.jsonl:10: {why}, so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts\n"
+            "ctx-compact: s.jsonl:10: {why}, so nothing can be compacted; this may belong to a message that would be removed; ctx-check --all lists such parts, and --repair or ctx-convert may mend them\n"
         ))
         .run();
     assert!(done.read("s.jsonl") == strange.as_bytes());

@@ -145,7 +145,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
         .code(2)
-        .stderr("ctx-check: s.jsonl:3: cannot be repaired: tool call c has no result: the Gemini CLI sends the call without one, which the API refuses; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:3: cannot be repaired: tool call c has no result: the Gemini CLI sends the call without one, which the API refuses; nothing was written; ctx-convert may write what it can read\n")
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");
 }
@@ -163,7 +163,7 @@ fn what_would_be_left_is_told() {
     check()
         .args(["--repair"])
         .stdin(whole.trim_end())
-        .stderr("ctx-check: <stdin>:3: cannot be repaired: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind; nothing was written\n")
+        .stderr("ctx-check: <stdin>:3: cannot be repaired: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind; nothing was written; ctx-convert may write what it can read\n")
         .code(2)
         .run();
 }

@@ -47,7 +47,10 @@ impl<'c> ChangePass<'c> {
         Self {
             change,
             bound: BoundReasoning::new(reading.signed_reasoning),
-            checks: reading.dialect.filter(|_| !reading.batch).map(OutputCheck::new),
+            checks: reading
+                .dialect
+                .filter(|_| !reading.batch && !reading.unchecked)
+                .map(OutputCheck::new),
             outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
             waiting: VecDeque::new(),
             replies: 0,
@@ -298,6 +301,9 @@ pub struct Reading {
     pub protect_last: u64,
     /// What to do with signed reasoning after a change.
     pub signed_reasoning: SignedReasoning,
+    /// Whether the output may break a rule that the input obeys: the text that is restored does, if
+    /// the session did when the text was moved out.
+    pub unchecked: bool,
 }
 
 impl Reading {

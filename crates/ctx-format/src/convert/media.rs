@@ -43,10 +43,10 @@ fn text_of(document: &Media<'_>) -> Option<Cow<'static, str>> {
     ToolResult { parts, ..ToolResult::default() }.text().map(|text| Cow::Owned(text.into_owned()))
 }
 
-/// Returns the URL in the source of an image if it holds the data, which the Anthropic API takes
-/// only as base64.
-pub(crate) fn data_url<'a>(source: &Object<'a>) -> Option<Cow<'a, str>> {
-    source.text_of("url").filter(|url| url.starts_with("data:"))
+/// Returns the URL in the source of an image if no API fetches it: it holds the data, which the
+/// Anthropic API takes only as base64, or it is the path of a file.
+pub(crate) fn bad_url<'a>(source: &Object<'a>) -> Option<Cow<'a, str>> {
+    source.text_of("url").filter(|url| !url.contains("://"))
 }
 
 impl Data {
@@ -67,7 +67,7 @@ impl Data {
                 let source = within("source")?;
                 match source.text_of("type").as_deref() {
                     Some("base64") => here(text(&source, "media_type"), &text(&source, "data")),
-                    Some("url") if data_url(&source).is_some() => Self::of_url(&data_url(&source)?),
+                    Some("url") if bad_url(&source).is_some() => Self::of_url(&bad_url(&source)?),
                     Some("url") => Self::at(source.text_of("url")?.into(), media.kind),
                     _ => return None,
                 }
@@ -103,7 +103,7 @@ impl Data {
             _ => return None,
         };
         let base64 = match &data.place {
-            DataLocation::At(url) => return (!url.starts_with("data:")).then_some(data),
+            DataLocation::At(url) => return url.contains("://").then_some(data),
             DataLocation::Here(base64) => base64,
         };
         let fix = image_fix(&data.mime, base64).filter(|_| data.mime.starts_with("image/"));

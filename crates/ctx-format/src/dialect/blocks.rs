@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::compaction::LineText;
-use crate::convert::media::{Data, DataLocation, data_url};
+use crate::convert::media::{Data, DataLocation, bad_url};
 use crate::dialect::anthropic::is_reasoning;
 use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::legality::content::{
@@ -135,9 +135,9 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
     if block.members().iter().any(|member| is_extra(kind, &member.key)) {
         outline.fault(Rule::ExtraMember, "");
     }
-    let has_data_url = || block.object_of("source").is_some_and(|it| data_url(&it).is_some());
+    let has_bad_url = || block.object_of("source").is_some_and(|it| bad_url(&it).is_some());
     let is_media = MEDIA.contains(&kind);
-    if is_media && has_data_url() || Image::of(kind, block).is_some_and(|it| it.fix().is_some()) {
+    if is_media && has_bad_url() || Image::of(kind, block).is_some_and(|it| it.fix().is_some()) {
         outline.fault(Rule::BadImage, "");
     }
     !is_empty(kind, block)
@@ -192,8 +192,10 @@ fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
     if !ID.accepts(&id) {
         outline.fault(Rule::BadCallId, &id);
     }
-    if !TOOL.accepts(&text("name")) {
-        outline.fault(Rule::BadToolName, &id);
+    let name = text("name");
+    if !TOOL.accepts(&name) {
+        let is_empty = name.is_empty();
+        outline.fault(if is_empty { Rule::EmptyToolName } else { Rule::BadToolName }, &id);
     }
     if !call.get("input").is_some_and(|raw| raw.starts_with('{')) {
         outline.fault(Rule::BadInput, &id);
@@ -286,7 +288,7 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
         let text = json::quoted(block.text());
         return mend.put(block.text(), format!("{{\"type\":\"text\",\"text\":{text}}}"));
     }
-    if let Some(source) = block.object_of("source").filter(|it| data_url(it).is_some()) {
+    if let Some(source) = block.object_of("source").filter(|it| bad_url(it).is_some()) {
         let media = Media { kind: "image", raw: block.text().into() };
         return match Data::of(&media).map(|data| (data.mime, data.place)) {
             Some((mime, DataLocation::Here(base64))) => {
@@ -309,8 +311,10 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
         ("tool_use", _) => {
             mend.name(block, "id", ID);
             mend.name(block, "name", TOOL);
-            if let Some(input) = block.get("input").filter(|raw| !raw.starts_with('{')) {
-                mend.put(input, format!("{{\"input\":{input}}}"));
+            match block.get("input") {
+                None => mend.set(block, "input", "{}"),
+                Some(raw) if raw.starts_with('{') => {}
+                Some(raw) => mend.put(raw, format!("{{\"input\":{raw}}}")),
             }
             if caller(block).is_some_and(|id| mend.has_id(Rule::ServerCall, &id)) {
                 mend.cut_members(block, &["caller"]);

@@ -124,7 +124,10 @@ impl Dialect for Chat {
             said.extend(content);
         }
         let audio = object.object_of("audio").filter(|_| !is_there(object.get("content")));
-        said.extend(audio.and_then(|audio| audio.text_of("transcript")).map(Part::Text));
+        said.extend(audio.map(|audio| match audio.text_of("transcript") {
+            Some(transcript) => Part::Text(transcript),
+            None => Part::media("audio", audio.text()),
+        }));
         said.extend(object.text_of("refusal").map(Part::Refusal));
         said.extend(calls_of(object).into_iter().map(Part::Call));
         Some(Message {
@@ -268,11 +271,13 @@ fn mend_names(object: &Object<'_>, mend: &mut Mend<'_, '_>) {
             mend.put(raw, json::quoted(&legal.replace(['_', '-'], "0")));
         }
     }
-    let (is_bad, lacks_input) = (mend.has(Rule::BadToolName), mend.has(Rule::BadInput));
+    let is_bad = mend.has(Rule::BadToolName) || mend.has(Rule::EmptyToolName);
+    let lacks_input = mend.has(Rule::BadInput);
     for function in calls.iter().filter_map(|call| call.object_of("function")) {
         if lacks_input && lacks_arguments(&function) {
             mend.set(&function, "arguments", "\"{}\"");
-        } else if is_bad {
+        }
+        if is_bad {
             mend.name(&function, "name", FUNCTION);
         }
     }
@@ -345,8 +350,11 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
         if function.as_ref().is_some_and(lacks_arguments) {
             outline.fault(Rule::BadInput, id);
         }
-        if function.is_some_and(|it| !FUNCTION.accepts(&it.text_of("name").unwrap_or_default())) {
-            outline.fault(Rule::BadToolName, id);
+        if let Some(name) = function.map(|it| it.text_of("name").unwrap_or_default())
+            && !FUNCTION.accepts(&name)
+        {
+            let is_empty = name.is_empty();
+            outline.fault(if is_empty { Rule::EmptyToolName } else { Rule::BadToolName }, id);
         }
     }
     let reasoning = object.text_of(REASONING[0]).map(|text| !text.is_empty());

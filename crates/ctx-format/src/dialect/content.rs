@@ -49,7 +49,11 @@ pub(crate) fn bad_images<'a>(message: &Object<'a>) -> Vec<Object<'a>> {
         let mut kinds = ["image_url", "input_image"].into_iter();
         let Some(kind) = kinds.find(|kind| *kind == kind_of(block)) else { return false };
         let data = Data::of(&Media { kind, raw: block.text().into() });
-        data.is_some_and(|data| !data.is_image())
+        let url = block.object_of("image_url").and_then(|it| it.text_of("url"));
+        let url = url.or_else(|| block.text_of("image_url"));
+        // A file at the user's machine, or nothing.
+        let is_nowhere = |url: Cow<'_, str>| !url.contains("://") && !url.starts_with("data:");
+        data.is_some_and(|data| !data.is_image()) || url.is_some_and(is_nowhere)
     };
     blocks(message).into_iter().filter(is_bad).collect()
 }

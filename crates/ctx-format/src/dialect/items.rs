@@ -151,6 +151,12 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     if (has_id || id.is_some()) && !CALL_ID.accepts(id.as_deref().unwrap_or_default()) {
         outline.fault(Rule::BadCallId, id.as_deref().unwrap_or_default());
     }
+    if has_no_name(item) {
+        outline.fault(Rule::EmptyToolName, id.as_deref().unwrap_or_default());
+    }
+    if !bad_images(item).is_empty() {
+        outline.fault(Rule::BadImage, "");
+    }
     outline.check_surrogates(item.text());
     Some(outline)
 }
@@ -180,12 +186,6 @@ pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     }
     if bad_arguments(item).is_some() {
         outline.fault(Rule::BadInput, &item.text_of("call_id").unwrap_or_default());
-    }
-    if has_no_name(item) {
-        outline.fault(Rule::BadToolName, &item.text_of("call_id").unwrap_or_default());
-    }
-    if !bad_images(item).is_empty() {
-        outline.fault(Rule::BadImage, "");
     }
     if !misplaced_texts(item).is_empty() {
         outline.fault(Rule::MisplacedBlock, "");

@@ -208,7 +208,7 @@ pub(crate) enum ImageFix {
     Type(&'static str),
     /// Its data are in a `data:` URL, or have whitespace.
     Data,
-    /// Its type is not accepted, or it has no data.
+    /// Its data are of no type that is accepted.
     Drop,
 }
 
@@ -227,18 +227,12 @@ pub(crate) fn is_base64(data: &str) -> bool {
 }
 
 /// Returns how to make an image with this type and these base64 data acceptable; `None` if it is.
-/// Data of an unknown kind are left to the stated type.
 pub(crate) fn image_fix(mime: &str, data: &str) -> Option<ImageFix> {
     if !is_base64(data) {
         return Some(if is_base64(&bare(data)) { ImageFix::Data } else { ImageFix::Drop });
     }
-    let stated = if mime == "image/jpg" { "image/jpeg" } else { mime };
     match IMAGES.iter().find(|(_, begin)| data.starts_with(begin)) {
-        Some((real, _)) if *real != mime => Some(ImageFix::Type(real)),
-        Some(_) => None,
-        None if IMAGES.iter().any(|(name, _)| *name == stated) => {
-            (stated != mime).then_some(ImageFix::Type("image/jpeg"))
-        }
+        Some((real, _)) => (*real != mime).then_some(ImageFix::Type(real)),
         None => Some(ImageFix::Drop),
     }
 }

@@ -55,6 +55,8 @@ pub enum Rule {
     BadCallId,
     /// The name of a tool is too long or has a character that the API rejects.
     BadToolName,
+    /// The name of a tool is missing or empty.
+    EmptyToolName,
     /// The input of a call is not an object.
     BadInput,
     /// An image has a type that the API rejects, or another type than its data.

@@ -189,7 +189,7 @@ impl<'a> Record<'a> {
     /// Returns true if the record, a last line without a line ending, seems to be incomplete.
     fn is_unfinished(&self) -> bool {
         match self.class {
-            Class::Broken | Class::NotUtf8 | Class::Nul => true,
+            Class::Broken | Class::NotUtf8 => true,
             Class::Concatenated => !self.object().is_some_and(rest_is_json),
             _ => false,
         }

@@ -7,13 +7,13 @@ fn each_record_is_in_one_exchange() {
     let session = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x","version":3}
 {"type":"message","id":"1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"a"}}
 {"type":"message","id":"2","parentId":"1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"x","name":"ls","arguments":{}},{"type":"new","n":1}],"stopReason":"toolUse"}}
-{"type":"message","id":"3","parentId":"2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"x","toolName":"ls","content":[{"type":"image","data":"AA==","mimeType":"image/png"}],"isError":false}}
+{"type":"message","id":"3","parentId":"2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"x","toolName":"ls","content":[{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}],"isError":false}}
 "#;
     let (lines, report) = lower(session);
     let expected = [
         r#"{"role":"user","content":"a","timestamp":"2026-01-01T00:00:01.000Z","_source":[1]}"#,
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"x","name":"ls","input":{}},{"type":"opaque","raw":{"type":"new","n":1}}],"timestamp":"2026-01-01T00:00:02.000Z","_source":[2]}"#,
-        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}],"timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]}],"timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
     ];
     assert_eq!(lines, expected);
     assert_eq!(losses(&report), Vec::<String>::new());

@@ -55,13 +55,13 @@ fn a_summary_is_known_as_one() {
 
 #[test]
 fn what_the_api_rejects_is_mended_or_left_out() {
-    let session = r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"text","text":" "},{"type":"image","source":{"type":"base64","media_type":"image/svg+xml","data":"PHN2Zw=="}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"/9j/AA=="}},{"type":"file","path":"a.rs","content":"fn a"}]}
+    let session = r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"text","text":" "},{"type":"image","source":{"type":"base64","media_type":"image/svg+xml","data":"PHN2Zw=="}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"/9j/iVBORw0KGgo="}},{"type":"file","path":"a.rs","content":"fn a"}]}
 {"role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s2","content":[]},{"type":"text","text":"half \ud83d"}]}
 {"role":"user","content":"  "}
 "#;
     let (lines, report) = convert("anthropic", session);
     let expected = [
-        r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"/9j/AA=="}}]}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"/9j/iVBORw0KGgo="}}]}"#,
         r#"{"role":"assistant","content":[{"type":"text","text":"half \ufffd"}]}"#,
     ];
     assert_eq!(lines, expected);

@@ -10,7 +10,7 @@ const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":
 {"type":"assistant","uuid":"3","parentUuid":"2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{"p": 1e0}}]}}
 {"type":"user","uuid":"4","parentUuid":"3","sessionId":"s","timestamp":"2026-01-01T00:00:03.000Z","toolUseResult":"second copy","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x","is_error":true}]}}
 {"type":"assistant","uuid":"5","parentUuid":"3","sessionId":"s","timestamp":"2026-01-01T00:00:04.000Z","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"b","name":"cat","input":{}}]}}
-{"type":"user","uuid":"6","parentUuid":"5","sessionId":"s","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"y"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]},{"type":"text","text":"go on"}]}}
+{"type":"user","uuid":"6","parentUuid":"5","sessionId":"s","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"y"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]},{"type":"text","text":"go on"}]}}
 "#;
 
 #[test]
@@ -35,7 +35,7 @@ fn blocks_of_a_reply_are_one_message_and_its_results_follow() {
 /// record.
 const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
 {"timestamp":"2026-01-01T00:00:01.000Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]}]}}
-{"timestamp":"2026-01-01T00:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,AA=="}]}}
+{"timestamp":"2026-01-01T00:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]}}
 {"timestamp":"2026-01-01T00:00:03.000Z","type":"response_item","payload":{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"zz"}}
 {"timestamp":"2026-01-01T00:00:04.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"so"}]}}
 {"timestamp":"2026-01-01T00:00:05.000Z","type":"response_item","payload":{"type":"function_call","name":"ls","arguments":"{\"p\":1}","call_id":"a"}}
@@ -50,7 +50,7 @@ fn items_of_a_reply_are_one_message() {
     let expected = [
         r#"{"role":"user","content":"first ask","timestamp":"2026-01-01T00:00:01.000Z"}"#,
         r#"{"role":"user","name":"ctx_summary","content":"all that was","timestamp":"2026-01-01T00:00:01.000Z"}"#,
-        r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}],"timestamp":"2026-01-01T00:00:02.000Z"}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}],"timestamp":"2026-01-01T00:00:02.000Z"}"#,
         r#"{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\":1}"}},{"id":"b","type":"function","function":{"name":"cat","arguments":"{\"input\":\"not JSON\"}"}}],"timestamp":"2026-01-01T00:00:03.000Z"}"#,
         r#"{"role":"tool","tool_call_id":"b","content":"y","timestamp":"2026-01-01T00:00:07.000Z"}"#,
         r#"{"role":"tool","tool_call_id":"a","content":"x","timestamp":"2026-01-01T00:00:08.000Z"}"#,
@@ -105,7 +105,7 @@ fn results_without_ids_answer_calls_in_their_order() {
     let call = |name: &str| format!(r#"{{"function":{{"name":"{name}","arguments":{{}}}}}}"#);
     let calls = [call("ls"), call("cat"), call("wc")].join(",");
     let session = format!(
-        r#"{{"role":"user","content":"a","images":["QUJD"]}}
+        r#"{{"role":"user","content":"a","images":["iVBORw0KGgo="]}}
 {{"role":"assistant","content":"","tool_calls":[{calls}]}}
 {{"role":"tool","tool_name":"cat","content":"of cat"}}
 {{"role":"tool","content":"of ls"}}
@@ -117,14 +117,14 @@ fn results_without_ids_answer_calls_in_their_order() {
     let expected = results
         .map(|(id, text)| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#));
     assert_eq!(lines[2..], expected);
-    assert!(lines[0].contains(r#"{"url":"data:image/png;base64,QUJD"}"#), "{}", lines[0]);
+    assert!(lines[0].contains(r#"{"url":"data:image/png;base64,iVBORw0KGgo="}"#), "{}", lines[0]);
     assert_eq!(losses(&report), Vec::<String>::new());
 }
 
 #[test]
 fn what_a_model_said_aloud_is_its_text() {
     let session = r#"{"role":"user","content":"a"}
-{"role":"assistant","content":null,"audio":{"id":"x","data":"QUJD","transcript":"six"}}
+{"role":"assistant","content":null,"audio":{"id":"x","data":"iVBORw0KGgo=","transcript":"six"}}
 {"role":"user","content":"b"}
 {"role":"assistant","audio":{"id":"x"}}
 "#;

@@ -2,7 +2,7 @@
 
 use ring::digest::{SHA256, digest};
 
-use super::message::{NOT_SENT, SentMessage, snapshot_of, written};
+use super::message::{NOT_SENT, SentMessage, accepts, snapshot_of, written};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
@@ -215,7 +215,7 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
 fn piece(piece: &Piece<'_>) -> Option<String> {
     let is_own = |raw: &&str| match &piece.part {
         Part::Text(_) | Part::Reasoning(_) => true,
-        Part::Media(media) => Data::of(media).is_some(),
+        Part::Media(it) => media(it).is_some(),
         _ => ["executableCode", "codeExecutionResult"].iter().any(|key| raw.contains(key)),
     };
     let own = piece.block.filter(is_own).map(|raw| one_line(raw).into_owned());
@@ -232,7 +232,11 @@ fn part(part: &Part<'_>) -> Option<String> {
 }
 
 fn media(media: &Media<'_>) -> Option<String> {
-    let data = Data::of(media).filter(|data| !matches!(&*data.mime, "" | "image/svg+xml"))?;
+    let is_accepted = |data: &Data| match &data.place {
+        DataLocation::Here(base64) => accepts(&data.mime, base64),
+        DataLocation::At(_) => data.mime != "image/svg+xml",
+    };
+    let data = Data::of(media).filter(|data| !data.mime.is_empty() && is_accepted(data))?;
     let inner = LineText::new().text("mimeType", &data.mime);
     let (key, inner) = match &data.place {
         DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),

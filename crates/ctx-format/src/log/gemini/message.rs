@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::gemini::{self as part, PartKind};
-use crate::legality::content::is_base64;
+use crate::legality::content::{ImageFix, image_fix, is_base64};
 use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
@@ -48,6 +48,18 @@ const HEAD: usize = 17;
 /// send a message.
 const NO_TEXT: &str = "videoMetadata thought codeExecutionResult executableCode fileData \
     functionCall functionResponse inlineData";
+
+/// Returns true if the API accepts data of this type
+/// (ai.google.dev/gemini-api/docs/image-understanding).
+pub(super) fn accepts(mime: &str, data: &str) -> bool {
+    is_base64(data)
+        && match mime {
+            "image/heic" | "image/heif" => true,
+            "image/gif" | "application/octet-stream" => false,
+            _ if mime.starts_with("image/") => image_fix(mime, data) != Some(ImageFix::Drop),
+            _ => true,
+        }
+}
 
 /// A message that the client sends to the model.
 pub(super) struct SentMessage<'o, 'a> {
@@ -123,14 +135,23 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         bad.filter(|(_, raw)| is_bad(raw)).collect()
     }
 
-    /// The parts with media that have no data or data that are not base64, each with the media.
+    /// The parts with media that the API does not accept, each with the media.
     pub(super) fn bad_media(&self) -> Vec<(&'a str, Object<'a>)> {
         let calls = self.listed_calls();
         let results = calls.iter().flat_map(|call| part::list(call.get("result")));
         let media = |raw| Some((raw, Object::within(raw)?.object_of("inlineData")?));
         let parts = self.content().into_iter().chain(results).filter_map(media);
-        let is_good = |data: Cow<'_, str>| is_base64(&data);
-        parts.filter(|(_, media)| !media.text_of("data").is_some_and(is_good)).collect()
+        let is_bad = |media: &Object<'_>| {
+            let text = |key| media.text_of(key).unwrap_or_default();
+            !accepts(&text("mimeType"), &text("data"))
+        };
+        parts.filter(|(_, media)| is_bad(media)).collect()
+    }
+
+    /// The calls, stored outside the content, without the name of a tool.
+    pub(super) fn nameless(&self) -> impl Iterator<Item = Object<'a>> {
+        let has_name = |call: &Object<'_>| call.text_of("name").is_some_and(|it| !it.is_empty());
+        self.listed_calls().into_iter().filter(move |call| !has_name(call))
     }
 
     /// Returns true if the message is a request from the user.

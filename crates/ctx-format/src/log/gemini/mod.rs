@@ -28,15 +28,16 @@ use std::sync::LazyLock;
 use ring::digest::{SHA256, digest};
 
 use self::log::Line;
-use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, snapshot_of};
+use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, accepts, snapshot_of};
 use super::compaction::{CompactionWriter, Ids};
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
 use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
+use crate::dialect::items::TOOL;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
-use crate::legality::content::{Mend, bare, is_base64, was_here};
+use crate::legality::content::{Mend, bare, was_here};
 use crate::log::view::ViewBuilder;
 use crate::{
     Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy,
@@ -73,6 +74,9 @@ impl Dialect for Gemini {
         for (id, _) in sent.iter().flat_map(SentMessage::bad_arguments) {
             outline.fault(Rule::BadInput, &id);
         }
+        for call in sent.iter().flat_map(SentMessage::nameless) {
+            outline.fault(Rule::EmptyToolName, &call.text_of("id").unwrap_or_default());
+        }
         if sent.iter().any(|message| !message.bad_media().is_empty()) {
             outline.fault(Rule::BadImage, "");
         }
@@ -84,10 +88,14 @@ impl Dialect for Gemini {
         for (_, raw) in messages.sent().iter().flat_map(SentMessage::bad_arguments) {
             mend.put(raw, format!("{{\"input\":{raw}}}"));
         }
+        for call in messages.sent().iter().flat_map(SentMessage::nameless) {
+            mend.name(&call, "name", TOOL);
+        }
         for (part, media) in messages.sent().iter().flat_map(SentMessage::bad_media) {
             let data = media.text_of("data").unwrap_or_default();
             let data = bare(&data);
-            match media.get("data").filter(|_| is_base64(&data)) {
+            let mime = media.text_of("mimeType").unwrap_or_default();
+            match media.get("data").filter(|_| accepts(&mime, &data)) {
                 Some(raw) => mend.put(raw, json::quoted(&data)),
                 None => mend.put(
                     part,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::dialect::content::{blocks, call_of, kind_of, parts};
 use crate::dialect::unread::has_text;
+use crate::legality::content::{ImageFix, image_fix};
 use crate::{Edits, Object, Part, Role, Slot, ToolResult, scan};
 
 /// The kinds of entries with content, named after the roles that pi assigns to them.
@@ -118,6 +119,26 @@ impl<'a> Entry<'a> {
         let mut blocks = blocks(&self.body);
         blocks.retain(|block| kind_of(block) == "toolCall");
         blocks
+    }
+
+    /// Returns the calls without the name of a tool.
+    pub(super) fn nameless(&self) -> impl Iterator<Item = Object<'a>> {
+        let has_name = |call: &Object<'_>| call.text_of("name").is_some_and(|it| !it.is_empty());
+        self.calls().into_iter().filter(move |call| !has_name(call))
+    }
+
+    /// Returns the images that no API accepts as they are.
+    pub(super) fn bad_images(&self) -> Vec<(Object<'a>, ImageFix)> {
+        if !self.body.text().contains("\"image\"") {
+            return Vec::new();
+        }
+        let bad = |block: Object<'a>| {
+            let text = |key| block.text_of(key).unwrap_or_default();
+            let fix = image_fix(&text("mimeType"), &text("data"))?;
+            Some((block, fix))
+        };
+        let is_image = |block: &Object<'_>| kind_of(block) == "image";
+        blocks(&self.body).into_iter().filter(is_image).filter_map(bad).collect()
     }
 }
 

@@ -25,13 +25,15 @@ use crate::dialect::anthropic;
 use crate::dialect::chat::Chat;
 use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
+use crate::dialect::items::TOOL;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
+use crate::legality::content::{ImageFix, Mend, bare};
 use crate::log::compaction::LineText;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::{
-    Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
-    Unread, Usage, json,
+    Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules,
+    SecondCopy, Unread, Usage, json,
 };
 
 pub(crate) use convert::Writer;
@@ -70,7 +72,12 @@ impl Dialect for Pi {
             ..Outline::of_line()
         };
         match entry.kind {
-            EntryKind::Assistant => outline.calls = entry.call_ids(),
+            EntryKind::Assistant => {
+                outline.calls = entry.call_ids();
+                for call in entry.nameless() {
+                    outline.fault(Rule::EmptyToolName, &call.text_of("id").unwrap_or_default());
+                }
+            }
             EntryKind::ToolResult => {
                 outline.has_content = false;
                 let id = entry.body.text_of("toolCallId");
@@ -78,7 +85,27 @@ impl Dialect for Pi {
             }
             _ => {}
         }
+        if !entry.bad_images().is_empty() {
+            outline.fault(Rule::BadImage, "");
+        }
         Some(outline)
+    }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        let Some(entry) = Entry::of(object) else { return };
+        for call in entry.nameless() {
+            mend.name(&call, "name", TOOL);
+        }
+        for (image, fix) in entry.bad_images() {
+            match fix {
+                ImageFix::Type(real) => mend.set(&image, "mimeType", &json::quoted(real)),
+                ImageFix::Data => {
+                    let data = image.text_of("data").unwrap_or_default();
+                    mend.set(&image, "data", &json::quoted(&bare(&data)));
+                }
+                ImageFix::Drop => mend.replace_with_text(&image),
+            }
+        }
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
