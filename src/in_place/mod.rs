@@ -26,10 +26,12 @@ use ctx_memory::{
 };
 use ctx_policy::trigger::Step;
 use ctx_store::{
-    Addition, ClassCounts, Figures, MinIdle, NewContent, ReplaceOutcome, Replacement, SessionId,
-    SnapshotKind, Store, StoreError, hash,
+    Addition, Figures, MinIdle, NewContent, ReplaceOutcome, Replacement, SessionId, SnapshotKind,
+    Store, StoreError, hash,
 };
 use ctx_summary::ledger::patterns::MemoryKind;
+use serde::Serialize;
+use serde_json::Value;
 
 use self::offloading::Offloading;
 use crate::passes;
@@ -334,44 +336,27 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
     DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
 }
 
-/// Returns the figures about a compaction for the audit log. The figures consist of numbers and
-/// fixed words, and contain no text from the session.
+/// The keys of a report that go into the audit log. Their values are numbers and fixed words, and
+/// contain no text from the session.
+const AUDITED: &str = "outcome success triggers tokens_before tokens_after ratio target_tokens \
+    messages_before messages_after method fell_back model_calls model_tokens_in model_tokens_out \
+    model_ms duration_ms survived";
+
+/// Returns the figures about a compaction for the audit log.
 pub fn figures(report: &Report) -> Figures {
-    let survived = report.survived.iter().map(|(class, it)| {
-        (*class, ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost })
-    });
-    Figures {
-        compaction: Some(ctx_store::Compaction {
-            preset: report.known_preset,
-            outcome: report.outcome.into(),
-            success: report.success,
-            triggers: report.triggers.clone(),
-            tokens_before: report.tokens_before,
-            tokens_after: report.tokens_after,
-            ratio: report.ratio,
-            target_tokens: report.target_tokens,
-            messages_before: report.messages_before,
-            messages_after: report.messages_after,
-        }),
-        survived: survived.collect(),
-        ..figures_of_summary(report.summing, report.duration_ms)
-    }
+    let preset = report.known_preset.map(|name| ("preset".to_owned(), name.into()));
+    let told = entries(report).filter(|(key, _)| AUDITED.split(' ').any(|it| it == key));
+    preset.into_iter().chain(told).collect()
 }
 
 /// Returns the figures about a summary for the audit log.
 pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
-    Figures {
-        summing: Some(ctx_store::Summing {
-            method: summing.method.into(),
-            fell_back: summing.fell_back,
-            model_calls: summing.usage.calls,
-            model_tokens_in: summing.usage.tokens_in,
-            model_tokens_out: summing.usage.tokens_out,
-            model_ms: summing.usage.ms,
-        }),
-        duration_ms: Some(duration_ms),
-        ..Figures::default()
-    }
+    entries(&summing).chain([("duration_ms".to_owned(), duration_ms.into())]).collect()
+}
+
+fn entries(told: &impl Serialize) -> impl Iterator<Item = (String, Value)> {
+    let told = serde_json::to_value(told).expect("a report is an object");
+    told.as_object().cloned().unwrap_or_default().into_iter()
 }
 
 /// Extracts memory items from a session's messages, in a separate thread if one can be started.

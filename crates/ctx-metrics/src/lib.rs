@@ -13,7 +13,8 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use ctx_engine::compact::Outcome;
-use ctx_store::{ClassCounts, Event};
+use ctx_engine::compact::Survivors;
+use ctx_store::Event;
 use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
@@ -201,13 +202,13 @@ pub fn fidelity(survived: &Value) -> Option<f64> {
 }
 
 /// Returns the item counts for each class in the audit record, without empty classes.
-pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
+pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, Survivors)> {
     let counts = |class: Class| {
         let row = survived.get(<&str>::from(class))?;
         let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0);
         let (retained, recoverable) = (count("retained"), count("recoverable"));
-        let counts = ClassCounts { retained, recoverable, lost: count("lost") };
-        (counts != ClassCounts::default()).then_some((class, counts))
+        let counts = Survivors { retained, recoverable, lost: count("lost") };
+        (counts != Survivors::default()).then_some((class, counts))
     };
     Class::ALL.into_iter().filter_map(counts)
 }

@@ -37,9 +37,7 @@ mod trash;
 mod when;
 
 pub use audit::history::Event;
-pub use audit::{
-    BrokenLink, ClassCounts, Compaction, Facts, Figures, Operation, Summing, Survived,
-};
+pub use audit::{BrokenLink, Facts, Figures, Operation};
 pub use error::{MissingReason, MissingSnapshot, Severity, StoreError};
 pub use fs::atomic::{AtomicFile, OutputTarget};
 pub use fs::{HashingReader, each_block, file_names, hash, open_plain};

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use ctx_llm::Usage;
 use ctx_policy::trigger::Size;
 use ctx_summary::ledger::score::{Score, rounded};
+use derive_more::{Add, Sum};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use strum::{EnumString, IntoStaticStr};
@@ -88,7 +89,7 @@ pub struct Attempt {
 pub const PRUNED_FIRST: &str = "pruned-first";
 
 /// The fate of the ledger's items in one class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Add, Sum)]
 pub struct Survivors {
     /// The number of items in the new session.
     pub retained: u64,

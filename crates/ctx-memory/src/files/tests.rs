@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use chrono::{TimeZone, Utc};
-use ctx_store::{Actor, Figures, SessionId, Severity, Store, Summing};
+use ctx_store::{Actor, Figures, SessionId, Severity, Store};
 
 use super::{DailyEntry, append_summary, summary_path, tidy_logs};
 
@@ -97,10 +97,7 @@ fn summaries_follow_each_other_and_are_not_repeated() {
     let store = store(&dir.path().join("s"));
     let session: SessionId = "demo".parse().expect("an id");
     let append = |messages, text| {
-        let figures = Figures {
-            summing: Some(Summing { method: "none", ..Summing::default() }),
-            ..Figures::default()
-        };
+        let figures = Figures::from_iter([("method".to_owned(), "none".into())]);
         let appended = append_summary(&store, &session, messages, text, figures);
         appended.expect("written")
     };

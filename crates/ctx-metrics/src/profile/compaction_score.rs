@@ -1,10 +1,10 @@
 //! Measures what the last compaction kept and lost, using the same score as `ctx-score`.
 
+use ctx_engine::compact::Survivors;
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
 use ctx_engine::summarize::recognizer;
 use ctx_format::{Dialect, Record};
-use ctx_store::ClassCounts;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{After, Class, Row, Score, Scored, Scorer, Standing, rounded};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub const MOST_LOST: usize = 50;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompactionScore {
     /// For each class that has items, how many were retained, recoverable and lost.
-    pub classes: Vec<(Class, ClassCounts)>,
+    pub classes: Vec<(Class, Survivors)>,
     /// The fraction of items that were kept, from 0 to 1.
     pub kept: f64,
     /// The first lost items, each with its class, its line before the compaction, and its text. If
@@ -36,9 +36,9 @@ impl CompactionScore {
     /// Returns the figures for a score, or `None` if the session has no items.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
-        let classes: Vec<(Class, ClassCounts)> = rows
+        let classes: Vec<(Class, Survivors)> = rows
             .map(|Row { class, retained, recoverable, lost, .. }| {
-                (class, ClassCounts { retained, recoverable, lost })
+                (class, Survivors { retained, recoverable, lost })
             })
             .collect();
         let mut names = 0;
@@ -67,7 +67,7 @@ impl CompactionScore {
     }
 
     /// Returns the total item counts for all classes.
-    pub fn total(&self) -> ClassCounts {
+    pub fn total(&self) -> Survivors {
         self.classes.iter().map(|(_, counts)| *counts).sum()
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     use ctx_summary::ledger::score::{Class, Score, Scored, Standing};
     use serde_json::json;
 
-    use super::{ClassCounts, CompactionScore, MOST_LOST};
+    use super::{CompactionScore, MOST_LOST, Survivors};
 
     fn lost(class: Class, number: u64) -> Scored {
         Scored {
@@ -151,7 +151,7 @@ mod tests {
     fn the_log_has_numbers_and_no_words() {
         let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});
         let scored = CompactionScore::of_log(&survived).expect("scored");
-        let counts = ClassCounts { retained: 1, recoverable: 2, lost: 1 };
+        let counts = Survivors { retained: 1, recoverable: 2, lost: 1 };
         assert_eq!(scored.classes, [(Class::Item(ItemKind::Ask), counts)]);
         assert_eq!((scored.kept, scored.lost.len()), (0.5, 0));
         assert_eq!(CompactionScore::of_log(&json!({})), None);

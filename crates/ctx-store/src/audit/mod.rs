@@ -9,7 +9,6 @@
 
 pub(crate) mod history;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -17,7 +16,6 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use derive_more::{Add, Sum};
 use memchr::memmem;
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
@@ -29,83 +27,9 @@ use crate::id::{SessionId, SnapshotId, TIME};
 use crate::snapshot::meta::Meta;
 use crate::store::{Store, StoreLock};
 
-/// The measured effects of a change to a session.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Figures {
-    /// How the session was compacted, or `None` if the change was not a compaction.
-    #[serde(flatten)]
-    pub compaction: Option<Compaction>,
-    /// How the summary was made, or `None` if the operation did not make a summary.
-    #[serde(flatten)]
-    pub summing: Option<Summing>,
-    /// The time in milliseconds from the start of the run until the new content was ready to be
-    /// written.
-    pub duration_ms: Option<u64>,
-    /// The id of the snapshot that a rollback restored.
-    pub restored: Option<String>,
-    /// For each class of items, how many items from the old session survive in the new session.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub survived: Survived,
-}
-
-/// How a session was compacted, or how the attempt ended.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Compaction {
-    /// The name of the preset that was used as the policy, if any.
-    pub preset: Option<&'static str>,
-    /// How the compaction ended, as one of the fixed words in `docs/json.md`.
-    pub outcome: &'static str,
-    /// True if the outcome is normal, so nobody needs to intervene.
-    pub success: bool,
-    /// The triggers that caused the compaction.
-    pub triggers: Vec<&'static str>,
-    /// The number of tokens in the context before the compaction.
-    pub tokens_before: u64,
-    /// The number of tokens in the context after the compaction.
-    pub tokens_after: u64,
-    /// The number of tokens after the compaction, divided by the number before it.
-    pub ratio: Option<f64>,
-    /// The target size of the whole context, in tokens.
-    pub target_tokens: Option<u64>,
-    /// The number of messages before the compaction.
-    pub messages_before: u64,
-    /// The number of messages after the compaction.
-    pub messages_after: u64,
-}
-
-/// How a summary was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summing {
-    /// The method that wrote the summary: `extractive`, `rule`, `llm`, or `none` if there is no
-    /// summary.
-    pub method: &'static str,
-    /// Whether the summary was written without a model because the model failed.
-    pub fell_back: bool,
-    /// The number of requests to a model, including retries.
-    pub model_calls: u64,
-    /// The number of input tokens that the server reported, or null if it did not report any.
-    pub model_tokens_in: Option<u64>,
-    /// The number of output tokens that the server reported, or null if it did not report any.
-    pub model_tokens_out: Option<u64>,
-    /// The time in milliseconds spent waiting for the model, including the pauses before retries.
-    pub model_ms: u64,
-}
-
-/// How many items of each class (asks, constraints, …) survived a compaction.
-pub type Survived = BTreeMap<&'static str, ClassCounts>;
-
-/// How many items of one class a compaction kept, left recoverable, or lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Add, Sum)]
-pub struct ClassCounts {
-    /// Items that the new session still contains.
-    pub retained: u64,
-    /// Items that the new session refers to but no longer contains.
-    pub recoverable: u64,
-    /// Items that are only in the snapshot of the old session.
-    pub lost: u64,
-}
+/// The measured effects of a change to a session: numbers and fixed words, keyed as in
+/// `docs/json.md`.
+pub type Figures = serde_json::Map<String, serde_json::Value>;
 
 /// The facts about an operation that go into its audit record: ids, hashes and sizes, but never
 /// session text or flag values.

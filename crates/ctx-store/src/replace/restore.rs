@@ -263,7 +263,7 @@ impl Restore<'_> {
             sha256: &self.meta.sha256,
             operation: "rollback",
             kind: SnapshotKind::PreRollback,
-            figures: Figures { restored: Some(self.meta.id.clone()), ..Figures::default() },
+            figures: Figures::from_iter([("restored".to_owned(), (*self.meta.id).into())]),
         };
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
