@@ -19,6 +19,7 @@ use ctx_store::{
     PendingReplacement, ReplaceOutcome, SessionId, SnapshotKind, hash,
 };
 
+use crate::session::ReadArgs;
 use crate::store::{self, LazyStore, StoreArgs, session_of, warn_retained};
 
 /// Flags shared by all tools that may write a session to a file.
@@ -37,6 +38,9 @@ pub struct OutputArgs {
     /// How long the session must have been unchanged before it may be replaced.
     #[command(flatten)]
     pub idle: IdleArgs,
+    /// The store.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// The flag for tools that only write reports. A report never replaces a session.
@@ -71,9 +75,9 @@ pub struct FilterArgs {
     /// all keys.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// The store.
+    /// How the input is read.
     #[command(flatten)]
-    pub store: StoreArgs,
+    pub read: ReadArgs,
 }
 
 impl FilterArgs {
@@ -127,7 +131,7 @@ impl InPlaceArgs {
 impl ReportOutputArgs {
     /// Returns the destination of a report, as [`OutputArgs::report`] does.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
-        OutputArgs { output: self.output.clone(), idle: IdleArgs::default() }.report(inputs)
+        OutputArgs { output: self.output.clone(), ..OutputArgs::default() }.report(inputs)
     }
 }
 

@@ -94,7 +94,6 @@ fn more_facts_are_kept_than_by_a_window() {
             theirs += kept(&window);
         }
         eprintln!("{percent} %: {ours} of {all} facts, a window {theirs}");
-        #[allow(clippy::cast_precision_loss)]
         let ratio = ours as f64 / theirs as f64;
         assert!(ratio >= margin, "{percent} %: {ratio}");
     }

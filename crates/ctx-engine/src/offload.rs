@@ -50,7 +50,7 @@ impl<'c> ChangePass<'c> {
             checks: reading
                 .dialect
                 .filter(|_| !reading.batch && !reading.unchecked)
-                .map(OutputCheck::new),
+                .map(|it| OutputCheck::new(it, true)),
             outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
             waiting: VecDeque::new(),
             replies: 0,

@@ -8,7 +8,9 @@ use crate::{ErrorKind, Notes, PassError, Result};
 pub(crate) struct OutputCheck {
     dialect: &'static dyn Dialect,
     input: Validator,
-    /// The first content of the input that cannot be read, with its line.
+    /// Whether content of the input that cannot be read is named.
+    names_unread: bool,
+    /// The first such content, with its line.
     unread: Option<(u64, Unread)>,
     output: Validator,
     /// Whether the output already contains a message that is not a system message.
@@ -16,13 +18,15 @@ pub(crate) struct OutputCheck {
 }
 
 impl OutputCheck {
-    /// Creates checks for input and output in this dialect.
-    pub(crate) fn new(dialect: &'static dyn Dialect) -> Self {
+    /// Creates checks for input and output in this dialect. If `names_unread` is set, content of the
+    /// input that cannot be read is named; otherwise, the caller has looked for it.
+    pub(crate) fn new(dialect: &'static dyn Dialect, names_unread: bool) -> Self {
         // The output may violate these rules only if the input does.
         let rules = dialect.output_rules();
         Self {
             dialect,
             input: Validator::new(rules),
+            names_unread,
             unread: None,
             output: Validator::new(rules),
             begun: false,
@@ -36,7 +40,7 @@ impl OutputCheck {
             self.output.model.clone_from(&self.input.model);
         }
         self.input.push(record.line, outline);
-        if self.unread.is_none() {
+        if self.names_unread && self.unread.is_none() {
             self.unread = record.unread(self.dialect).map(|unread| (record.line, unread));
         }
     }
@@ -124,7 +128,7 @@ mod tests {
     /// Checks an input that consists of `records` and an output that consists of some of them.
     fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<()>, Vec<String>) {
         let chat = dialect("chat");
-        let mut checks = OutputCheck::new(chat);
+        let mut checks = OutputCheck::new(chat, true);
         for (line, text) in (1..).zip(input) {
             let object = Object::parse(text).expect("an object");
             let outline = chat.outline(&object).expect("a message");
@@ -158,11 +162,11 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_role_that_the_dialect_allows_there() {
-        let chat = OutputCheck::new(dialect("chat")).summary(Role::Assistant);
+        let chat = OutputCheck::new(dialect("chat"), true).summary(Role::Assistant);
         assert_eq!(chat, Role::Assistant);
         // A summary that is marked only by its text never has the model's role.
         for dialect in [dialect("anthropic"), &Plain] {
-            let mut checks = OutputCheck::new(dialect);
+            let mut checks = OutputCheck::new(dialect, true);
             for _ in 0..2 {
                 assert_eq!(checks.summary(Role::Assistant), Role::User);
             }
@@ -175,7 +179,7 @@ mod tests {
     fn a_session_of_texts_begins_with_the_user_where_it_did() {
         let outline = |role| Outline { role, ..Outline::of_line() };
         let check = |input: &[Role], output: &[Role]| {
-            let mut checks = OutputCheck::new(&Plain);
+            let mut checks = OutputCheck::new(&Plain, true);
             for (line, role) in (1..).zip(input) {
                 let record = Origin { line, ..Origin::ALONE };
                 checks.input(&record.record(b""), &outline(*role));

@@ -16,7 +16,6 @@ use ctx_tools::args::CountingArgs;
 use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
-use ctx_tools::store::StoreArgs;
 
 use crate::one_of;
 use crate::stored::read_text;
@@ -65,8 +64,6 @@ pub(crate) struct Args {
     counting: CountingArgs,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 impl Args {
@@ -89,7 +86,7 @@ impl Args {
             }
             return Ok(ExitStatus::Done);
         };
-        let store = self.store.lazy(&crate::TOOL, matches);
+        let store = self.output.store.lazy(&crate::TOOL, matches);
         let paths = [path.clone()];
         let (source, target) = self.output.session(false, &paths, None, &store, Growth::Follows)?;
         let mut session = ReadArgs::default().session(source.open(path)?)?;
@@ -114,7 +111,7 @@ impl Args {
     fn context(&self, matches: &ArgMatches, io: &mut Io) -> Result<Context> {
         let counting = self.counting.resolve()?;
         counting.report(io);
-        let store = self.store.open(&crate::TOOL, matches)?;
+        let store = self.output.store.open(&crate::TOOL, matches)?;
         let layers = Layer::ALL.into_iter().filter(|it| !self.without.contains(it));
         let parts = layers.map(|layer| Ok((layer, self.layer_text(layer, &store)?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;

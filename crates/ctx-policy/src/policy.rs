@@ -74,7 +74,6 @@ pub struct Prune {
     pub min_gain: Option<u64>,
 }
 
-#[allow(clippy::struct_excessive_bools)] // Independent switches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Summary {
     pub method: Method,

@@ -281,7 +281,6 @@ impl Classes {
 
 /// Returns the Shannon entropy of a string in bits per character, computed from the character
 /// frequencies in the string itself.
-#[allow(clippy::cast_precision_loss)]
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value {

@@ -125,7 +125,6 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
 /// The format of the list. By default, the list is a table.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
-#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 pub struct ListFormat {
     /// List the id and the path instead of the title
     #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]

@@ -24,7 +24,7 @@ use crate::json;
 use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, walk};
-use crate::store::{LazyStore, StoreArgs};
+use crate::store::LazyStore;
 use crate::template::filled;
 
 /// Check that sessions are valid and within limits, or whether a compaction is due
@@ -87,7 +87,6 @@ use crate::template::filled;
 /// --json prints one object per file, including files that could not be read; docs/json.md lists
 /// all keys.
 #[derive(Debug, Parser)]
-#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Session files to check; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
@@ -139,8 +138,6 @@ struct Args {
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// The output format for the findings.
@@ -177,7 +174,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.refuse_without_repair(matches)?;
     if args.repair {
         let paths = inputs(&args.files)?;
-        let store = args.store.lazy(&TOOL, matches);
+        let store = args.output.store.lazy(&TOOL, matches);
         return repair(&args, &paths, &store, io);
     }
     let operands = args.folders.operands(&args.files, walk(true))?;

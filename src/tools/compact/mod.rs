@@ -22,7 +22,7 @@ use crate::in_place::{FileReport, SessionFile};
 use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, last_change};
-use crate::store::{StoreArgs, failure, session_of};
+use crate::store::{failure, session_of};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
@@ -119,8 +119,6 @@ struct Args {
     /// name and path.
     #[arg(short, long, value_name = "ID", help_heading = "Store")]
     session: Option<SessionId>,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// The entry for `ctx-compact` in the list of tools.
@@ -142,7 +140,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     args.refuse_what_does_not_fit()?;
     let setup = args.setup(matches, io)?;
     if args.is_filter() {
-        let store = args.store.lazy(&TOOL, matches);
+        let store = args.output.store.lazy(&TOOL, matches);
         if args.read.batch {
             return batch::filter(&args, &setup, &store, io);
         }
@@ -150,7 +148,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     }
     let mut statuses = Statuses::default();
     for path in &args.files {
-        let store = args.store.open(&TOOL, matches);
+        let store = args.output.store.open(&TOOL, matches);
         let done = store.and_then(|store| {
             let file = SessionFile {
                 options: &setup.options,
@@ -284,7 +282,6 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
 /// Compaction options that are not part of the policy.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
-#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct CompactArgs {
     /// Compact only if a compaction is due; otherwise, exit with 0
     ///

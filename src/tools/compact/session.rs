@@ -124,7 +124,7 @@ impl Args {
             model_name: self.counting.models.name().map(Into::into),
             model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
             headings,
-            saved: self.store.promise(matches, !self.is_filter()),
+            saved: self.output.store.promise(matches, !self.is_filter()),
             ..Environment::new(counting.counter, chrono::Utc::now, std::env::temp_dir())
         };
         let options = self.compact.options(policy, self.triggers.overflow)?;

@@ -14,7 +14,7 @@ use ctx_store::{Growth, SessionId};
 
 use crate::json;
 use crate::output::{self, FilterArgs};
-use crate::session::{ReadArgs, last_change};
+use crate::session::last_change;
 
 /// The entry for `ctx-convert` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-convert", command, run, include_str!("manual.toml"));
@@ -68,16 +68,14 @@ struct Args {
     dry_run: bool,
     #[command(flatten)]
     filter: FilterArgs,
-    #[command(flatten)]
-    read: ReadArgs,
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
-    let lazy = args.filter.store.lazy(&TOOL, matches);
+    let lazy = args.filter.output.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
     let named = args.filter.output.output.as_deref().filter(|_| !args.dry_run);
-    if args.read.batch {
+    if args.filter.read.batch {
         return Err(Failure::new("--batch files cannot be converted")
             .hint("convert the conversations one by one"));
     }
@@ -85,11 +83,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (source, target) =
         args.filter.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     // A conversion counts bad lines as lost instead of reading past them.
-    let drops_bad = args.read.invalid == Invalid::Drop;
+    let drops_bad = args.filter.read.invalid == Invalid::Drop;
     if drops_bad {
-        args.read.invalid = Invalid::Keep;
+        args.filter.read.invalid = Invalid::Keep;
     }
-    let mut session = args.read.session(source.open(&paths[0])?)?;
+    let mut session = args.filter.read.session(source.open(&paths[0])?)?;
     let last_change = || last_change(&paths[0]).map(|time| time.0);
     let converter = Converter {
         session: args.session.as_ref().map(SessionId::as_str),

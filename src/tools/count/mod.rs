@@ -20,7 +20,7 @@ use crate::args::{Counting, CountingArgs};
 use crate::output::{OutputArgs, Target};
 use crate::passes;
 use crate::session::{ReadArgs, walk};
-use crate::store::{LazyStore, StoreArgs};
+use crate::store::LazyStore;
 
 /// Count the messages, tokens and bytes of sessions
 ///
@@ -57,7 +57,6 @@ use crate::store::{LazyStore, StoreArgs};
 /// --annotate adds the members line, bytes, tokens and encoding to the tag of each record that can
 /// have a tag. Other members of the tag do not change.
 #[derive(Debug, Parser)]
-#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Session files to count; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
@@ -93,8 +92,6 @@ struct Args {
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// The entry for `ctx-count` in the list of tools.
@@ -128,7 +125,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             && args.window.is_none(),
     };
     if args.annotate {
-        let store = args.store.lazy(&TOOL, matches);
+        let store = args.output.store.lazy(&TOOL, matches);
         return annotate(&args, &plan, paths, &store, io);
     }
     let target = args.output.report(paths)?;

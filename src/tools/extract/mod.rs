@@ -23,7 +23,7 @@ use ctx_summary::ledger::patterns::MemoryKind;
 
 use crate::output::{self, FilterArgs, Output, Source};
 use crate::passes;
-use crate::session::{ReadArgs, Session};
+use crate::session::Session;
 use crate::store::{StoreArgs, failure, merge_failure, session_of, warn_edits};
 
 /// The entry for `ctx-extract` in the list of tools.
@@ -74,8 +74,6 @@ struct Args {
     #[arg(long)]
     partial: bool,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
     filter: FilterArgs,
 }
 
@@ -91,7 +89,7 @@ impl Args {
         }
         let args = match around {
             Some(root) => StoreArgs { store: Some(root) },
-            None if self.into_store => self.filter.store.clone(),
+            None if self.into_store => self.filter.output.store.clone(),
             None => return Ok(None),
         };
         args.open(&TOOL, matches).map(Some)
@@ -111,7 +109,7 @@ impl Args {
             None if is_stdin(path) => "stdin".to_owned(),
             named => session_of(named.as_ref(), path)?.to_string(),
         };
-        Ok(Plan { session, kinds: kinds.to_vec(), scope: self.zone, batch: self.read.batch })
+        Ok(Plan { session, kinds: kinds.to_vec(), scope: self.zone, batch: self.filter.read.batch })
     }
 }
 
@@ -263,16 +261,16 @@ impl Extraction {
         path: &Path,
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<Vec<MemoryItem>> {
-        let mut session = args.read.session(source.open(path)?)?;
+        let mut session = args.filter.read.session(source.open(path)?)?;
         let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
         let mut items = Vec::new();
         session.pass(|record| {
             let extraction = pass.push(record)?;
             // Each record in a batch is a separate session.
-            items.extend(if args.read.batch { reconcile(extraction) } else { extraction });
+            items.extend(if args.filter.read.batch { reconcile(extraction) } else { extraction });
             handle(record)
         })?;
-        if !args.read.batch {
+        if !args.filter.read.batch {
             items = reconcile(items);
         }
         self.count += items.len();
@@ -314,7 +312,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         extraction.report(io);
         return print_report(&args, &extraction, None, io);
     };
-    let lazy = args.filter.store.lazy(&TOOL, matches);
+    let lazy = args.filter.output.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
     let (source, target) =
         args.filter.output.session(false, &paths, named, &lazy, Growth::Follows)?;

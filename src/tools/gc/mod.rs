@@ -38,7 +38,6 @@ pub const TOOL: Tool = Tool::new("ctx-gc", Args::command, run, include_str!("man
     "keep_days", "keep_last", "keep_hourly", "keep_daily", "keep_weekly", "keep_monthly",
     "keep_yearly", "keep_within",
 ]))]
-#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Process only this session
     #[arg(short, long, value_name = "ID")]

@@ -21,7 +21,7 @@ use crate::offload::{
     Restorer, original, transcripts,
 };
 use crate::output::{self, FilterArgs, InPlaceArgs, Output};
-use crate::session::{ReadArgs, Session};
+use crate::session::Session;
 use crate::store::{LazyStore, failure, session_of};
 
 /// The entry for `ctx-offload` in the list of tools.
@@ -73,14 +73,12 @@ struct Args {
     filter: FilterArgs,
     #[command(flatten)]
     reasoning: ReasoningArgs,
-    #[command(flatten)]
-    read: ReadArgs,
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
     args.filter.output = args.in_place.of(args.filter.output, args.file.as_ref());
-    let lazy = args.filter.store.lazy(&TOOL, matches);
+    let lazy = args.filter.output.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
         if args.filter.json {
@@ -314,13 +312,13 @@ fn pass<'a>(
     let (source, target) =
         args.filter.output.session(args.dry_run, &inputs, named, store, Growth::Follows)?;
     let model = args.counting.models.name();
-    let mut session = args.read.session(source.open(plan.path)?)?.of_model(model);
+    let mut session = args.filter.read.session(source.open(plan.path)?)?.of_model(model);
     session.read(|session| session.refuse_document("changed", source.is_saved()))?;
     session.note_document(io);
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),
-        batch: args.read.batch,
+        batch: args.filter.read.batch,
         protect_last: args.offload.protect_last,
         signed_reasoning: args.reasoning.signed_reasoning,
         unchecked: args.restore,

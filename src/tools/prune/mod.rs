@@ -23,7 +23,7 @@ use ctx_store::Growth;
 use crate::args::{CountingArgs, ReasoningArgs};
 use crate::output::{FilterArgs, InPlaceArgs};
 use crate::passes;
-use crate::session::{ReadArgs, last_change};
+use crate::session::last_change;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -40,7 +40,6 @@ use crate::session::{ReadArgs, last_change};
 /// token count that is recorded in the last reply is updated, because otherwise the agent would
 /// compact the session again, or offer to, when it opens the session.
 #[derive(Debug, Parser)]
-#[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
     /// Session to prune; stdin if FILE is omitted or -
     #[arg(value_name = "FILE")]
@@ -63,8 +62,6 @@ struct Args {
     filter: FilterArgs,
     #[command(flatten)]
     reasoning: ReasoningArgs,
-    #[command(flatten)]
-    read: ReadArgs,
 }
 
 /// The entry for `ctx-prune` in the list of tools.
@@ -78,22 +75,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = &Args::from_arg_matches(matches)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
-    if args.read.batch {
+    if args.filter.read.batch {
         return Err(Failure::new("--batch files cannot be pruned")
             .hint("prune the conversations one by one, as sessions"));
     }
-    let store = args.filter.store.lazy(&TOOL, matches);
+    let store = args.filter.output.store.lazy(&TOOL, matches);
     let output = args.in_place.of(args.filter.output.clone(), args.file.as_ref());
     output.refuse_report_among_records(args.filter.json, args.dry_run)?;
     let (source, target) = output.session(args.dry_run, &paths, None, &store, Growth::Follows)?;
     let model = args.counting.models.name();
-    let mut session = args.read.session(source.open(path)?)?.of_model(model);
+    let mut session = args.filter.read.session(source.open(path)?)?.of_model(model);
     session.read(|session| session.refuse_document("pruned", source.is_saved()))?;
     session.note_document(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
     let flags = &args.flags;
-    let saved = args.filter.store.promise(matches, source.is_saved());
+    let saved = args.filter.output.store.promise(matches, source.is_saved());
     let plan = Plan {
         options: flags.options(session.dialect().map(|it| it as _), saved)?,
         pins: flags.pin.clone(),

@@ -37,7 +37,6 @@ pub const TOOL: Tool = Tool::new("ctx-snapshot", Args::command, run, include_str
 #[derive(Debug, Parser)]
 #[command(group = clap::ArgGroup::new("listing").args(["list", "log"]))]
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
-#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Session files to save; stdin if FILE is omitted or -
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]

@@ -16,7 +16,7 @@ use ctx_store::Growth;
 
 use crate::args::CountingArgs;
 use crate::output::{FilterArgs, Source, Target};
-use crate::session::{ReadArgs, Session};
+use crate::session::Session;
 use crate::store::LazyStore;
 
 /// The default value of `--keep-messages` if no other flag sets what is kept.
@@ -66,8 +66,6 @@ struct Args {
 
     #[command(flatten)]
     filter: FilterArgs,
-    #[command(flatten)]
-    read: ReadArgs,
 }
 
 impl Args {
@@ -95,7 +93,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.filter.refuse_report_among_records(args.dry_run)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
-    let store = args.filter.store.lazy(&TOOL, matches);
+    let store = args.filter.output.store.lazy(&TOOL, matches);
     if args.strip {
         let options = Options { raw: true, ..Options::default() };
         let (source, target) = args.target(&paths, &store)?;
@@ -104,7 +102,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let plan = args.plan()?;
     let (source, target) = args.target(&paths, &store)?;
-    let mut session = args.read.session(source.open(path)?)?.of_any_format();
+    let mut session = args.filter.read.session(source.open(path)?)?.of_any_format();
     session.note_document(io);
     let dialect = session.dialect();
     if dialect.is_none() {
@@ -147,7 +145,7 @@ fn split<W: Write>(
     output: W,
 ) -> Result<(W, ZoneCounts)> {
     let mut pass = SplitPass::new(plan, session.dialect(), output);
-    if args.read.batch {
+    if args.filter.read.batch {
         session.pass(|record| pass.push_batch(record))?;
     } else {
         session.pass(|record| pass.push(record))?;

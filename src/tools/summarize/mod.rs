@@ -25,7 +25,7 @@ use crate::args::{LlmArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
 use crate::output::{FilterArgs, Source};
 use crate::passes;
-use crate::session::{ReadArgs, Session};
+use crate::session::Session;
 use crate::store::{LazyStore, failure};
 
 /// Replace the old part of a session with a summary
@@ -108,8 +108,6 @@ struct Args {
     #[command(flatten)]
     reasoning: ReasoningArgs,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
     filter: FilterArgs,
 
     /// Also append the summary to this session's summary file in the store
@@ -144,7 +142,7 @@ impl Args {
             role: self.role.into(),
             counter: MessageCounter::new(self.encoding),
             strict: self.strict,
-            drop_bad: self.read.invalid == Invalid::Drop,
+            drop_bad: self.filter.read.invalid == Invalid::Drop,
             tell_sizes: match io.verbosity {
                 Verbosity::Quiet => TellSizes::Never,
                 Verbosity::Normal => TellSizes::WhenLonger,
@@ -161,7 +159,7 @@ impl Args {
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<()> {
-        if self.filter.json && self.read.batch {
+        if self.filter.json && self.filter.read.batch {
             return Err(Failure::new("--json reports one session, but a batch has many")
                 .hint("-v reports on each conversation"));
         }
@@ -194,7 +192,7 @@ impl Args {
     /// Opens the session. Bad lines are read even if they will be dropped, because they count when
     /// the tool checks whether the stream is complete.
     fn open(&self, source: &Source, path: &Path) -> Result<Session> {
-        let mut read = self.read.clone();
+        let mut read = self.filter.read.clone();
         if read.invalid == Invalid::Drop {
             read.invalid = Invalid::Keep;
         }
@@ -209,11 +207,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.llm.refuse_unasked(matches, args.method)?;
     let writer = args.writer(io)?;
     let paths = inputs(&args.file)?;
-    let store = args.filter.store.lazy(&TOOL, matches);
+    let store = args.filter.output.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
     let (source, target) =
         args.filter.output.session(args.dry_run, &paths, named, &store, Growth::Follows)?;
-    let saved = args.filter.store.promise(matches, source.is_saved());
+    let saved = args.filter.output.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
     session.note_document(io);
@@ -300,7 +298,7 @@ fn summed_up(
     session: &mut Session,
     io: &mut Io,
 ) -> Result<(NewSession, Usage)> {
-    if args.read.batch {
+    if args.filter.read.batch {
         return Ok((batch(args, plan, writer, session, io)?, Usage::default()));
     }
     let with_usage = |new, notes: &Notes| (new, notes.usage);

@@ -25,7 +25,6 @@ pub use report::{Fault, Finding, Remark, Report};
 
 /// Options for a check.
 #[derive(Clone, Default)]
-#[allow(clippy::struct_excessive_bools)] // Each is a question of its own.
 pub struct Plan {
     /// The limits on the size of the session.
     pub limits: Limits,

@@ -12,7 +12,6 @@ use crate::{PassError, Result};
 
 /// The facts about a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Immutable, IntoBytes, TryFromBytes)]
-#[allow(clippy::struct_excessive_bools)] // Independent facts.
 #[repr(C)]
 pub(super) struct Entry {
     pub(super) line: u32,

@@ -97,7 +97,9 @@ impl<'a> Source<'a> {
         let mut plan = Plan::new(options, environment);
         let (content, log) = if content.dialect.is_linked() {
             let (temp, counter) = (&environment.temp, environment.counter);
-            let calibrates = plan.limits.want_usage(options);
+            // Only then is the API's count needed to apply the limits.
+            let has_limit = options.only_if_due || plan.limits.target.is_some();
+            let calibrates = has_limit && !options.ignore_usage;
             let (lowered, calibration) = log::lower(&content, temp, counter, calibrates, notes)?;
             if let Some(calibration) = &calibration {
                 plan.limits = plan.limits.calibrated(calibration, options, notes);

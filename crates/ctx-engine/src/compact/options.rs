@@ -17,7 +17,6 @@ use crate::{Notes, Pin, Result, Time};
 
 /// The options of a compaction.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // Independent switches.
 pub struct Options {
     /// The policy, after flags have been applied.
     pub policy: Policy,
@@ -126,11 +125,6 @@ impl KnownUsage {
 }
 
 impl Limits {
-    /// Returns true if the API's count is needed to apply the limits.
-    pub(super) fn want_usage(&self, options: &Options) -> bool {
-        !options.ignore_usage && (options.only_if_due || self.target.is_some())
-    }
-
     /// Adapts the limits to a log with recorded usage, so that they apply to the API's token count.
     /// The target is converted to our own tokens, because the kept part is measured in them.
     #[must_use]

@@ -118,7 +118,7 @@ pub(super) fn carry_out(
     notes: &mut Notes,
 ) -> Result<Content> {
     let dialect = content.dialect;
-    let mut checks = OutputCheck::new(dialect);
+    let mut checks = OutputCheck::new(dialect, false);
     let mut bound = BoundReasoning::new(plan.options.signed_reasoning);
     let file = temporary(|output| {
         let mut outlet = Outlet::new(output, survey.announced, &plan.environment.temp);

@@ -14,9 +14,8 @@ use std::ops::RangeInclusive;
 use crate::estimate::{Calibrator, Estimate, Request};
 use crate::message_counter::{MessageCounter, PRIMING};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, Message, Object, Outline, Record, Role, Usage, UsageOf};
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use ctx_format::{Dialect, Message, Outline, Record, Role, Usage, UsageOf};
+use serde::Serialize;
 
 use crate::placeholder::ReplacedResults;
 
@@ -58,19 +57,23 @@ pub struct LastReply {
 }
 
 /// A reply with recorded usage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reply {
     /// The 1-based line of the reply.
     pub line: u64,
+    /// The model that wrote the reply, if it is known.
+    pub model: Option<String>,
     /// The number of tokens in the request's messages, as we count them.
     pub counted: u64,
     /// The number of tokens in the whole request, as the API counts them.
     pub prompt: u64,
-    /// The size predicted from earlier replies, or `None` if there was nothing to base a prediction
-    /// on.
-    pub estimate: Option<Estimate>,
-    /// The model that wrote the reply, if it is known.
-    pub model: Option<String>,
+    /// The smallest size predicted from earlier replies. `None` if there was nothing to base a
+    /// prediction on.
+    pub low: Option<u64>,
+    /// The likely size.
+    pub tokens: Option<u64>,
+    /// The largest size.
+    pub high: Option<u64>,
 }
 
 impl Calibration {
@@ -92,23 +95,8 @@ impl Calibration {
     /// within the predicted range.
     pub fn foretold(&self) -> (usize, usize) {
         let foretold =
-            self.replies.iter().filter_map(|reply| Some(reply.estimate?.holds(reply.prompt)));
+            self.replies.iter().filter_map(|it| Some((it.low?..=it.high?).contains(&it.prompt)));
         foretold.fold((0, 0), |(all, held), is_held| (all + 1, held + usize::from(is_held)))
-    }
-}
-
-/// If a reply was not predicted, the figures of its prediction are null.
-impl Serialize for Reply {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut reply = serializer.serialize_struct("Reply", 7)?;
-        reply.serialize_field("line", &self.line)?;
-        reply.serialize_field("model", &self.model)?;
-        reply.serialize_field("counted", &self.counted)?;
-        reply.serialize_field("prompt", &self.prompt)?;
-        reply.serialize_field("low", &self.estimate.map(|it| it.low))?;
-        reply.serialize_field("tokens", &self.estimate.map(|it| it.tokens))?;
-        reply.serialize_field("high", &self.estimate.map(|it| it.high))?;
-        reply.end()
     }
 }
 
@@ -226,30 +214,18 @@ impl CalibrationPass {
         }
         if let Some(outline) = outline {
             self.run.said(outline.role, self.sum, record.line, self.pruned);
-            let tokens = tokens.unwrap_or_else(|| self.tokens(record, object, dialect, continues));
+            let tokens = tokens.unwrap_or_else(|| {
+                // Only the usage tells whether a record outside the context continues a reply.
+                let sent = || Some(Message { continues, ..dialect.message(object)? });
+                let message = if is_inside { record.message(self.dialect) } else { sent() };
+                message.map_or(0, |message| self.counter.message(&message).total())
+            });
             if !outline.results.is_empty() {
                 self.pruned += self.replaced.count(object, dialect);
             }
             self.sum += tokens;
             self.inside += if is_inside { tokens } else { 0 };
         }
-    }
-
-    /// Counts a record. Of a record that was sent, but no longer is, only `continues` tells whether it
-    /// is a later part of a reply.
-    fn tokens(
-        &self,
-        record: &Record<'_>,
-        object: &Object<'_>,
-        dialect: &dyn Dialect,
-        continues: bool,
-    ) -> u64 {
-        let message = if record.is_outside() {
-            dialect.message(object).map(|message| Message { continues, ..message })
-        } else {
-            record.message(self.dialect)
-        };
-        message.map_or(0, |message| self.counter.message(&message).total())
     }
 
     /// After a compaction, restarts the path with the records that are still in the context. The
@@ -297,12 +273,15 @@ impl CalibrationPass {
         let foretold = self.calibrator.estimate(counted);
         let prompt = last.usage.prompt;
         self.calibrator.learn(&Request { counted, prompt, model: model.as_deref(), as_sent });
+        let foretold = foretold.filter(|_| as_sent);
         self.replies.push(Reply {
             line: *last.lines.start(),
+            model,
             counted,
             prompt,
-            estimate: foretold.filter(|_| as_sent),
-            model,
+            low: foretold.map(|it| it.low),
+            tokens: foretold.map(|it| it.tokens),
+            high: foretold.map(|it| it.high),
         });
     }
 

@@ -46,7 +46,6 @@ pub(super) struct Facts {
 
 /// The facts about a record.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(super) struct RecordFacts {
     /// The role of the record's message, or `None` if the record is not a message.
     pub(super) role: Option<Role>,

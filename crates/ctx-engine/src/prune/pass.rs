@@ -38,7 +38,7 @@ impl<'p> PrunePass<'p> {
             },
             zones: ZoneReader::default(),
             pruner: Pruner::new(&plan.options, plan.counter, false),
-            checks: dialect.map(OutputCheck::new),
+            checks: dialect.map(|it| OutputCheck::new(it, true)),
             last_call: LastCall::default(),
         }
     }

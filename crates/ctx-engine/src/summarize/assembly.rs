@@ -83,7 +83,7 @@ impl<'p> Assembly<'p> {
             kept: Kept::new(&plan.temp),
             place: None,
             unplaced: None,
-            checks: dialect.map(OutputCheck::new),
+            checks: dialect.map(|it| OutputCheck::new(it, false)),
             input: None,
             bound: BoundReasoning::new(plan.signed_reasoning),
             bad: BadLines::default(),

@@ -290,14 +290,12 @@ fn up_to<'a>(
 ) -> Option<&'a str> {
     let all = counter.count(answer);
     let mut text = answer;
+    let ends_in_heading =
+        |text: &str| text.lines().next_back().is_some_and(|line| line.starts_with('#'));
     while counter.count(text) > room || (text.len() < answer.len() && ends_in_heading(text)) {
         text = text[..text.rfind('\n')?].trim_end();
     }
     (counter.count(text) * 100 >= all * least).then_some(text)
-}
-
-fn ends_in_heading(text: &str) -> bool {
-    text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
 /// Returns the maximum length, in tokens, of a completed summary if the context has no budget. The

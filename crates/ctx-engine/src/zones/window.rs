@@ -7,7 +7,6 @@ use ctx_policy::Keep;
 
 /// The facts about a message whose exchange is already known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub struct MessageFacts {
     /// Whether the message is an instruction from the operator.
     pub is_system: bool,

@@ -7,7 +7,7 @@ use crate::convert::media::{Data, DataLocation, bad_url};
 use crate::dialect::anthropic::is_reasoning;
 use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::legality::content::{
-    self, ANY_NAME, ImageFix, Mend, NO_CONTENT, Naming, bare, image_fix, is_blank,
+    self, ANY_NAME, ImageFix, Mend, NO_CONTENT, Naming, image_fix, is_blank,
 };
 use crate::{Media, Object, Outline, Role, Rule, json, scan};
 
@@ -137,7 +137,7 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
     }
     let has_bad_url = || block.object_of("source").is_some_and(|it| bad_url(&it).is_some());
     let is_media = MEDIA.contains(&kind);
-    if is_media && has_bad_url() || Image::of(kind, block).is_some_and(|it| it.fix().is_some()) {
+    if is_media && has_bad_url() || bad_source(kind, block).is_some() {
         outline.fault(Rule::BadImage, "");
     }
     !is_empty(kind, block)
@@ -192,42 +192,24 @@ fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
     if !ID.accepts(&id) {
         outline.fault(Rule::BadCallId, &id);
     }
-    let name = text("name");
-    if !TOOL.accepts(&name) {
-        let is_empty = name.is_empty();
-        outline.fault(if is_empty { Rule::EmptyToolName } else { Rule::BadToolName }, &id);
-    }
+    outline.check_tool_name(call, TOOL, &id);
     if !call.get("input").is_some_and(|raw| raw.starts_with('{')) {
         outline.fault(Rule::BadInput, &id);
     }
 }
 
-/// An image or a document that is stored in the session.
-struct Image<'a> {
-    is_document: bool,
-    /// Its type as raw JSON.
-    mime: &'a str,
-    /// Its data as raw JSON.
-    data: &'a str,
-}
-
-impl<'a> Image<'a> {
-    /// Returns the image or the document in a block of this type.
-    fn of(kind: &str, block: &Object<'a>) -> Option<Self> {
-        let source = block.object_of("source").filter(|_| MEDIA.contains(&kind))?;
-        let is_stored = kind_of(&source) == "base64";
-        let (mime, data) = (source.get("media_type")?, source.get("data")?);
-        let image = Self { is_document: kind == "document", mime, data };
-        is_stored.then_some(image)
-    }
-
-    fn fix(&self) -> Option<ImageFix> {
-        if self.is_document {
-            // Other documents have their text as it is.
-            return (self.mime != "\"application/pdf\"").then_some(ImageFix::Drop);
-        }
-        image_fix(&json::text(self.mime)?, &json::text(self.data)?)
-    }
+/// Returns the source of an image or a document that is stored in the session but that the API does
+/// not accept, and how to repair it.
+fn bad_source<'a>(kind: &str, block: &Object<'a>) -> Option<(Object<'a>, ImageFix)> {
+    let source = block.object_of("source").filter(|_| MEDIA.contains(&kind))?;
+    let (mime, data) = (source.text_of("media_type")?, source.text_of("data")?);
+    let fix = match kind {
+        _ if kind_of(&source) != "base64" => None,
+        // Other documents have their text as it is.
+        "document" => (mime != "application/pdf").then_some(ImageFix::Drop),
+        _ => image_fix(&mime, &data),
+    };
+    Some((source, fix?))
 }
 
 /// Repairs the content of `message`, a value within the record of `mend`.
@@ -283,7 +265,7 @@ fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) 
 }
 
 fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
-    let fix = Image::of(kind, block).and_then(|image| Some((image.fix()?, image)));
+    let bad_source = bad_source(kind, block);
     if kind == "tool_use" && role != Role::Assistant {
         let text = json::quoted(block.text());
         return mend.put(block.text(), format!("{{\"type\":\"text\",\"text\":{text}}}"));
@@ -299,14 +281,14 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
         };
     }
     let is_misplaced = role == Role::Assistant && MEDIA.contains(&kind);
-    if is_misplaced || matches!(fix, Some((ImageFix::Drop, _))) {
+    if is_misplaced || matches!(bad_source, Some((_, ImageFix::Drop))) {
         return mend.replace_with_text(block);
     }
     let all_marks = mend.has(Rule::CacheMarks);
     let keys = block.members().iter().map(|member| &*member.key);
     let goes = |key: &&str| is_extra(kind, key) || all_marks && *key == MARK;
     mend.cut_members(block, &keys.filter(goes).collect::<Vec<_>>());
-    match (kind, fix) {
+    match (kind, bad_source) {
         ("server_tool_use" | "mcp_tool_use", _) => mend.rename(block.get("id")),
         ("tool_use", _) => {
             mend.name(block, "id", ID);
@@ -322,11 +304,7 @@ fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_
         }
         ("tool_result", _) => mend_result(block, mend),
         (kind, _) if kind.ends_with("_tool_result") => mend.rename(block.get("tool_use_id")),
-        (_, Some((ImageFix::Type(real), image))) => mend.put(image.mime, json::quoted(real)),
-        (_, Some((ImageFix::Data, image))) => {
-            let data = json::text(image.data).unwrap_or_default();
-            mend.put(image.data, json::quoted(&bare(&data)));
-        }
+        (_, Some((source, fix))) => mend.image(block, (&source, "media_type", "data"), &fix),
         _ => {}
     }
 }

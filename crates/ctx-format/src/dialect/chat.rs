@@ -2,7 +2,7 @@
 //! reference.
 
 use crate::dialect::content::{
-    bad_images, blocks, kind_of, parts, role_of, text_or_json, with_text,
+    bad_images, blocks, kind_of, mend_images, parts, role_of, text_or_json, with_text,
 };
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
@@ -169,11 +169,7 @@ impl Dialect for Chat {
                 mend.put(text, format!("{{\"type\":\"text\",\"text\":{text}}}"));
             }
         }
-        if mend.has(Rule::BadImage) {
-            for image in bad_images(object) {
-                mend.replace_with_text(&image);
-            }
-        }
+        mend_images(object, mend);
         if mend.has(Rule::EmptyCalls) {
             mend.cut_members(object, &["tool_calls"]);
         }
@@ -350,11 +346,8 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
         if function.as_ref().is_some_and(lacks_arguments) {
             outline.fault(Rule::BadInput, id);
         }
-        if let Some(name) = function.map(|it| it.text_of("name").unwrap_or_default())
-            && !FUNCTION.accepts(&name)
-        {
-            let is_empty = name.is_empty();
-            outline.fault(if is_empty { Rule::EmptyToolName } else { Rule::BadToolName }, id);
+        if let Some(function) = function {
+            outline.check_tool_name(&function, FUNCTION, id);
         }
     }
     let reasoning = object.text_of(REASONING[0]).map(|text| !text.is_empty());

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::convert::media::Data;
+use crate::legality::content::Mend;
 use crate::record::edit;
-use crate::{Call, Edits, Media, Object, Part, Role, Slot, json, scan};
+use crate::{Call, Edits, Media, Object, Part, Role, Rule, Slot, json, scan};
 
 /// The role of a message; `None` if the member `role` is missing or is not a string.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
@@ -35,7 +36,7 @@ pub(crate) fn parts<'a>(
     let Some(content) = content.filter(|raw| *raw != "null") else { return Vec::new() };
     let of_element = |raw| match Object::within(raw) {
         Some(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
-        None => text_or_opaque(raw),
+        None => json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text),
     };
     match scan::elements(content) {
         Some(elements) => elements.into_iter().map(of_element).collect(),
@@ -58,8 +59,10 @@ pub(crate) fn bad_images<'a>(message: &Object<'a>) -> Vec<Object<'a>> {
     blocks(message).into_iter().filter(is_bad).collect()
 }
 
-fn text_or_opaque(raw: &str) -> Part<'_> {
-    json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
+/// Replaces the images of `message` that no API accepts, if the API of the session refuses them.
+pub(crate) fn mend_images(message: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    let has_bad = mend.has(Rule::BadImage);
+    bad_images(message).iter().filter(|_| has_bad).for_each(|image| mend.replace_with_text(image));
 }
 
 /// Returns the byte ranges to cut from the text of `record` to remove the blocks for which `goes`

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::dialect::content::{bad_images, blocks, kind_of, role_of, text_or_json};
+use crate::dialect::content::{bad_images, blocks, kind_of, mend_images, role_of, text_or_json};
 use crate::dialect::interface::{MISSING_RESULT, RecordChange, Sealed};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, Naming};
@@ -151,8 +151,8 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     if (has_id || id.is_some()) && !CALL_ID.accepts(id.as_deref().unwrap_or_default()) {
         outline.fault(Rule::BadCallId, id.as_deref().unwrap_or_default());
     }
-    if has_no_name(item) {
-        outline.fault(Rule::EmptyToolName, id.as_deref().unwrap_or_default());
+    if kind_of(item) == "function_call" {
+        outline.check_tool_name(item, NAME, id.as_deref().unwrap_or_default());
     }
     if !bad_images(item).is_empty() {
         outline.fault(Rule::BadImage, "");
@@ -175,7 +175,9 @@ fn result_type(kind: &str) -> Option<&'static str> {
 
 /// What the API accepts as the id of a call.
 pub(crate) const CALL_ID: Naming = Naming { min: 1, max: 64, ..ANY_NAME };
-/// What the API accepts as the name of a tool.
+/// What the API accepts as the name of a tool in a call.
+pub(crate) const NAME: Naming = Naming { min: 1, ..ANY_NAME };
+/// What it accepts as the name of a tool in a request.
 pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
 /// Adds to the outline of `item` what only the API itself demands: agents send items without ids.
 pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
@@ -228,11 +230,6 @@ fn lacks_summary(item: &Object<'_>) -> bool {
     kind_of(item) == "reasoning" && !item.get("summary").is_some_and(|raw| raw.starts_with('['))
 }
 
-/// Returns true for a function call without the name of its function.
-fn has_no_name(item: &Object<'_>) -> bool {
-    kind_of(item) == "function_call" && item.text_of("name").is_none_or(|name| name.is_empty())
-}
-
 /// Returns the arguments of a function call if they are not a string.
 fn bad_arguments<'a>(item: &Object<'a>) -> Option<&'a str> {
     let raw = item.get("arguments").filter(|_| kind_of(item) == "function_call")?;
@@ -283,17 +280,13 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     if item.get("call_id").is_some() {
         mend.name(item, "call_id", CALL_ID);
     }
-    if has_no_name(item) {
+    if mend.has(Rule::EmptyToolName) {
         mend.name(item, "name", TOOL);
     }
     if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
         mend.put(raw, json::quoted(raw));
     }
-    if mend.has(Rule::BadImage) {
-        for image in bad_images(item) {
-            mend.replace_with_text(&image);
-        }
-    }
+    mend_images(item, mend);
     let is_misplaced = mend.has(Rule::MisplacedBlock);
     for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {
         mend.put(part.get("type").unwrap_or_default(), json::quoted(type_of_text(item)));

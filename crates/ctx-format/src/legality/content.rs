@@ -86,6 +86,14 @@ impl Outline<'_> {
         self.content_mut().faults.push((rule, id.to_owned()));
     }
 
+    /// Adds a fault if the API does not accept the name of the tool in `call`, whose id is `id`.
+    pub(crate) fn check_tool_name(&mut self, call: &Object<'_>, naming: Naming, id: &str) {
+        let name = call.text_of("name").unwrap_or_default();
+        if !naming.accepts(&name) {
+            self.fault(if name.is_empty() { Rule::EmptyToolName } else { Rule::BadToolName }, id);
+        }
+    }
+
     /// Adds a fault if the text of a message has an escape that stands for half a character.
     pub(crate) fn check_surrogates(&mut self, text: &str) {
         if lone_surrogates(text).next().is_some() {
@@ -273,6 +281,23 @@ impl Mend<'_, '_> {
         if !naming.accepts(&within.text_of(key).unwrap_or_default()) {
             let name = within.id_of(key).unwrap_or_default();
             self.set(within, key, &json::quoted(&naming.legal(&name)));
+        }
+    }
+
+    /// Repairs an image whose type and data are members of `within`.
+    pub(crate) fn image(
+        &mut self,
+        image: &Object<'_>,
+        (within, mime, data): (&Object<'_>, &str, &str),
+        fix: &ImageFix,
+    ) {
+        match fix {
+            ImageFix::Type(real) => self.set(within, mime, &json::quoted(real)),
+            ImageFix::Data => {
+                let text = within.text_of(data).unwrap_or_default();
+                self.set(within, data, &json::quoted(&bare(&text)));
+            }
+            ImageFix::Drop => self.replace_with_text(image),
         }
     }
 

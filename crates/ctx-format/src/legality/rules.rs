@@ -14,7 +14,6 @@ use crate::{Outline, Role};
 
 /// An API's requirements for a sequence of messages. The default requirements are the most lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // Each is a requirement of its own.
 pub struct Rules {
     /// The name of the dialect, whose demands on the content of messages are in `rules.json`.
     pub dialect: &'static str,
@@ -72,7 +71,7 @@ impl Rules {
 pub(crate) struct Pairs<T> {
     rules: Rules,
     /// Whether a result can answer a call even if it follows other content in its message.
-    late_results: bool,
+    pub(crate) late_results: bool,
     /// The calls without a result, in session order.
     waiting: BTreeMap<u64, OpenCall<T>>,
     /// The calls without a result, grouped by id and then by message, with the latest message last.
@@ -134,12 +133,6 @@ pub(crate) struct End<T> {
 impl<T: Copy + Default> Pairs<T> {
     pub(crate) fn new(rules: Rules) -> Self {
         Self { rules, ..Self::default() }
-    }
-
-    /// Like [`Self::new`], but accepts results after other content in their message, because a
-    /// repair moves them to the front.
-    pub(crate) fn with_late_results(rules: Rules) -> Self {
-        Self { late_results: true, ..Self::new(rules) }
     }
 
     /// Adds the next message. `call` returns the caller's identifier for the call with the given

@@ -185,7 +185,6 @@ impl LineId {
 }
 
 /// The properties of a line that determine the path through the tree.
-#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub(crate) struct TreeLine {
     /// The number of the line's record.
     pub(crate) record: usize,

@@ -75,7 +75,6 @@ impl From<SummaryRole> for Role {
 
 /// The skeleton of a message: enough to find exchanges and turns without decoding any content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub struct Outline<'a> {
     /// The role of the message.
     pub role: Role,

@@ -16,7 +16,6 @@ const LENGTH_POWER: f64 = 0.8;
 /// The powers of short lengths, computed only once because each segment is judged several times.
 static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| (0..256).map(power).collect());
 
-#[allow(clippy::cast_precision_loss)] // A segment has few tokens.
 fn power(tokens: u64) -> f64 {
     (tokens as f64).powf(LENGTH_POWER)
 }

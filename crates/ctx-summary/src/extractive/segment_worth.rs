@@ -168,7 +168,6 @@ impl Places {
         if segment.line == self.closing[segment.turn as usize] {
             worth *= 1.4;
         }
-        #[allow(clippy::cast_precision_loss)] // There are at most so many segments.
         let place = number as f64 / self.count as f64;
         worth * (0.75 + 0.5 * place)
     }

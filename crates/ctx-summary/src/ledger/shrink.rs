@@ -31,7 +31,6 @@ impl Index {
             let marks = self.marks(segment).iter();
             let worth: f64 =
                 marks.map(|mark| chances[mark.id as usize] * f64::from(1 + mark.words)).sum();
-            #[allow(clippy::cast_precision_loss)] // A segment is short.
             let length = self.text(segment).len() as f64;
             // A statement is worth more than any name in a result.
             let said = if segment.kind.is_said() { SAID } else { 0.0 };

@@ -35,17 +35,16 @@ pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
         clean = edited(clean, |text| ADDED.replace_all(text, ""));
     }
     if clean.lines().any(|line| line.len() >= 1_000) {
-        clean = edited(clean, |text| DATA.replace_all(text, shortened_data));
+        let shortened = |found: &Captures<'_>| {
+            let (beginning, rest) = found[0].split_at(BEGINNING);
+            format!("{beginning}[… {} characters of data …]", rest.len())
+        };
+        clean = edited(clean, |text| DATA.replace_all(text, shortened));
     }
     if clean.trim_end_matches('\r').contains('\r') || repeats(&clean) {
         clean = Cow::Owned(each_line_once(&clean));
     }
     clean
-}
-
-fn shortened_data(found: &Captures<'_>) -> String {
-    let (beginning, rest) = found[0].split_at(BEGINNING);
-    format!("{beginning}[… {} characters of data …]", rest.len())
 }
 
 fn repeats(text: &str) -> bool {

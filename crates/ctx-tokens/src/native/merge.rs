@@ -55,7 +55,8 @@ impl Merger {
                 token = self.vocabulary.shorter(token);
             } else {
                 self.failed[at / 64] |= 1 << (at % 64);
-                token = self.step_back();
+                let rank = self.tokens.pop().expect("the first token always fits");
+                token = Token { rank, length: self.vocabulary.length(rank) };
                 at -= token.length;
             }
         }
@@ -71,13 +72,6 @@ impl Merger {
         let length = if before < SINGLE_BYTES { 1 } else { 2 };
         !self.vocabulary.may_merge(&piece[at - length..at], &piece[at..end])
             || are_neighbours(self.vocabulary, before, token.rank)
-    }
-
-    /// Removes the last token and returns it. The position at the end of that token failed, so a
-    /// shorter token must be tried in its place.
-    fn step_back(&mut self) -> Token {
-        let rank = self.tokens.pop().expect("the first token always fits");
-        Token { rank, length: self.vocabulary.length(rank) }
     }
 }
 

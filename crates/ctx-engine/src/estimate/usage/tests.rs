@@ -70,7 +70,7 @@ fn a_reply_of_several_lines_is_one_request() {
     assert_eq!(calibration.model.as_deref(), Some("claude-opus-4-5"));
     let estimate = calibration.estimate.expect("two requests");
     assert!(estimate.holds(600 + 50 + 40), "{estimate:?}");
-    assert_eq!(calibration.replies[0].estimate, None);
+    assert_eq!(calibration.replies[0].tokens, None);
     assert_eq!(calibration.foretold(), (1, 1));
 }
 
@@ -259,7 +259,7 @@ fn what_was_pruned_since_tells_nothing() {
             let estimate = calibration.estimate.expect("usage");
             assert!(estimate.holds(prompt + 1_950), "{estimate:?}");
             assert!(estimate.high - estimate.low < 1_500, "{estimate:?}");
-            let foretold = calibration.replies.iter().filter(|it| it.estimate.is_some());
+            let foretold = calibration.replies.iter().filter(|it| it.tokens.is_some());
             assert_eq!(foretold.count(), 2);
         }
     }

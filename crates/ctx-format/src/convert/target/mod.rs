@@ -155,7 +155,6 @@ pub(crate) fn text_block(text: &str) -> String {
 
 /// The state that a target shares with the conversion while writing a unit: facts about the unit's
 /// source, and the report of losses.
-#[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) session: &'r mut Session,

@@ -30,7 +30,9 @@ impl Planner {
     pub fn new(rules: Rules) -> Self {
         // A result that follows other content in its message is accepted here, because the repair
         // moves it to the front.
-        Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
+        let mut pairs = Pairs::new(rules);
+        pairs.late_results = true;
+        Self { rules, pairs, ..Self::default() }
     }
 
     /// Adds the next message, which is in record number `record` and begins on line `line` of the

@@ -10,7 +10,6 @@ use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::{Object, json};
 
 /// A line of the file as a node in the tree.
-#[allow(clippy::struct_excessive_bools)] // The facts are independent of each other.
 #[derive(Default)]
 pub(super) struct Node {
     /// The number of the line's record, starting at 0.

@@ -74,7 +74,9 @@ pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
 pub(super) fn is_injected(message: &Object<'_>) -> bool {
     let is_injected = match role_of(message) {
         Some(Role::User) => is_for_user,
-        Some(Role::Developer) => is_of_settings,
+        Some(Role::Developer) => {
+            |text: &str| SHAPES.of_settings.iter().any(|begin| begins_with(text, begin))
+        }
         _ => return false,
     };
     texts(message).iter().any(|text| is_injected(text))
@@ -124,10 +126,6 @@ fn is_external(text: &str) -> bool {
     let text = text.trim();
     let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
     name.is_some_and(|(name, _)| text.ends_with(&format!("</external_{name}>")))
-}
-
-fn is_of_settings(text: &str) -> bool {
-    SHAPES.of_settings.iter().any(|begin| begins_with(text, begin))
 }
 
 fn begins_with(text: &str, begin: &str) -> bool {

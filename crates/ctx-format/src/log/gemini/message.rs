@@ -148,12 +148,6 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         parts.filter(|(_, media)| is_bad(media)).collect()
     }
 
-    /// The calls, stored outside the content, without the name of a tool.
-    pub(super) fn nameless(&self) -> impl Iterator<Item = Object<'a>> {
-        let has_name = |call: &Object<'_>| call.text_of("name").is_some_and(|it| !it.is_empty());
-        self.listed_calls().into_iter().filter(move |call| !has_name(call))
-    }
-
     /// Returns true if the message is a request from the user.
     pub(super) fn is_request(&self) -> bool {
         let is_of_user =

@@ -34,7 +34,7 @@ use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
 use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
-use crate::dialect::items::TOOL;
+use crate::dialect::items::NAME;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
 use crate::legality::content::{Mend, bare, was_here};
@@ -74,8 +74,8 @@ impl Dialect for Gemini {
         for (id, _) in sent.iter().flat_map(SentMessage::bad_arguments) {
             outline.fault(Rule::BadInput, &id);
         }
-        for call in sent.iter().flat_map(SentMessage::nameless) {
-            outline.fault(Rule::EmptyToolName, &call.text_of("id").unwrap_or_default());
+        for call in sent.iter().flat_map(SentMessage::listed_calls) {
+            outline.check_tool_name(&call, NAME, &call.text_of("id").unwrap_or_default());
         }
         if sent.iter().any(|message| !message.bad_media().is_empty()) {
             outline.fault(Rule::BadImage, "");
@@ -88,8 +88,8 @@ impl Dialect for Gemini {
         for (_, raw) in messages.sent().iter().flat_map(SentMessage::bad_arguments) {
             mend.put(raw, format!("{{\"input\":{raw}}}"));
         }
-        for call in messages.sent().iter().flat_map(SentMessage::nameless) {
-            mend.name(&call, "name", TOOL);
+        for call in messages.sent().iter().flat_map(SentMessage::listed_calls) {
+            mend.name(&call, "name", NAME);
         }
         for (part, media) in messages.sent().iter().flat_map(SentMessage::bad_media) {
             let data = media.text_of("data").unwrap_or_default();

@@ -1,7 +1,5 @@
 //! Reads the part of an entry that the model may receive.
 
-use std::borrow::Cow;
-
 use crate::dialect::content::{blocks, call_of, kind_of, parts};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ImageFix, image_fix};
@@ -109,22 +107,10 @@ impl<'a> Entry<'a> {
             ..ToolResult::default()
         }
     }
-
-    /// The ids of the calls in the entry, if it is a reply.
-    pub(super) fn call_ids(&self) -> Vec<Cow<'a, str>> {
-        self.calls().iter().map(|call| call.text_of("id").unwrap_or_default()).collect()
-    }
-
     pub(super) fn calls(&self) -> Vec<Object<'a>> {
         let mut blocks = blocks(&self.body);
         blocks.retain(|block| kind_of(block) == "toolCall");
         blocks
-    }
-
-    /// Returns the calls without the name of a tool.
-    pub(super) fn nameless(&self) -> impl Iterator<Item = Object<'a>> {
-        let has_name = |call: &Object<'_>| call.text_of("name").is_some_and(|it| !it.is_empty());
-        self.calls().into_iter().filter(move |call| !has_name(call))
     }
 
     /// Returns the images that no API accepts as they are.

@@ -25,10 +25,10 @@ use crate::dialect::anthropic;
 use crate::dialect::chat::Chat;
 use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
-use crate::dialect::items::TOOL;
+use crate::dialect::items::NAME;
 use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
-use crate::legality::content::{ImageFix, Mend, bare};
+use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::{
@@ -73,9 +73,10 @@ impl Dialect for Pi {
         };
         match entry.kind {
             EntryKind::Assistant => {
-                outline.calls = entry.call_ids();
-                for call in entry.nameless() {
-                    outline.fault(Rule::EmptyToolName, &call.text_of("id").unwrap_or_default());
+                for call in entry.calls() {
+                    let id = call.text_of("id").unwrap_or_default();
+                    outline.check_tool_name(&call, NAME, &id);
+                    outline.calls.push(id);
                 }
             }
             EntryKind::ToolResult => {
@@ -93,18 +94,11 @@ impl Dialect for Pi {
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         let Some(entry) = Entry::of(object) else { return };
-        for call in entry.nameless() {
-            mend.name(&call, "name", TOOL);
+        for call in entry.calls() {
+            mend.name(&call, "name", NAME);
         }
         for (image, fix) in entry.bad_images() {
-            match fix {
-                ImageFix::Type(real) => mend.set(&image, "mimeType", &json::quoted(real)),
-                ImageFix::Data => {
-                    let data = image.text_of("data").unwrap_or_default();
-                    mend.set(&image, "data", &json::quoted(&bare(&data)));
-                }
-                ImageFix::Drop => mend.replace_with_text(&image),
-            }
+            mend.image(&image, (&image, "mimeType", "data"), &fix);
         }
     }
 

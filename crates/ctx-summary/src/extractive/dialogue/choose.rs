@@ -161,7 +161,6 @@ impl Judge for Chooser<'_> {
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news_beside(*at, &mut words));
         }
-        #[allow(clippy::cast_precision_loss)] // A statement has few tokens.
         let gain = worth / tokens.max(1) as f64;
         Some(Candidate::new(gain, number, tokens))
     }
