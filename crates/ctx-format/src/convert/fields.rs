@@ -191,8 +191,10 @@ impl<'a> Search<'_, 'a> {
 
 fn is_bookkeeping(object: &Object<'_>, member: &Member<'_>) -> bool {
     let is_in = |list: &str| list.split_ascii_whitespace().any(|key| key == member.key);
+    let is_all = object.members().len() == 1;
     let has_tag = || TAGS.iter().any(|tag| object.get(tag).is_some());
-    !member.value.starts_with(['{', '[']) && is_in(BOOKKEEPING) || is_in(BESIDE_TAGS) && has_tag()
+    !is_all && !member.value.starts_with(['{', '[']) && is_in(BOOKKEEPING)
+        || is_in(BESIDE_TAGS) && has_tag()
 }
 
 /// Returns the path, from the value `raw`, of the innermost value at the address `at`.

@@ -103,7 +103,7 @@ impl Data {
             _ => return None,
         };
         let base64 = match &data.place {
-            DataLocation::At(url) => return url.contains("://").then_some(data),
+            DataLocation::At(_) => return data.is_accepted().then_some(data),
             DataLocation::Here(base64) => base64,
         };
         let fix = image_fix(&data.mime, base64).filter(|_| data.mime.starts_with("image/"));
@@ -116,7 +116,7 @@ impl Data {
     }
 
     /// Reads a URL. A `data:` URL such as `data:image/png;base64,…` contains the data itself.
-    fn of_url(url: &str) -> Self {
+    pub(crate) fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
             Some((mime, data)) => Self::here(mime.to_owned(), data),
@@ -146,6 +146,14 @@ impl Data {
         let is_bad = |data: &String| image_fix(&self.mime, data).is_some();
         self.mime.starts_with("image/")
             && !matches!(&self.place, DataLocation::Here(data) if is_bad(data))
+    }
+
+    /// Returns true for such an image, and for a URL from which an image can be fetched.
+    pub(crate) fn is_accepted(&self) -> bool {
+        match &self.place {
+            DataLocation::Here(_) => self.is_image(),
+            DataLocation::At(url) => url.contains("://"),
+        }
     }
 
     /// Returns true for such an image whose `url` can stay as it is.

@@ -56,7 +56,7 @@ impl<'a> Maker<'_, '_> {
             name: first.message.name.clone(),
             pieces: Vec::new(),
             items: items.collect(),
-            model: self.notes.model_of(&origins),
+            model: origins.iter().find_map(|it| self.notes.entries.get(*it)?.model.clone()),
             origins,
         };
         let mut turns = self.reply(&whole, placed, &mut calls);

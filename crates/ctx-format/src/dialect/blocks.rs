@@ -206,7 +206,8 @@ fn bad_source<'a>(kind: &str, block: &Object<'a>) -> Option<(Object<'a>, ImageFi
     let fix = match kind {
         _ if kind_of(&source) != "base64" => None,
         // Other documents have their text as it is.
-        "document" => (mime != "application/pdf").then_some(ImageFix::Drop),
+        "document" if mime == "application/pdf" && data.starts_with("JVBERi") => None,
+        "document" => Some(ImageFix::Drop),
         _ => image_fix(&mime, &data),
     };
     Some((source, fix?))

@@ -2,7 +2,7 @@
 //! reference.
 
 use crate::dialect::content::{
-    bad_images, blocks, kind_of, mend_images, parts, role_of, text_or_json, with_text,
+    bad_images, blocks, kind_of, parts, role_of, text_or_json, with_text,
 };
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
@@ -169,7 +169,10 @@ impl Dialect for Chat {
                 mend.put(text, format!("{{\"type\":\"text\",\"text\":{text}}}"));
             }
         }
-        mend_images(object, mend);
+        let has_bad = mend.has(Rule::BadImage);
+        for image in bad_images(blocks(object)).iter().filter(|_| has_bad) {
+            mend.replace_with_text(image);
+        }
         if mend.has(Rule::EmptyCalls) {
             mend.cut_members(object, &["tool_calls"]);
         }
@@ -319,7 +322,7 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
         outline.fault(Rule::EmptyMessage, "");
     }
     let has_parts = content.is_some_and(|raw| raw.starts_with('['));
-    if has_parts && !bad_images(object).is_empty() {
+    if has_parts && !bad_images(blocks(object)).is_empty() {
         outline.fault(Rule::BadImage, "");
     }
     let calls = object.get("tool_calls");

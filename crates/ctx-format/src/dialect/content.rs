@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::convert::media::Data;
-use crate::legality::content::Mend;
 use crate::record::edit;
-use crate::{Call, Edits, Media, Object, Part, Role, Rule, Slot, json, scan};
+use crate::{Call, Edits, Object, Part, Role, Slot, json, scan};
 
 /// The role of a message; `None` if the member `role` is missing or is not a string.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
@@ -44,25 +43,15 @@ pub(crate) fn parts<'a>(
     }
 }
 
-/// Returns the images in a message that OpenAI's APIs do not accept.
-pub(crate) fn bad_images<'a>(message: &Object<'a>) -> Vec<Object<'a>> {
-    let is_bad = |block: &Object<'_>| {
-        let mut kinds = ["image_url", "input_image"].into_iter();
-        let Some(kind) = kinds.find(|kind| *kind == kind_of(block)) else { return false };
-        let data = Data::of(&Media { kind, raw: block.text().into() });
-        let url = block.object_of("image_url").and_then(|it| it.text_of("url"));
-        let url = url.or_else(|| block.text_of("image_url"));
-        // A file at the user's machine, or nothing.
-        let is_nowhere = |url: Cow<'_, str>| !url.contains("://") && !url.starts_with("data:");
-        data.is_some_and(|data| !data.is_image()) || url.is_some_and(is_nowhere)
+/// Returns the images among these parts that OpenAI's APIs do not accept.
+pub(crate) fn bad_images<'a>(parts: impl IntoIterator<Item = Object<'a>>) -> Vec<Object<'a>> {
+    let is_bad = |part: &Object<'_>| {
+        let url = part.object_of("image_url").and_then(|it| it.text_of("url"));
+        let url = url.or_else(|| part.text_of("image_url"));
+        matches!(&*kind_of(part), "image_url" | "input_image")
+            && url.is_some_and(|url| !Data::of_url(&url).is_accepted())
     };
-    blocks(message).into_iter().filter(is_bad).collect()
-}
-
-/// Replaces the images of `message` that no API accepts, if the API of the session refuses them.
-pub(crate) fn mend_images(message: &Object<'_>, mend: &mut Mend<'_, '_>) {
-    let has_bad = mend.has(Rule::BadImage);
-    bad_images(message).iter().filter(|_| has_bad).for_each(|image| mend.replace_with_text(image));
+    parts.into_iter().filter(is_bad).collect()
 }
 
 /// Returns the byte ranges to cut from the text of `record` to remove the blocks for which `goes`

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::dialect::content::{bad_images, blocks, kind_of, mend_images, role_of, text_or_json};
+use crate::dialect::content::{bad_images, blocks, kind_of, role_of, text_or_json};
 use crate::dialect::interface::{MISSING_RESULT, RecordChange, Sealed};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, Naming};
@@ -154,7 +154,7 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     if kind_of(item) == "function_call" {
         outline.check_tool_name(item, NAME, id.as_deref().unwrap_or_default());
     }
-    if !bad_images(item).is_empty() {
+    if !bad_images(parts_of(item)).is_empty() {
         outline.fault(Rule::BadImage, "");
     }
     outline.check_surrogates(item.text());
@@ -286,7 +286,10 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
         mend.put(raw, json::quoted(raw));
     }
-    mend_images(item, mend);
+    let has_bad = mend.has(Rule::BadImage);
+    for image in bad_images(parts_of(item)).iter().filter(|_| has_bad) {
+        mend.replace_with_text(image);
+    }
     let is_misplaced = mend.has(Rule::MisplacedBlock);
     for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {
         mend.put(part.get("type").unwrap_or_default(), json::quoted(type_of_text(item)));

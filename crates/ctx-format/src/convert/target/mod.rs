@@ -10,7 +10,6 @@ use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
 use crate::{Denial, Dialect, Object, Part, Role, Slot, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
-use std::sync::Arc;
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -193,12 +192,6 @@ impl Notes<'_> {
             self.session.time = time.into();
         }
         self.session.now()
-    }
-
-    /// Returns the model that wrote the reply in the given source records.
-    pub(crate) fn model_of(&self, origins: &[usize]) -> Option<Arc<str>> {
-        let mut entries = origins.iter().filter_map(|it| self.entries.get(*it));
-        entries.find_map(|entry| entry.model.clone())
     }
 
     /// Reports a loss of the given kind that concerns a whole message of the source.
