@@ -211,6 +211,8 @@ fn flags_choose_the_sessions() {
         &[p1, o1],
     );
     paths(&["--agent", "openclaw"], &[o1]);
+    paths(&["--agent", "pi,openclaw", "--limit", "1"], &[p1]);
+    paths(&["--agent", "pi,openclaw", "--since", "132h"], &[p1]);
     paths(
         &["--due", "--agent", "codex", "--model", "gpt-4"],
         &[".codex/sessions/2026/01/01/rollout-1.jsonl"],

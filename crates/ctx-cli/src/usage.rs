@@ -181,6 +181,9 @@ impl<'t> Usage<'t> {
 
     fn without_value(&self, argument: &str) -> Failure {
         let flag = flag(argument);
+        if !flag.starts_with('-') {
+            return Failure::new(format_args!("{flag} is empty")).hint("- stands for stdin");
+        }
         let long = Some(flag.trim_start_matches('-'));
         let named = self.command.get_arguments().find(|arg| arg.get_long() == long);
         let values = named.map(Arg::get_possible_values).unwrap_or_default();
@@ -241,9 +244,10 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// Removes the value's name, so `--budget <N>` becomes `--budget`, and `<FILE>` becomes `FILE`.
+/// Removes the value's name, so `--budget <N>` becomes `--budget`, and `[FILE]...` becomes `FILE`.
 fn flag(argument: &str) -> &str {
-    argument.split([' ', '=', '[']).next().unwrap_or(argument).trim_matches(['<', '>', '.'])
+    let name = argument.trim_start_matches(['<', '[']);
+    name.split([' ', '=', '[', ']', '>']).next().unwrap_or(name)
 }
 
 /// Describes an operand for a message, such as `one FILE`.
@@ -276,7 +280,7 @@ fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
 
 /// Returns true if the first flag in `suggestion` is one of the command's visible flags.
 fn has(command: &Command, suggestion: &str) -> bool {
-    let flag = suggestion.split([' ', '=']).next().unwrap_or(suggestion);
+    let flag = suggestion.split([' ', '=', ',']).next().unwrap_or(suggestion);
     let mut arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
     if let Some(long) = flag.strip_prefix("--") {
         return arguments.any(|arg| arg.get_long() == Some(long));

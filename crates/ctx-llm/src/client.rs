@@ -172,7 +172,10 @@ impl Client {
     ) -> LlmError {
         let headers = response.headers().clone();
         if (300..400).contains(&status) {
-            return LlmError::Redirect { status, location: redirect_host(&headers) };
+            // The message names only the host that the redirect points to.
+            let uri = header(&headers, "location").and_then(|it| it.parse::<Uri>().ok());
+            let location = uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default();
+            return LlmError::Redirect { status, location };
         }
         // If the response body cannot be read, the error reports only the status.
         let body = self.read(response, LARGEST_ERROR).unwrap_or_default();
@@ -224,12 +227,6 @@ impl Client {
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
-}
-
-/// Returns the host that a redirect points to, for use in the error message.
-fn redirect_host(headers: &HeaderMap) -> String {
-    let uri = header(headers, "location").and_then(|location| location.parse::<Uri>().ok());
-    uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Resolves host names in a separate thread, so that the time limit can be enforced. If the system

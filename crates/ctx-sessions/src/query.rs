@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use ctx_cli::in_parallel;
 use ctx_engine::message_counter::MessageCounter;
+use ctx_policy::duration::FixedSpan;
 use ctx_policy::trigger::Triggers;
 use ctx_store::Store;
 use ctx_tokens::Encoding;
@@ -38,6 +39,12 @@ pub struct Query {
     /// List only sessions that need a compaction
     #[cfg_attr(feature = "clap", arg(long))]
     pub due: bool,
+    /// List only sessions that changed within the last AGE, such as 12h or 7d
+    #[cfg_attr(feature = "clap", arg(long, value_name = "AGE"))]
+    pub since: Option<FixedSpan>,
+    /// List only the N newest of these sessions
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub limit: Option<usize>,
     /// Also list the files of subagents
     #[cfg_attr(feature = "clap", arg(long))]
     pub subagents: bool,
@@ -73,6 +80,7 @@ impl Query {
         let readings = paths.into_iter().zip(readings).collect();
         let (mut listed, index) = self.rows(finds, index, readings, &options);
         listed.rows.retain(|row| self.shows(row));
+        listed.rows.truncate(self.limit.unwrap_or(usize::MAX));
         listed.looked_in = if self.paths.is_empty() {
             places.into_iter().map(|place| place.folder).collect()
         } else {
@@ -163,7 +171,8 @@ impl Query {
 
     fn shows(&self, row: &Row) -> bool {
         let is_asked = self.agent.is_empty() || self.agent.contains(&row.agent);
-        is_asked && self.is_of_project(row) && (!self.due || row.due == Some(true))
+        let is_new = self.since.is_none_or(|since| row.age <= since.0.as_secs());
+        is_asked && is_new && self.is_of_project(row) && (!self.due || row.due == Some(true))
     }
 }
 

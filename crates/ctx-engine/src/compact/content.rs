@@ -177,14 +177,6 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], but does not check for exchanges in another dialect. The session must
-    /// already have passed this check.
-    pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
-        let mut session = self.session()?;
-        session.refuses_strangers = false;
-        session.each(handle)
-    }
-
     /// Returns this document with its messages replaced by the records in `new`.
     pub(super) fn document_with(&self, new: &Self) -> Result<Self> {
         let frame = Frame::of_document(self.bytes()?);

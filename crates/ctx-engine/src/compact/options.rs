@@ -140,7 +140,8 @@ impl Limits {
             self.target = options.policy.target.max_tokens(window);
         }
         let limit = self.target;
-        let after = calibration.behind_compaction();
+        let mut after = calibration.calibrator.clone();
+        after.compacted();
         let fills = options.budget.is_some() && !options.strict_target;
         self.target = limit.map(|limit| {
             if fills {

@@ -32,7 +32,10 @@ impl Reading<'_> {
             originals.begin();
         }
         let mut number = 0;
-        self.content.each_again(|record| {
+        let mut session = self.content.session()?;
+        // The survey has looked for exchanges in another dialect.
+        session.refuses_strangers = false;
+        session.each(|record| {
             let (at, zone) = (number, zones.of[number]);
             number += 1;
             if self.survey.is_dropped(at) {

@@ -40,7 +40,8 @@ pub struct Calibration {
     pub replies: Vec<Reply>,
     /// The last reply with recorded usage, unless a compaction followed it.
     pub last: Option<LastReply>,
-    calibrator: Calibrator,
+    /// What was learned from the replies.
+    pub(crate) calibrator: Calibrator,
 }
 
 /// The reply from whose usage the agent derives the length of its context.
@@ -82,13 +83,6 @@ impl Calibration {
     pub fn without(&self, freed: u64) -> Option<u64> {
         self.last.as_ref()?;
         self.calibrator.without(freed)
-    }
-
-    /// Returns a calibrator that estimates the context after a compaction.
-    pub fn behind_compaction(&self) -> Calibrator {
-        let mut calibrator = self.calibrator.clone();
-        calibrator.compacted();
-        calibrator
     }
 
     /// Returns how many replies were predicted, and for how many of these the API's count was
