@@ -78,7 +78,8 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The session is one JSON document, but is to be written as lines to its agent or its own file.
+    /// The session is one JSON document, but the operation would write lines for its agent or into
+    /// its own file.
     #[error(
         "a session of {dialect} in one JSON document cannot be {done}, because its messages would be written as lines"
     )]
@@ -233,6 +234,11 @@ impl ErrorKind {
     /// The session contains a summary by the vendor's server, which prevents `done`.
     pub(crate) fn vendor_summary(done: &'static str) -> Self {
         Self::Unread { unread: Unread::vendor_summary(), foreign: None, done }
+    }
+
+    /// Returns true if the error is that a model returned no usable answer.
+    pub(crate) fn is_of_the_model(&self) -> bool {
+        matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
     }
 }
 

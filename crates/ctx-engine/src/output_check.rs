@@ -73,8 +73,7 @@ impl OutputCheck {
     ) -> Result<()> {
         if let Some((line, unread)) = self.unread {
             if strict {
-                let (foreign, done) = (None, "changed");
-                return Err(ErrorKind::Unread { unread, foreign, done }.at(line));
+                return Err(ErrorKind::Unread { unread, foreign: None, done: "changed" }.at(line));
             }
             notes.warn_at(line, format_args!("{unread}, so it stays as it is"));
         }

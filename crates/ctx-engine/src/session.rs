@@ -148,9 +148,8 @@ impl Session {
         })
     }
 
-    /// Returns an error if the session is a JSON document and either an agent's log or a file that is
-    /// to be replaced. Its messages would be written as lines, which the owner of the file does not
-    /// expect.
+    /// Returns an error if the session is a JSON document and either is an agent's log or replaces its
+    /// own file. Its messages would be written as lines, which the owner of the file does not expect.
     pub fn refuse_document(&self, done: &'static str, is_replaced: bool) -> Result<()> {
         match self.dialect() {
             Some(dialect) if self.is_document() && (is_replaced || dialect.is_log()) => {

@@ -68,8 +68,11 @@ impl Store {
     /// write to, or whose format is unknown. A new store inside another store is refused as well,
     /// because its path could be in the outer store's trash.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
-        // Another process may be creating the store, so whether it is there is asked last.
-        Self::refuse_inside(root).or_else(|refused| is_store(root).then_some(()).ok_or(refused))?;
+        if !is_store(root) {
+            // Another process may have created the store in the meantime.
+            let is_there = |refused| is_store(root).then_some(()).ok_or(refused);
+            Self::refuse_inside(root).or_else(is_there)?;
+        }
         let store = Self { root: root.to_owned(), actor, clock };
         store.check()?;
         Ok(store)

@@ -16,7 +16,7 @@ use super::survey::{Flush, MessageReader, Survey};
 use super::{Offloaded, Originals, Source, pruning};
 use crate::score::{self, MOST_SCORED_BYTES};
 use crate::summarize::{Summary, Summing};
-use crate::{ErrorKind, Notes, PassError, Result};
+use crate::{Notes, PassError, Result};
 
 /// The compaction of one session.
 pub struct Compaction<'c> {
@@ -244,12 +244,7 @@ impl<'c> Compaction<'c> {
         };
         self.report.attempts = possible.made;
         let candidate = match candidate {
-            // The model gave no usable answer.
-            Err(error)
-                if matches!(error.kind, ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_)) =>
-            {
-                return self.without_summary(error);
-            }
+            Err(error) if error.kind.is_of_the_model() => return self.without_summary(error),
             candidate => candidate?,
         };
         let candidate = match candidate {
@@ -384,8 +379,6 @@ impl<'c> Compaction<'c> {
         let report = &mut self.report;
         let fits = plan.limits.fits(size.tokens);
         report.end_at(if fits { Outcome::Compacted } else { Outcome::OverTarget }, size);
-        let usage = plan.limits.usage.as_ref();
-        report.calibrated_after = usage.and_then(|usage| usage.left(size.tokens));
         report.kept_records = Some(zones.counts.keep);
         report.first_kept_index = zones.counts.first_keep;
         if plan.options.dry_run && candidate.leaves() {

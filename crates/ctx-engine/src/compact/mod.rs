@@ -29,6 +29,7 @@ use ctx_policy::trigger::{Size, Step};
 use options::Plan;
 use pruning::{Rules, prune};
 
+use crate::message_counter::PRIMING;
 use crate::{Invalid, Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
@@ -139,7 +140,9 @@ impl<'a> Source<'a> {
         };
         let file = log::write((log, &self.content), new, &self.plan, report, notes)?;
         let usage = self.plan.limits.usage.as_ref();
-        report.calibrated_after = usage.and_then(|usage| usage.left(report.tokens_after));
+        let messages = report.tokens_after.saturating_sub(PRIMING);
+        let left = usage.and_then(|it| it.after.estimate(messages));
+        report.calibrated_after = left.map(|left| left.tokens);
         Ok(file)
     }
 

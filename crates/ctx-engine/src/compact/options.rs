@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::estimate::{Calibration, Calibrator};
-use crate::message_counter::{MessageCounter, PRIMING};
+use crate::message_counter::MessageCounter;
 use chrono::{DateTime, Utc};
 use ctx_format::Saved;
 use ctx_policy::trigger::{Size, Step, Trigger, Triggers};
@@ -115,13 +115,6 @@ pub(super) struct KnownUsage {
     pub(super) target: Option<u64>,
     /// Estimates the size of the context after the compaction.
     pub(super) after: Calibrator,
-}
-
-impl KnownUsage {
-    /// Estimates the API's count of a session of `tokens` tokens after the compaction.
-    pub(super) fn left(&self, tokens: u64) -> Option<u64> {
-        Some(self.after.estimate(tokens.saturating_sub(PRIMING))?.tokens)
-    }
 }
 
 impl Limits {

@@ -29,8 +29,8 @@ pub(super) struct Survey<'p> {
     pub(super) entries: Entries,
     joined: Joined,
     pub(super) size: Size,
-    /// The sum of the records' tokens. In a lowered log, the size of the session is that of the log,
-    /// whose messages may be divided in another way.
+    /// The sum of the records' tokens. It differs from the size of a lowered log, whose messages may
+    /// be divided in another way.
     pub(super) sum: u64,
     /// The token count of the system messages, including the conversation's overhead if the first
     /// message is a system message.

@@ -46,7 +46,13 @@ fn text_of(document: &Media<'_>) -> Option<Cow<'static, str>> {
 /// Returns the URL in the source of an image if no API fetches it: it holds the data, which the
 /// Anthropic API takes only as base64, or it is the path of a file.
 pub(crate) fn bad_url<'a>(source: &Object<'a>) -> Option<Cow<'a, str>> {
-    source.text_of("url").filter(|url| !url.contains("://"))
+    source.text_of("url").filter(|url| !is_fetched(url))
+}
+
+/// Returns true for a URL from which an API fetches an image. The data in a `data:` URL may contain
+/// other URLs.
+fn is_fetched(url: &str) -> bool {
+    !url.starts_with("data:") && url.contains("://")
 }
 
 impl Data {
@@ -152,7 +158,7 @@ impl Data {
     pub(crate) fn is_accepted(&self) -> bool {
         match &self.place {
             DataLocation::Here(_) => self.is_image(),
-            DataLocation::At(url) => url.contains("://"),
+            DataLocation::At(url) => is_fetched(url),
         }
     }
 

@@ -29,6 +29,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
+    /// Whether the source records are the elements of a list of messages.
     pub(crate) is_list: bool,
     /// The messages of the source session, whose texts are in `spool`.
     pub(crate) entries: &'w [Entry],

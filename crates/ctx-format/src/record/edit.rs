@@ -108,6 +108,7 @@ impl Edits {
         let json = if slot.is_list { list() } else { json };
         self.replace(slot.range.clone(), json);
     }
+
     /// Returns the text of `object` with the edits applied.
     pub fn of_object(&self, object: &Object<'_>) -> String {
         let text = self.apply(object.text().as_bytes(), 0);

@@ -107,6 +107,8 @@ impl<'a> Entry<'a> {
             ..ToolResult::default()
         }
     }
+
+    /// The calls in the entry, if it is a reply.
     pub(super) fn calls(&self) -> Vec<Object<'a>> {
         let mut blocks = blocks(&self.body);
         blocks.retain(|block| kind_of(block) == "toolCall");
