@@ -1,14 +1,15 @@
 //! Opens and reads sessions, using flags that the tools share, and adds the file name to errors.
 
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use ctx_cli::{Failure, Input, Io, Result, Walk, metadata};
 use ctx_engine::check::{CheckPass, Plan, Report};
 use ctx_engine::{BadLines, Invalid, Notes, PassError, Time};
 use ctx_format::{Dialect, Options, Record, dialect};
+use ctx_sessions::sessions_of_id;
 use ctx_store::is_kept_aside;
 
 use crate::passes;
@@ -93,6 +94,11 @@ impl Session {
         self.inner.dialect()
     }
 
+    /// Returns the session's own model, if the beginning of the session names it.
+    pub fn model(&self) -> Option<&str> {
+        self.inner.records.model.as_deref()
+    }
+
     /// Calls `handle` for each record in the input, except for skipped records.
     pub fn pass(&mut self, handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) -> Result<()> {
         self.read(|session| session.each(handle))
@@ -142,6 +148,34 @@ impl Session {
 /// true, folders are searched only with `--recursive`.
 pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }
+}
+
+/// Returns the parser for an operand that names a session: a path, or the id of an agent's session
+/// or its unique beginning.
+pub fn operand() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(file_of)
+}
+
+/// Returns the file of a session that is named by its path or its id. Returns the path unchanged if
+/// no session has this id.
+pub fn file_of(named: PathBuf) -> Result<PathBuf, String> {
+    const LEAST_ID: usize = 4;
+    let is_like_an_id = |text: &&str| {
+        let is_of_id = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        text.len() >= LEAST_ID && text.chars().all(is_of_id)
+    };
+    let Some(id) = named.to_str().filter(is_like_an_id) else { return Ok(named) };
+    if named.symlink_metadata().is_ok() {
+        return Ok(named);
+    }
+    let mut found = sessions_of_id(id);
+    match found.len() {
+        0 => Ok(named),
+        1 => Ok(found.remove(0)),
+        count => {
+            Err(format!("{count} sessions have ids that begin with this; ctx-ls -l shows them"))
+        }
+    }
 }
 
 /// Returns the time of the last change to a file, or to the file at stdin.

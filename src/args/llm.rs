@@ -46,7 +46,7 @@ pub struct LlmArgs {
     /// is an error.
     #[arg(long)]
     llm_key_in_clear: bool,
-    /// Name of the model
+    /// Name of the model [default: the session's, if the server lists it]
     #[arg(long, value_name = "NAME", env = "CTX_LLM_MODEL", hide_env_values = true)]
     llm_model: Option<String>,
     /// Window of the model [default: as listed, or the server's, or 32000]
@@ -179,7 +179,14 @@ impl LlmArgs {
     }
 
     /// Returns the summary writer for these flags. If no server is named, the writer uses no model.
-    pub fn writer(&self, target: Option<u64>, mut warn: impl FnMut(String)) -> Result<Writer> {
+    /// `own` is the session's own model, which is asked if no flag names one and the server lists
+    /// it.
+    pub fn writer(
+        &self,
+        target: Option<u64>,
+        own: Option<&str>,
+        mut warn: impl FnMut(String),
+    ) -> Result<Writer> {
         // Read the template even if it is not used, so that mistakes in it are reported.
         let template = self.template()?;
         let must_answer = matches!(self.on_failure, None | Some(Fallback::Fail));
@@ -188,7 +195,7 @@ impl LlmArgs {
             _ => Method::Extractive,
         };
         let mut writer = Writer::offline(offline, target);
-        let Some(source) = self.source(&mut warn)? else {
+        let Some(mut source) = self.source(&mut warn)? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if must_answer {
@@ -197,6 +204,8 @@ impl LlmArgs {
             warn(format!("{failure}; the {offline} summary is used"));
             return Ok(writer);
         };
+        let own = own.filter(|_| self.llm_model.is_none());
+        let own = own.map(|own| source.choose(own)).transpose().map_err(Failure::new)?.flatten();
         let target = target.or(template.target);
         let is_default = self.template_name() == Template::DEFAULT;
         let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
@@ -206,7 +215,8 @@ impl LlmArgs {
             template,
             instructions: instructions.into_owned(),
             most_percent: USUAL_PERCENT,
-            window: Window::of_model(self.llm_window, self.llm_model.as_deref()),
+            accepts_longer: false,
+            window: Window::of_model(self.llm_window, self.llm_model.as_deref().or(own)),
             headings: None,
             must_answer,
             source,

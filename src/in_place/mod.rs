@@ -160,7 +160,14 @@ impl SessionFile<'_> {
         let mut memory = ItemReader::new(self.session);
         let new = compaction.build(true, Some(&mut memory), notes).map_err(failure)?;
         let mut items = if compaction.missed_flush() { flush.finish() } else { Vec::new() };
-        let Some(new) = new else {
+        let new = match new {
+            Some(Compacted { content, summary }) => {
+                let file = source.new_file(content, &mut compaction.report, notes);
+                file.map_err(failure)?.map(|file| (file, summary))
+            }
+            None => None,
+        };
+        let Some((file, summary)) = new else {
             self.remember(&items, &mut done).map_err(merge_failure)?;
             self.record_failure(&mut compaction, &source, replacement)?;
             done.report = compaction.report;
@@ -169,8 +176,6 @@ impl SessionFile<'_> {
         items.extend(memory.finish());
         done.report = compaction.report;
         notes.watch.stage("saving and replacing the file");
-        let Compacted { content, summary } = new;
-        let file = source.new_file(content, &mut done.report, notes).map_err(failure)?;
         self.replace(&source, file, &items, offloading.as_ref(), replacement, &mut done)?;
         let policy = &self.options.policy;
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
@@ -338,8 +343,8 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
 
 /// The keys of a report that go into the audit log. Their values are numbers and fixed words, and
 /// contain no text from the session.
-const AUDITED: &str = "outcome success triggers tokens_before tokens_after ratio target_tokens \
-    messages_before messages_after method fell_back model_calls model_tokens_in model_tokens_out \
+const AUDITED: &str = "outcome success triggers tokens_before tokens_after ratio target_tokens window \
+    calibrated_after messages_before messages_after method fell_back model_calls model_tokens_in model_tokens_out \
     model_ms duration_ms survived";
 
 /// Returns the figures about a compaction for the audit log.

@@ -156,7 +156,7 @@ fn a_secret_does_not_get_into_the_summary() {
         "{{\"role\":\"user\",\"content\":\"the token is {secret}, use it\"}}\n{}",
         messages(1, 20)
     );
-    let done = run(&session, &["--keep-messages", "18"]);
+    let done = run(&session, &["--keep-messages", "4"]);
     assert!(!after(&done).contains(&secret));
 }
 

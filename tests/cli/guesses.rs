@@ -39,7 +39,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-compact --budget 80 s.jsonl", "--budget 80 is too small for any session; did you mean 80k?"),
     ("ctx-compact --budget 0 s.jsonl", "--budget 0 is too small for any session"),
     ("ctx-rollback s.jsonl 1", "the snapshot must come first; ctx-rollback 1 s.jsonl"),
-    ("ctx-count 0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d", "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d: cannot read: No such file or directory (os error 2); this looks like a session id: ctx-ls -l shows the session's file"),
+    ("ctx-count 0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d", "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d: cannot read: No such file or directory (os error 2); no agent's session has this id; ctx-ls -l shows the ids"),
     ("ctx-compact --budget lots s.jsonl", "--budget \"lots\": expected a number such as 800, 8k or 2M"),
     ("ctx-compact --methd llm s.jsonl", "there is no flag --methd; did you mean --method? (ctx-compact -h)"),
     ("ctx-compact --method openai s.jsonl", "--method cannot be \"openai\"; did you mean llm, with --llm-url URL and --llm-api openai? (use one of extractive, rule, llm)"),

@@ -215,8 +215,9 @@ fn printed(known: &Keys) -> Keys {
 
 /// Keys that these runs do not produce: for an agent that writes meanwhile, unreadable files, old
 /// snapshots, odd answers of a model, and a compaction of an agent's own file.
-const SELDOM: [(&str, &str); 12] = [
+const SELDOM: [(&str, &str); 13] = [
     ("context/events.jsonl", "added_bytes"),
+    ("context/events.jsonl", "calibrated_after"),
     ("ctx-compact", "calibrated_after"),
     ("ctx-compact", "calibrated_tokens"),
     ("ctx-compact", "late_bytes"),

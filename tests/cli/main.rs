@@ -1,5 +1,6 @@
 //! End-to-end tests of whole commands, with one module for each tool.
 
+mod asked;
 mod authority;
 mod bench;
 mod calibrate;

@@ -100,6 +100,7 @@ fn sizes() -> Vec<Row> {
             forced,
         ),
         row("target.overhead", share(), json!(1_900), forced),
+        row("target.min_gain", none(), json!(0.99), forced),
         row(
             "target.max_attempts",
             json!({"trigger": {"messages": 3}, "target": {"tokens": 5, "max_attempts": 1}}),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ctx_testkit::Case;
-use serde_json::Value;
+use serde_json::{Value, json as value_of};
 
 use crate::bench::{bash, good};
 
@@ -88,6 +88,45 @@ fn what_was_done_is_told() {
     assert_eq!(value("task_success"), (Value::Null, Value::Null));
     let fidelity = value("summary_fidelity").0;
     assert!(fidelity.as_f64().is_some_and(|share| share > 0.0 && share <= 1.0));
+}
+
+/// A session above its window used to count as compacted if its policy had no target.
+#[test]
+fn a_session_above_its_window_is_still_too_large() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let session = include_str!("../../examples/session.jsonl");
+    fs::write(dir.path().join("s.jsonl"), session).expect("written");
+    let set = "--set target.share=false --window 3000 --keep-messages 30 --overflow";
+    let report = json(dir.path(), &format!("ctx-compact --json --method rule {set} s.jsonl"));
+    assert_eq!((&report["outcome"], &report["window"]), (&"over-target".into(), &3_000.into()));
+    assert_eq!(json(dir.path(), "ctx-stats --json")["overflow_rate"], 1.0);
+}
+
+/// The log cannot know whether a task succeeded, so the user says so.
+#[test]
+fn the_success_of_tasks_is_recorded_and_compared() {
+    let dir = used();
+    let success = || {
+        let stats = json(dir.path(), "ctx-stats --json");
+        let metric = &stats["acceptance"][2];
+        assert_eq!(metric["name"], "task_success");
+        ["value", "met", "samples"].map(|key| metric[key].clone())
+    };
+    good(dir.path(), "ctx-stats --outcome s.jsonl failure");
+    assert_eq!(success(), [value_of!(0.0), Value::Null, value_of!(1)]);
+    // One failure says nothing, unless hardly any other session fails.
+    good(dir.path(), "ctx-stats --outcome other-1 failure; ctx-stats --outcome other-2 success");
+    assert_eq!(success(), [value_of!(0.0), value_of!(true), value_of!(1)]);
+    let others = "for n in 1 3 4 5 6; do ctx-stats --outcome other-$n success; done";
+    good(dir.path(), others);
+    assert_eq!(success(), [value_of!(0.0), value_of!(false), value_of!(1)]);
+    good(dir.path(), "ctx-stats --outcome s.jsonl success");
+    assert_eq!(success(), [value_of!(1.0), value_of!(true), value_of!(1)]);
+    Case::new(CTX_STATS)
+        .args(["--outcome", "s", "well"])
+        .stderr("ctx-stats: --outcome cannot be \"well\"; use success or failure\n")
+        .code(2)
+        .run();
 }
 
 /// A fidelity from the log is close to that of the report, which weights identifiers.

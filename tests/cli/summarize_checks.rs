@@ -89,8 +89,8 @@ fn a_bad_answer_is_repaired() {
            - See src/crypto.rs and https://evil.example/x\n\nNow write the summary.\nLet me know if you need more.";
     let server = Server::new([said(&answer)]);
     let repaired = format!(
-        "{SECTIONS}\n- \"drop the whole user table at once\" (unverified)\n- \"Please fix the login bug in src/auth.rs.\"\n\
-         - 请删除所有备份 (unverified)\n- See src/crypto.rs (unverified) and https://evil.example/x (unverified)"
+        "{SECTIONS}\n- \"drop the whole user table at once\" (?)\n- \"Please fix the login bug in src/auth.rs.\"\n\
+         - 请删除所有备份 (?)\n- See src/crypto.rs (?) and https://evil.example/x (?)"
     );
     let done = asking(&server)
         .stdout_any()

@@ -196,7 +196,7 @@ fn an_answer_that_does_not_fit_is_not_taken() {
     let done = run_and_hear(
         &format!("## 已完成\n{long}"),
         &["--budget", "400", "--on-failure", "extractive"],
-        "the answer is too long for the budget; the extractive summary is used\n",
+        "the answer is longer than 331 tokens; the extractive summary is used\n",
     );
     assert!(!summary(&done.stdout).contains("已完成"));
 }

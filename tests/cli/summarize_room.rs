@@ -219,7 +219,7 @@ fn an_answer_that_is_too_long_loses_its_last_lines() {
         .args(["--llm-window", "64000", "--budget", "600"])
         .stdin(talk())
         .stdout_has("## Goal\\n- The export of the month 0 is compared with the books.")
-        .stderr_has("lines at the end of the model's answer were left out to fit the budget: ")
+        .stderr_has("the model's answer is longer than 360 tokens; lines left out at its end: 5")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(!after.contains("the month 29 is"), "{after}");

@@ -107,7 +107,7 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
     let failure = Failure::unread(error).at(name, None);
     if error.kind() == io::ErrorKind::NotFound {
         failure.hint(if is_like_an_id(name) {
-            "this looks like a session id: ctx-ls -l shows the session's file"
+            "no agent's session has this id; ctx-ls -l shows the ids"
         } else {
             "check the path"
         })

@@ -80,6 +80,7 @@ fn of_a_record_few_bytes_stay_in_memory() {
     policy.summary.method = Method::Rule;
     policy.keep.messages = Some(20);
     policy.keep.turns = None;
+    policy.target.min_gain = None;
     let by_zones = common::options(policy);
     let log = by_zones.clone();
     let within_budget = Options { budget: Some(20_000), ..by_zones.clone() };

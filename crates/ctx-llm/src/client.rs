@@ -111,6 +111,16 @@ impl Client {
         }
     }
 
+    /// Names this model in all questions if the server lists it. Returns true if it does.
+    pub fn choose(&mut self, model: &str) -> bool {
+        let listed = self.get(&self.settings.endpoint.models());
+        let is_listed = listed.is_some_and(|body| wire::lists(&body, model));
+        if is_listed {
+            self.settings.model = Some(model.to_owned());
+        }
+        is_listed
+    }
+
     fn get(&self, url: &str) -> Option<Vec<u8>> {
         let quick = QUICK.min(self.settings.answer_timeout);
         let request = self.agent.get(url).config().timeout_global(Some(quick)).build();

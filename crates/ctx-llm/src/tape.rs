@@ -14,7 +14,8 @@
 //! caller has already redacted its text. If the model gave no answer, the file has a member
 //! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds of errors are
 //! `too-long`, `refused` and `empty`. Network failures are not recorded. If the server was asked
-//! for the model's context window, the response is stored in `window.json`.
+//! for the model's context window, the response is stored in `window.json`. If it lists the session's
+//! own model, the name is in `model.json`.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -43,6 +44,7 @@ pub struct Tape {
 
 const VERSION: u64 = 1;
 const WINDOW_FILE: &str = "window.json";
+const MODEL_FILE: &str = "model.json";
 
 impl Tape {
     /// Creates a tape in `dir` for answers from `model`. The directory is created when the first
@@ -85,11 +87,29 @@ impl Tape {
         Ok(window)
     }
 
+    /// Records that the server lists the session's own model, because questions are for this model.
+    pub fn record_model(&self, model: &str, ask: impl FnOnce() -> bool) -> Result<bool> {
+        let is_listed = ask();
+        if is_listed {
+            self.write(MODEL_FILE, &json!({"ctx_llm": VERSION, "model": model}))?;
+        }
+        Ok(is_listed)
+    }
+
+    /// Returns true if the server listed this model at the time of recording.
+    pub fn replay_model(&self, model: &str) -> bool {
+        self.setting(MODEL_FILE, "model").is_some_and(|recorded| recorded == model)
+    }
+
     /// The recorded context window, if any.
     pub fn replay_window(&self) -> Option<u64> {
-        let bytes = fs::read(self.dir.join(WINDOW_FILE)).ok()?;
-        let file: Value = serde_json::from_slice(&bytes).ok()?;
-        file["window"].as_u64()
+        self.setting(WINDOW_FILE, "window")?.as_u64()
+    }
+
+    fn setting(&self, file: &str, name: &str) -> Option<Value> {
+        let bytes = fs::read(self.dir.join(file)).ok()?;
+        let mut file: Value = serde_json::from_slice(&bytes).ok()?;
+        Some(file[name].take())
     }
 
     /// Returns the recorded answer to a question, without sending a request.

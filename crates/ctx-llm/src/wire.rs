@@ -239,6 +239,12 @@ const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
 /// The smallest plausible context window, in tokens. Smaller values from a server are ignored.
 const SMALLEST_WINDOW: u64 = 256;
 
+/// Returns true if a list of models contains `model`.
+pub(crate) fn lists(body: &[u8], model: &str) -> bool {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    value["data"].as_array().is_some_and(|models| models.iter().any(|entry| entry["id"] == model))
+}
+
 /// Finds the context window of `model` in a list of models. If `model` is `None` or not in the
 /// list, the list must contain exactly one model.
 pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWindow> {

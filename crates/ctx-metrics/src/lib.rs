@@ -55,9 +55,36 @@ pub struct Stats {
     pub rollbacks_unfinished: u64,
     /// The fraction of rollbacks that were completed.
     pub rollback_success: Option<f64>,
+    /// The recorded outcomes of sessions that were compacted or whose compaction was attempted.
+    pub task_outcomes: TaskOutcomes,
+    /// The recorded outcomes of all other sessions.
+    pub task_outcomes_without: TaskOutcomes,
     /// Model requests, with their tokens and times.
     #[serde(flatten)]
     pub model: Model,
+}
+
+/// The number of sessions whose outcome was recorded, and how many of them succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TaskOutcomes {
+    /// The number of sessions.
+    pub sessions: u64,
+    /// The number of sessions whose task succeeded.
+    pub successes: u64,
+}
+
+impl TaskOutcomes {
+    /// Returns true if these sessions succeeded less often than `others`, and the difference is
+    /// significant: a one-sided two-proportion z-test at 5 %. Returns `None` without sessions to
+    /// compare.
+    fn is_significantly_below(self, others: Self) -> Option<bool> {
+        const Z: f64 = 1.645;
+        let (here, there) = (self.sessions as f64, others.sessions as f64);
+        let rate = (self.successes + others.successes) as f64 / (here + there);
+        let drop = others.successes as f64 / there - self.successes as f64 / here;
+        let error = (rate * (1.0 - rate) * (1.0 / here + 1.0 / there)).sqrt();
+        (self.sessions > 0 && others.sessions > 0).then_some(drop > Z * error)
+    }
 }
 
 /// The figures for model requests.
@@ -82,6 +109,8 @@ pub struct Tally {
     stats: Stats,
     /// For each session, whether it was still too large after its latest compaction.
     overflows: BTreeMap<String, bool>,
+    /// For each session whose outcome was recorded, whether its task succeeded.
+    outcomes: BTreeMap<String, bool>,
     /// For each operation that has started but not ended, whether it is a compaction.
     begun: BTreeMap<String, bool>,
 }
@@ -114,6 +143,10 @@ impl Tally {
         model.fell_back += u64::from(fell_back == Some(true));
         match event.op.as_str() {
             "compact" => self.compaction(event),
+            "outcome" => {
+                let is_success = event.outcome.as_deref() == Some("success");
+                self.outcomes.extend(event.session.clone().map(|session| (session, is_success)));
+            }
             "rollback" if event.phase == "done" => self.stats.rollbacks += 1,
             _ => {}
         }
@@ -125,8 +158,19 @@ impl Tally {
         let rollbacks_unfinished = self.begun.len() as u64 - unfinished;
         let overflow_sessions = self.overflows.values().filter(|over| **over).count() as u64;
         let sessions = self.overflows.len() as u64;
+        let outcomes = |is_compacted: bool| {
+            let sessions = self.outcomes.iter();
+            let all = sessions.filter(|(it, _)| self.overflows.contains_key(*it) == is_compacted);
+            all.fold(TaskOutcomes::default(), |sum, (_, is_success)| TaskOutcomes {
+                sessions: sum.sessions + 1,
+                successes: sum.successes + u64::from(*is_success),
+            })
+        };
+        let (task_outcomes, task_outcomes_without) = (outcomes(true), outcomes(false));
         let stats = self.stats;
         Stats {
+            task_outcomes,
+            task_outcomes_without,
             unfinished,
             ratio: share(stats.tokens_after_compact, stats.tokens_before_compact),
             sessions,
@@ -145,8 +189,10 @@ impl Tally {
         let is_done = event.phase == "done";
         let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::into);
         if let Some(session) = &event.session {
-            let is_over =
-                outcome.is_some_and(|outcome| !outcome.is_good() || outcome == Outcome::OverTarget);
+            let after = number(event, "calibrated_after").or(event.tokens_after);
+            let window = number(event, "window");
+            let is_over = after.zip(window).is_some_and(|(after, window)| after > window)
+                || outcome.is_some_and(|it| !it.is_good() || it == Outcome::OverTarget);
             self.overflows.insert(session.clone(), is_over);
         }
         let stats = &mut self.stats;
@@ -235,15 +281,14 @@ pub struct Acceptance {
 }
 
 impl Stats {
-    /// Returns all four criteria. `task_success` never has a value, because the audit log does not
-    /// record whether a task succeeded.
+    /// Returns all four criteria. `task_success` has a value only if outcomes were recorded.
     pub fn acceptance(&self) -> [Acceptance; 4] {
         let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
             let met = value.map(is_met);
             Acceptance { name, value, wanted, met, samples }
         };
         let rollbacks = self.rollbacks + self.rollbacks_unfinished;
-        let fidelity = self.fidelity;
+        let (fidelity, outcomes) = (self.fidelity, self.task_outcomes);
         [
             judged("overflow_rate", "< 0.05", self.overflow_rate, self.sessions, |value| {
                 value < MOST_OVERFLOW
@@ -251,7 +296,15 @@ impl Stats {
             judged("summary_fidelity", "> 0.8", fidelity.mean, fidelity.count, |value| {
                 value > LEAST_FIDELITY
             }),
-            judged("task_success", "no significant drop", None, 0, |_| false),
+            Acceptance {
+                name: "task_success",
+                value: share(outcomes.successes, outcomes.sessions),
+                wanted: "no significant drop",
+                met: outcomes
+                    .is_significantly_below(self.task_outcomes_without)
+                    .map(std::ops::Not::not),
+                samples: outcomes.sessions,
+            },
             judged("rollback_success", "1", self.rollback_success, rollbacks, |value| value >= 1.0),
         ]
     }

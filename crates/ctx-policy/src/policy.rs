@@ -43,6 +43,7 @@ pub struct Target {
     pub max_history_share: Option<Share>,
     pub reserve: Option<u64>,
     pub overhead: u64,
+    pub min_gain: Option<Share>,
     pub max_attempts: u64,
 }
 

@@ -23,7 +23,7 @@ use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
 use crate::json;
 use crate::output::OutputArgs;
 use crate::passes;
-use crate::session::{ReadArgs, walk};
+use crate::session::{ReadArgs, operand, walk};
 use crate::store::LazyStore;
 use crate::template::filled;
 
@@ -89,7 +89,7 @@ use crate::template::filled;
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files to check; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     files: Vec<PathBuf>,
     /// Show every problem, not only the first of each file
     #[arg(long)]

@@ -21,7 +21,7 @@ use crate::args::{CountingArgs, LlmArgs, PolicyArgs, ReasoningArgs, TriggerArgs}
 use crate::in_place::{FileReport, SessionFile};
 use crate::output::OutputArgs;
 use crate::passes;
-use crate::session::{ReadArgs, last_change};
+use crate::session::{ReadArgs, last_change, operand};
 use crate::store::{failure, session_of};
 
 /// Compact session files in place: split, extract, summarize, check, replace
@@ -68,7 +68,7 @@ use crate::store::{failure, session_of};
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files to compact; if FILE is omitted or -, stdin to stdout
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     files: Vec<PathBuf>,
 
     /// Print a JSON object with the outcome and figures of each session
@@ -196,15 +196,17 @@ impl Args {
         }
     }
 
-    fn refuse_what_does_not_fit(&self) -> Result<()> {
-        let is_long = |file: &PathBuf| file.metadata().is_ok_and(|it| it.len() > LONG);
+    /// Rejects a budget that is too small for an input of this many bytes.
+    fn refuse_tiny_budget(&self, bytes: u64) -> Result<()> {
         let budget = self.compact.budget.filter(|tokens| *tokens < LEAST_BUDGET);
-        if let Some(tokens) = budget.filter(|_| self.files.iter().any(is_long)) {
-            let failure =
-                Failure::new(format_args!("--budget {tokens} is too small for any session"));
-            let hint = format!("did you mean {tokens}k?");
-            return Err(if tokens > 0 { failure.hint(hint) } else { failure });
-        }
+        let Some(tokens) = budget.filter(|_| bytes > LONG) else { return Ok(()) };
+        let failure = Failure::new(format_args!("--budget {tokens} is too small for any session"));
+        Err(if tokens > 0 { failure.hint(format!("did you mean {tokens}k?")) } else { failure })
+    }
+
+    fn refuse_what_does_not_fit(&self) -> Result<()> {
+        let bytes = |file: &PathBuf| file.metadata().map_or(0, |it| it.len());
+        self.refuse_tiny_budget(self.files.iter().map(bytes).max().unwrap_or(0))?;
         if self.files.len() > 1 && self.session.is_some() {
             return Err(Failure::new("-s cannot be used with several files")
                 .hint("leave -s out: each file has an id of its own"));
@@ -339,11 +341,10 @@ struct CompactArgs {
 }
 
 impl CompactArgs {
-    /// Returns true if a model may be called. Previews never call a model, and other runs call one
-    /// only if a server or `--method llm` is given.
+    /// Returns true if a run calls a model. This requires that a server or `--method llm` is given.
     fn asks_model(&self, policy: &Policy, has_server: bool) -> bool {
         let is_named = has_server || self.over.method == Some(Method::Llm);
-        policy.summary.method == Method::Llm && !self.dry_run && is_named
+        policy.summary.method == Method::Llm && is_named
     }
 
     /// Returns the options for a compaction. The flags must already have been applied to `policy`.
@@ -408,12 +409,12 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_asked_where_it_is_named_and_something_is_written() {
+    fn a_model_is_asked_where_it_is_named() {
         let mut policy = Policy::default();
         let asks = |flags: &[&str], policy: &Policy, server| args(flags).asks_model(policy, server);
         policy.summary.method = Method::Llm;
         assert!(asks(&[], &policy, true) && asks(&["--method", "llm"], &policy, false));
-        assert!(!asks(&[], &policy, false) && !asks(&["-n"], &policy, true));
+        assert!(!asks(&[], &policy, false));
         policy.summary.method = Method::Rule;
         assert!(!asks(&[], &policy, true));
     }

@@ -2,6 +2,7 @@
 
 use ctx_cli::{ExitStatus, short_count};
 use ctx_engine::compact::{Attention, Forecast, Outcome, PRUNED_FIRST, Report};
+use ctx_engine::summarize::Summing;
 
 pub(super) fn status(report: &Report) -> ExitStatus {
     if report.outcome == Outcome::SummaryFailed {
@@ -29,7 +30,15 @@ pub(super) fn line(report: &Report) -> String {
             let percent = 100 * freed / (*before).max(1);
             let done = if report.outcome == Outcome::Pruned { "pruned" } else { "compacted" };
             let by_api = by_api(report);
-            format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}")
+            let by_whom = match report.summing {
+                Summing { fell_back: true, method, .. } => {
+                    format!("; the {method} summary was used, because no model wrote one")
+                }
+                _ => String::new(),
+            };
+            format!(
+                "{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}{by_whom}"
+            )
         }
         Outcome::NothingToDo => format!("nothing to summarize in {before} tokens"),
         Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
@@ -85,10 +94,16 @@ fn within(report: &Report) -> Option<String> {
 pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
+        let (what, limit) = match report.target_tokens {
+            Some(target) if report.tokens_after > target => ("target", target),
+            _ => ("window", report.window),
+        };
+        let after = match what {
+            "window" => report.calibrated_after.unwrap_or(report.tokens_after),
+            _ => report.tokens_after,
+        };
         format!(
-            "{} tokens {are} above the target of {}: the content that must be kept is larger; keep and pin less, or raise the target",
-            report.tokens_after,
-            report.target_tokens.unwrap_or_default()
+            "{after} tokens {are} above the {what} of {limit}: the content that must be kept is larger; keep and pin less, or raise the {what}"
         )
     })
 }

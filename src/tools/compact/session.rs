@@ -62,6 +62,7 @@ pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut
     let read = &args.read;
     let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid);
     let mut content = content.map_err(failed)?;
+    args.refuse_tiny_budget(content.length().map_err(failed)?)?;
     content.last_change = last_change(Path::new("-"));
     let compacted = passes::telling(STDIN_NAME, io, |notes| {
         compact_stream(&setup.options, &setup.environment, content, notes)
@@ -114,9 +115,14 @@ impl Args {
         let llm = self.llm.under(&policy.summary);
         let is_of_policy = llm.template.as_ref() == Some(&policy.summary.template);
         let headings = if is_of_policy { policy.summary.sections.clone() } else { Vec::new() };
-        let asks = self.compact.asks_model(&policy, llm.has_server());
-        let make = move |tokens, notes: &mut Notes| {
-            let writer = llm.writer(tokens, |text| notes.warn(text));
+        let mut asks = self.compact.asks_model(&policy, llm.has_server());
+        if asks && self.compact.dry_run {
+            // A preview asks no model, but it fails if a run would ask none either.
+            llm.writer(None, None, |text| io.warn(text))?;
+            asks = false;
+        }
+        let make = move |tokens, model: Option<&str>, notes: &mut Notes| {
+            let writer = llm.writer(tokens, model, |text| notes.warn(text));
             writer.map_err(PassError::caller)
         };
         let environment = Environment {

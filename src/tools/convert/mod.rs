@@ -14,7 +14,7 @@ use ctx_store::{Growth, SessionId};
 
 use crate::json;
 use crate::output::{self, FilterArgs};
-use crate::session::last_change;
+use crate::session::{last_change, operand};
 
 /// The entry for `ctx-convert` in the list of tools.
 pub const TOOL: Tool = Tool::new("ctx-convert", command, run, include_str!("manual.toml"));
@@ -41,7 +41,7 @@ fn command() -> clap::Command {
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to convert; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     file: Option<PathBuf>,
     /// Dialect to write
     #[arg(long, value_name = "NAME", default_value = "chat", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]

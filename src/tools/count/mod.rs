@@ -19,7 +19,7 @@ use ctx_store::Growth;
 use crate::args::{Counting, CountingArgs};
 use crate::output::{OutputArgs, Target};
 use crate::passes;
-use crate::session::{ReadArgs, walk};
+use crate::session::{ReadArgs, operand, walk};
 use crate::store::LazyStore;
 
 /// Count the messages, tokens and bytes of sessions
@@ -59,7 +59,7 @@ use crate::store::LazyStore;
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files to count; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     files: Vec<PathBuf>,
     /// Break the total down by WHAT: count, size and share
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]

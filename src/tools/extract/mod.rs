@@ -23,7 +23,7 @@ use ctx_summary::ledger::patterns::MemoryKind;
 
 use crate::output::{self, FilterArgs, Output, Source};
 use crate::passes;
-use crate::session::Session;
+use crate::session::{Session, operand};
 use crate::store::{StoreArgs, failure, merge_failure, session_of, warn_edits};
 
 /// The entry for `ctx-extract` in the list of tools.
@@ -48,7 +48,7 @@ pub const TOOL: Tool = Tool::new("ctx-extract", Args::command, run, include_str!
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files to read; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     files: Vec<PathBuf>,
     /// Extract only items of this kind (can be repeated)
     #[arg(long, value_enum, value_name = "KIND")]

@@ -21,7 +21,7 @@ use crate::offload::{
     Restorer, original, transcripts,
 };
 use crate::output::{self, FilterArgs, InPlaceArgs, Output};
-use crate::session::Session;
+use crate::session::{Session, operand};
 use crate::store::{LazyStore, failure, session_of};
 
 /// The entry for `ctx-offload` in the list of tools.
@@ -37,7 +37,7 @@ pub const TOOL: Tool = Tool::new("ctx-offload", Args::command, run, include_str!
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     file: Option<PathBuf>,
     /// Id of the session [default: the file's]
     #[arg(short, long, value_name = "ID")]

@@ -23,7 +23,7 @@ use ctx_store::Growth;
 use crate::args::{CountingArgs, ReasoningArgs};
 use crate::output::{FilterArgs, InPlaceArgs};
 use crate::passes;
-use crate::session::last_change;
+use crate::session::{last_change, operand};
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -42,7 +42,7 @@ use crate::session::last_change;
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to prune; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     file: Option<PathBuf>,
 
     #[command(flatten)]

@@ -13,6 +13,7 @@ use ctx_store::{
 use serde::Serialize;
 
 use crate::output::{IdleArgs, report_late};
+use crate::session::file_of;
 use crate::store::{StoreArgs, copy_out, failure, time_of};
 
 /// The entry for `ctx-rollback` in the list of tools.
@@ -132,6 +133,8 @@ impl Args {
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let (id, file) = args.operands()?;
+    let file = file.cloned().map(file_of).transpose().map_err(Failure::new)?;
+    let file = file.as_ref();
     let store = args.store.open(&TOOL, matches)?;
     // `None` means that the snapshot is written to stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");

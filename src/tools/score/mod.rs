@@ -24,7 +24,7 @@ use minijinja::{Value, context};
 use crate::offload::referred;
 use crate::output::ReportOutputArgs;
 use crate::passes;
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, operand};
 use crate::store::{StoreArgs, failure};
 use crate::template::filled;
 
@@ -84,10 +84,10 @@ use crate::template::filled;
 #[derive(Debug, Parser)]
 struct Args {
     /// The session before the compaction; - is stdin
-    #[arg(value_name = "BEFORE")]
+    #[arg(value_name = "BEFORE", value_parser = operand())]
     before: PathBuf,
     /// The session after the compaction; - is stdin
-    #[arg(value_name = "AFTER")]
+    #[arg(value_name = "AFTER", value_parser = operand())]
     after: PathBuf,
     /// Also score the values that are needed later in the session FULL
     #[arg(long, value_name = "FULL")]

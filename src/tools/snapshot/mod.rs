@@ -19,6 +19,7 @@ use list::Scope;
 
 use crate::args::CountingArgs;
 use crate::passes;
+use crate::session::operand;
 use crate::store::{StoreArgs, copy_out, failure, session_of, time_of};
 
 /// The entry for `ctx-snapshot` in the list of tools.
@@ -39,7 +40,7 @@ pub const TOOL: Tool = Tool::new("ctx-snapshot", Args::command, run, include_str
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 struct Args {
     /// Session files to save; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
+    #[arg(value_name = "FILE", value_parser = operand(), conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Id of the session [default: the file's]
     #[arg(short, long, value_name = "ID")]

@@ -16,7 +16,7 @@ use ctx_store::Growth;
 
 use crate::args::CountingArgs;
 use crate::output::{FilterArgs, Source, Target};
-use crate::session::Session;
+use crate::session::{Session, operand};
 use crate::store::LazyStore;
 
 /// The default value of `--keep-messages` if no other flag sets what is kept.
@@ -32,7 +32,7 @@ const KEEP_MESSAGES: u64 = 20;
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     file: Option<PathBuf>,
 
     #[command(flatten)]

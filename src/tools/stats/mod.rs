@@ -12,12 +12,13 @@ use std::path::PathBuf;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable, report_failures,
+    ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable,
+    report_failures,
 };
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::Query;
-use ctx_store::{Store, StoreError, Usage};
+use ctx_store::{Facts, SessionId, Store, StoreError, Usage};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use self::status::StatusRequest;
 use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
 use crate::output::ReportOutputArgs;
+use crate::session::{file_of, operand};
 use crate::store::{StoreArgs, failure, time_of};
 use crate::template::filled;
 
@@ -34,7 +36,7 @@ use crate::template::filled;
 /// fidelity (the share of scored items that a compaction kept), sessions that are still too large,
 /// rollbacks, requests to models, the size of the store, how full the sessions of all agents on
 /// this machine are, and the four acceptance metrics of sanbot. Metrics that are not in the audit
-/// log, such as whether a task succeeded, are listed without a value.
+/// log are listed without a value. --outcome adds whether the task of a session succeeded.
 ///
 /// With FILE, the tool shows the status of each session: how full its window is, the value of each
 /// trigger, the number of compactions, and the last snapshot.
@@ -48,14 +50,14 @@ use crate::template::filled;
 /// --prometheus prints metrics for the textfile collector of the node exporter. The counters start
 /// at the beginning of the audit log, so --prometheus cannot be used with --since.
 ///
-/// The tool changes nothing, not even the store. Lines of the audit log that are not records are
+/// Without --outcome, the tool changes nothing, not even the store. Lines of the audit log that are not records are
 /// counted and skipped. docs/stats.md defines every figure, and docs/json.md lists the keys of
 /// --json.
 #[derive(Debug, Parser)]
 #[command(mut_arg("overflow", |arg| arg.requires("files")))] // Overflow concerns single sessions.
 struct Args {
     /// Show the status of these sessions; - is stdin
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     files: Vec<PathBuf>,
     /// Count only events since TIME: 2026-11-15, "1 week ago"
     ///
@@ -71,6 +73,13 @@ struct Args {
     /// Print an HTML page that shows what fills the window of each FILE
     #[arg(long, requires = "files", conflicts_with_all = ["json", "prometheus"])]
     html: bool,
+    /// Record whether the task of session ID ended with success or failure
+    ///
+    /// ID is a session file, the id of an agent's session, or the id of a session in the store. The
+    /// last RESULT that was recorded for a session counts. Without --outcome, `task_success` is not
+    /// known.
+    #[arg(long, num_args = 2, value_names = ["ID", "RESULT"], conflicts_with_all = ["files", "since", "json", "prometheus", "html", "output"])]
+    outcome: Option<Vec<String>>,
     #[command(flatten)]
     triggers: TriggerArgs,
     #[command(flatten)]
@@ -89,6 +98,9 @@ pub const TOOL: Tool = Tool::new("ctx-stats", Args::command, run, include_str!("
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
+    if let Some(outcome) = &args.outcome {
+        return record_outcome(&store, &outcome[0], &outcome[1]);
+    }
     let target = args.output.report(&args.files)?;
     let (text, failures) = if args.html {
         let request = args.request(&store, io)?;
@@ -104,6 +116,25 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         target.write(text.as_bytes(), io)?;
     }
     report_failures(failures, args.files.len(), io)
+}
+
+/// Records in the audit log whether the task of a session succeeded.
+fn record_outcome(store: &Store, named: &str, result: &str) -> Outcome {
+    if !matches!(result, "success" | "failure") {
+        return Err(Failure::new(format_args!("--outcome cannot be {result:?}"))
+            .hint("use success or failure"));
+    }
+    let path = file_of(named.into()).map_err(Failure::new)?;
+    let session = if path.exists() {
+        SessionId::of_file(&path).map_err(failure)?
+    } else {
+        named.parse().map_err(Failure::new)?
+    };
+    let figures = [("outcome".to_owned(), result.into())].into_iter().collect();
+    let facts = Facts { figures, ..Facts::of(&session) };
+    let operation = store.begin("outcome", &facts).map_err(failure)?;
+    store.done(&operation, &facts).map_err(failure)?;
+    Ok(ExitStatus::Done)
 }
 
 impl Args {

@@ -25,7 +25,7 @@ use crate::args::{LlmArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
 use crate::output::{FilterArgs, Source};
 use crate::passes;
-use crate::session::Session;
+use crate::session::{Session, operand};
 use crate::store::{LazyStore, failure};
 
 /// Replace the old part of a session with a summary
@@ -47,7 +47,7 @@ use crate::store::{LazyStore, failure};
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = operand())]
     file: Option<PathBuf>,
 
     /// Method for the summary
@@ -123,17 +123,18 @@ fn command() -> Command {
 }
 
 impl Args {
-    fn writer(&self, io: &mut Io) -> Result<Writer> {
-        Ok(match self.method {
-            offline @ (Method::Extractive | Method::Rule | Method::None) => {
-                Writer::offline(offline, self.summary_tokens)
-            }
-            Method::Llm if self.dry_run => Writer::offline(Method::Extractive, self.summary_tokens),
-            Method::Llm => {
-                let warn = |text| io.warn(text);
-                Writer { completes: true, ..self.llm.writer(self.summary_tokens, warn)? }
-            }
-        })
+    /// Returns the writer. A preview asks no model, but it fails if a run would ask none either.
+    fn writer(&self, own: Option<&str>, io: &mut Io) -> Result<Writer> {
+        if self.method != Method::Llm {
+            return Ok(Writer::offline(self.method, self.summary_tokens));
+        }
+        let own = own.filter(|_| !self.dry_run);
+        let mut writer = self.llm.writer(self.summary_tokens, own, |text| io.warn(text))?;
+        writer.completes = true;
+        if self.dry_run {
+            writer.model = None;
+        }
+        Ok(writer)
     }
 
     fn plan(&self, io: &Io, saved: Saved) -> Plan {
@@ -205,7 +206,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let begun = Utc::now();
     args.refuse_what_does_not_fit()?;
     args.llm.refuse_unasked(matches, args.method)?;
-    let writer = args.writer(io)?;
     let paths = inputs(&args.file)?;
     let store = args.filter.output.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
@@ -215,6 +215,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
     session.note_document(io);
+    let writer = args.writer(session.model(), io)?;
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
     let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
     let summary = summary.as_ref();

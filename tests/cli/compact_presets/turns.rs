@@ -119,8 +119,8 @@ fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
 
     let long = format!("## Done\n{}", "word ".repeat(17_000));
     let server = Server::new([said(&long)]);
-    let ran =
-        run(asking(&server, call("turns", session.as_str())).args(["--llm-window", "200000"]));
+    let case = call("turns", session.as_str()).args(["--summary-tokens", "25000"]);
+    let ran = run(asking(&server, case).args(["--llm-window", "200000"]));
     ran.is("compacted");
     assert_eq!(ran.tried(), ["policy", "pruned"]);
     assert!(ran.number("tokens_after") <= 32_000);

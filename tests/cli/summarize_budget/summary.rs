@@ -347,11 +347,13 @@ fn a_model_writes_within_the_budget() {
     let server = Server::new([said(&long), said(&long), said(&long)]);
     let done = asking(&server, 1_000)
         .args(["--on-failure", "extractive"])
-        .stderr_has("the answer is too long for the budget; the extractive summary is used\n")
+        .stderr_has("the answer is longer than 600 tokens; the extractive summary is used\n")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(tokens(after, "chat") <= 1_000);
-    assert_eq!(server.requests().len(), 1);
+    // The model is told once that its answer is too long.
+    let told = server.requests().iter().map(|it| it.contains("write at most")).collect::<Vec<_>>();
+    assert_eq!(told, [false, true]);
 }
 
 #[test]

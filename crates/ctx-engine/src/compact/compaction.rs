@@ -95,6 +95,7 @@ impl<'c> Compaction<'c> {
             ratio: ratio(size.tokens, size.tokens),
             target_tokens: plan.limits.target,
             limit_tokens: usage.and_then(|usage| usage.target),
+            window: plan.limits.triggers.with_model(plan.limits.window).window(),
             messages_before: size.messages,
             messages_after: size.messages,
             ..Report::default()

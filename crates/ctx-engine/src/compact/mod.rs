@@ -96,6 +96,7 @@ impl<'a> Source<'a> {
     ) -> Result<Self> {
         content.model = environment.model_name.clone().or(content.model);
         let mut plan = Plan::new(options, environment);
+        plan.limits.model.clone_from(&content.model);
         let (content, log) = if content.dialect.is_linked() {
             let (temp, counter) = (&environment.temp, environment.counter);
             // Only then is the API's count needed to apply the limits.
@@ -126,24 +127,41 @@ impl<'a> Source<'a> {
         self.plan.limits.target
     }
 
-    /// Returns the change to the session's file when the session is compacted to `new`. Corrects
-    /// the size in the report to that of the session as it will be read again.
+    /// Returns the change to the session's file when the session is compacted to `new`, or `None` if
+    /// the change would free too little. Corrects the size in the report to that of the session as
+    /// it will be read again.
     pub fn new_file(
         &self,
         new: Content,
         report: &mut Report,
         notes: &mut Notes,
-    ) -> Result<NewFile> {
+    ) -> Result<Option<NewFile>> {
         let Some(log) = &self.log else {
             self.count_again(&new, report)?;
-            return Ok(NewFile::Whole(new));
+            return Ok(self.frees_enough(report).then_some(NewFile::Whole(new)));
         };
         let file = log::write((log, &self.content), new, &self.plan, report, notes)?;
         let usage = self.plan.limits.usage.as_ref();
         let messages = report.tokens_after.saturating_sub(PRIMING);
         let left = usage.and_then(|it| it.after.estimate(messages));
         report.calibrated_after = left.map(|left| left.tokens);
-        Ok(file)
+        Ok(self.frees_enough(report).then_some(file))
+    }
+
+    /// Returns true if a compacted session is smaller and, if the session was neither due nor above
+    /// its target, smaller by the policy's minimum. Otherwise, ends the report without a gain.
+    fn frees_enough(&self, report: &mut Report) -> bool {
+        let before = report.tokens_before;
+        let min_gain = self.plan.options.policy.target.min_gain;
+        let is_in_need = report.triggers != ["manual"] || !self.plan.limits.fits(before);
+        let least = min_gain.filter(|_| !is_in_need).map_or(1, |share| share.of(before).max(1));
+        let is_enough = !report.outcome.is_compacted() || report.freed_tokens >= least;
+        if !is_enough {
+            report.no_gain();
+        } else if report.outcome == Outcome::Compacted && report.is_above_window() {
+            report.end(Outcome::OverTarget);
+        }
+        is_enough
     }
 
     /// Corrects the size in the report if signed reasoning may have been removed from `new`.
@@ -185,16 +203,21 @@ pub fn compact_stream(
     let (mut report, new) = compact(&source, notes)?;
     if let Some(log) = &source.log {
         settle(options, &mut report);
-        let Some(new) = new else { return Ok((report, source.into_original())) };
-        let new = match source.new_file(new, &mut report, notes)? {
-            NewFile::Appended(lines) => log::with_lines(log, &lines)?,
-            NewFile::Whole(content) => content,
+        let file = new.map(|new| source.new_file(new, &mut report, notes)).transpose()?.flatten();
+        let new = match file {
+            None => source.into_original(),
+            Some(NewFile::Appended(lines)) => log::with_lines(log, &lines)?,
+            Some(NewFile::Whole(content)) => content,
         };
         return Ok((report, new));
     }
-    if let Some(new) = &new {
-        source.count_again(new, &mut report)?;
-    }
+    let new = match new {
+        Some(new) => {
+            source.count_again(&new, &mut report)?;
+            source.frees_enough(&mut report).then_some(new)
+        }
+        None => None,
+    };
     let unpruned = new.as_ref().unwrap_or(&source.content);
     let pruned = prune_sent(&source.plan, unpruned, &mut report, notes)?;
     settle(options, &mut report);

@@ -73,8 +73,9 @@ pub struct Environment {
 }
 
 /// Creates a writer that asks a model for a summary. The first argument is the length of the
-/// summary in tokens; if it is `None`, the summary fills the available space.
-pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer> + Send + Sync;
+/// summary in tokens; if it is `None`, the summary fills the available space. The second argument
+/// is the session's own model.
+pub type MakeWriter = dyn Fn(Option<u64>, Option<&str>, &mut Notes) -> Result<Writer> + Send + Sync;
 
 impl Environment {
     /// Creates an environment in which no model may be asked.
@@ -104,6 +105,8 @@ pub(super) struct Limits {
     pub(super) usage: Option<KnownUsage>,
     /// The model's context window, if it is recorded in the log.
     pub(super) window: Option<u64>,
+    /// The model that will continue the session, or else the model of its last reply.
+    pub(super) model: Option<Arc<str>>,
 }
 
 /// A session's size and target, in tokens as the API counts them.
@@ -128,6 +131,7 @@ impl Limits {
         notes: &mut Notes,
     ) -> Self {
         self.window = calibration.window;
+        self.model = self.model.or_else(|| calibration.model.as_deref().map(Into::into));
         if options.budget.is_none() {
             let window = self.triggers.with_model(self.window).window();
             self.target = options.policy.target.max_tokens(window);
@@ -326,11 +330,12 @@ impl<'a> Plan<'a> {
         notes: &mut Notes,
     ) -> Result<Option<Writer>> {
         let Some(make) = &self.environment.model else { return Ok(None) };
-        let mut writer = make(tokens, notes)?;
+        let mut writer = make(tokens, self.limits.model.as_deref(), notes)?;
         let summary = &self.options.policy.summary;
         writer.completes = summary.complete;
         if let Some(model) = &mut writer.model {
             model.most_percent = summary.max_output(100).unwrap_or(model.most_percent);
+            model.accepts_longer = summary.max_output_factor.is_some();
             model.headings = summary.safeguard.then(|| self.environment.headings.clone());
         }
         Ok(Some(writer))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use ctx_llm::Usage;
+use ctx_policy::Method;
 use ctx_policy::trigger::Size;
 use ctx_summary::ledger::score::{Score, rounded};
 use derive_more::{Add, Sum};
@@ -140,6 +141,8 @@ pub struct Report {
     pub target_tokens: Option<u64>,
     /// The maximum size of the whole context in the API's tokens, if an agent recorded usage.
     pub limit_tokens: Option<u64>,
+    /// The size of the window in tokens: the model's, the session's own, or the default.
+    pub window: u64,
     /// The number of messages before the compaction.
     pub messages_before: u64,
     /// The number of messages after the compaction.
@@ -224,6 +227,18 @@ impl Report {
         self.messages_after = size.messages;
     }
 
+    /// Ends a compaction whose result is not small enough to be written.
+    pub(super) fn no_gain(&mut self) {
+        if let Some(attempt) = self.attempts.last_mut() {
+            attempt.tokens = self.tokens_after;
+        }
+        self.summing.method = Method::None;
+        (self.summary, self.summary_tokens, self.plan) = (None, None, None);
+        (self.kept_records, self.first_kept_index) = (None, None);
+        let (tokens, messages) = (self.tokens_before, self.messages_before);
+        self.end_at(Outcome::NoGain, &Size { tokens, messages, ..Size::default() });
+    }
+
     /// Adds the figures for another conversation in the same batch.
     pub fn add(&mut self, next: &Self) {
         self.tokens_before += next.tokens_before;
@@ -257,6 +272,11 @@ impl Report {
             (row.class.into(), Survivors { retained, recoverable, lost })
         });
         self.survived = survivors.collect();
+    }
+
+    /// Returns true if the session is larger than the window after the compaction.
+    pub fn is_above_window(&self) -> bool {
+        self.calibrated_after.unwrap_or(self.tokens_after) > self.window
     }
 
     /// Returns the smallest size that any attempt reached, in tokens. If there was no attempt,

@@ -91,6 +91,7 @@ fn model(source: ModelSource) -> Model {
         instructions: String::new(),
         target: Some(100),
         most_percent: USUAL_PERCENT,
+        accepts_longer: false,
         window: Window::of_model(Some(8_000), None),
         must_answer: false,
         headings: None,

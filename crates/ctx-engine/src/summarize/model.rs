@@ -10,6 +10,7 @@ use ctx_tokens::TokenCounter;
 
 use super::old::ModelInput;
 use super::source::{ModelSource, Window};
+use super::writer::SLACK;
 use crate::Notes;
 
 /// A model, its instructions, and what is required of its answer.
@@ -26,6 +27,8 @@ pub struct Model {
     pub target: Option<u64>,
     /// The maximum length of the answer, as a percentage of `target`.
     pub most_percent: u64,
+    /// Whether an answer that is longer nevertheless is accepted as a whole.
+    pub accepts_longer: bool,
     /// The context window of the model.
     pub window: Window,
     /// Whether the pass fails if there is no usable answer, instead of writing a summary without a
@@ -37,6 +40,11 @@ pub struct Model {
     /// Returns the current time, for servers that say at what time to retry.
     pub now: fn() -> DateTime<Utc>,
 }
+
+/// If a policy requires a check, at most this percentage of an answer's lines may lack support.
+const MOST_UNSUPPORTED: usize = 50;
+/// The maximum number of unsupported lines that a model is told about.
+const SHOWN: usize = 5;
 
 /// The request to the model, and the limits for its answer.
 pub(super) struct Question<'q> {
@@ -70,7 +78,11 @@ impl Model {
         let answer = self.ask_once(question, "", notes)?;
         let Some(flaw) = &answer.flaw else { return Ok(answer) };
         notes.info(format_args!("the summary failed its check: {flaw}; the model is asked again"));
-        self.ask_once(question, flaw, notes)
+        match self.ask_once(question, flaw, notes) {
+            // Without a check by the policy, a part of the first answer may still be used.
+            Err(_) if self.headings.is_none() => Ok(answer),
+            asked => asked,
+        }
     }
 
     /// Asks the model once. `flaw` describes what was wrong with the previous answer, if there was
@@ -116,7 +128,8 @@ impl Model {
             counter,
         };
         let checked = check(&summary.text, &input.source, &rules);
-        let flaw = self.flaw(&template, &summary, &checked);
+        let flaw = self.too_long(question, &summary, &checked);
+        let flaw = flaw.or_else(|| self.flaw(&template, &summary, &checked));
         Ok(Answer { summary, checked, flaw })
     }
 
@@ -133,6 +146,25 @@ impl Model {
             Some(template) => Cow::Owned(template),
             None => Cow::Borrowed(&self.template),
         }
+    }
+
+    /// Returns the maximum length of the answer in tokens, or `None` if any length is accepted.
+    pub(super) fn most_tokens(&self, target: u64) -> Option<u64> {
+        (!self.accepts_longer).then_some(target * self.most_percent / 100)
+    }
+
+    /// Returns by how much an answer is too long, or `None` if it is not, or if it is so short that
+    /// the model's tokenizer may count fewer tokens.
+    fn too_long(
+        &self,
+        question: &Question<'_>,
+        summary: &ModelSummary,
+        checked: &Result<Repaired, Reason>,
+    ) -> Option<String> {
+        let most = self.most_tokens(question.target).filter(|_| !summary.cut)?;
+        let tokens = question.counter.count(&checked.as_ref().ok()?.text);
+        (tokens > most * SLACK / 100)
+            .then(|| format!("it has {tokens} tokens: write at most {}", question.target))
     }
 
     /// Returns why an answer fails the check required by the policy, or `None` if it passes or no
@@ -152,7 +184,14 @@ impl Model {
             return Some("it reached its limit before its end: be shorter".to_owned());
         }
         let missing = missing_headings(&summary.text, &headings);
-        (!missing.is_empty()).then(|| format!("these sections are missing: {}", missing.join(", ")))
+        if !missing.is_empty() {
+            return Some(format!("these sections are missing: {}", missing.join(", ")));
+        }
+        let (unsupported, all) = checked.as_ref().ok().map(|it| &it.unsupported)?;
+        (unsupported.len() * 100 > all * MOST_UNSUPPORTED).then(|| {
+            let few: Vec<&str> = unsupported.iter().map(|line| line.trim()).take(SHOWN).collect();
+            format!("the messages do not say this: {}", few.join(" "))
+        })
     }
 }
 
@@ -337,6 +376,11 @@ mod tests {
                 "it reached its limit before its end: be shorter",
             ),
             (summary("It.", false), fine, "these sections are missing: Goal"),
+            (
+                summary("## Goal\nIt.", false),
+                Ok(Repaired { unsupported: (vec!["It.".into()], 1), ..Repaired::default() }),
+                "the messages do not say this: It.",
+            ),
         ] {
             assert_eq!(flaw(&model, &summary, &checked).as_deref(), Some(expected));
         }

@@ -39,6 +39,16 @@ impl ModelSource {
         }
     }
 
+    /// Asks the named model from now on, if the server lists it, and then returns its name.
+    pub fn choose<'n>(&mut self, name: &'n str) -> Result<Option<&'n str>, LlmError> {
+        let listed = match self {
+            Self::Server(client) => client.choose(name),
+            Self::Recorded(client, tape) => tape.record_model(name, || client.choose(name))?,
+            Self::Replayed(tape) => tape.replay_model(name),
+        };
+        Ok(listed.then_some(name))
+    }
+
     /// Returns the context window that the server reports. With recorded answers, the window is the
     /// one reported at the time of recording.
     fn window(&self) -> Result<Option<u64>, LlmError> {

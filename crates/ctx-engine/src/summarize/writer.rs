@@ -31,7 +31,7 @@ const MODEL_SHARE: u64 = 60;
 /// How much to reserve for a model's answer, as a percentage of its maximum length. The percentage
 /// is more than 100 because the model's tokenizer may count differently. Whatever the answer does
 /// not use is left for the latest messages.
-const SLACK: u64 = 133;
+pub(super) const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// The number of tokens in the fixed text around a summary.
 const AROUND: u64 = 40;
@@ -154,7 +154,7 @@ impl Writer {
             LlmError::Tape(error) => ErrorKind::Tape(error),
             error => none(&error.to_string()),
         })?;
-        if let Some(flaw) = answer.flaw {
+        if let Some(flaw) = answer.flaw.filter(|_| model.headings.is_some()) {
             let source = &model.source;
             let what = format!("the summary from {source} failed its check twice: {flaw}");
             return Err(ErrorKind::FailedCheck(what));
@@ -165,18 +165,20 @@ impl Writer {
             // The default prompt tells models to leave out empty sections.
             repaired.missing.clear();
         }
-        if let Some(room) = room {
-            let over = none("the answer is too long for the budget");
+        let limit = model.most_tokens(question.target);
+        if let Some(most) = [room, limit].into_iter().flatten().min() {
+            let over = none(&format!("the answer is longer than {most} tokens"));
             // Lines can be removed from the end only if the most important parts come first, as
-            // they do with the default template.
+            // they do with the default template, or if the model obeys a limit in the same way.
             let ordered = model.is_default && model.headings.is_none();
-            let least = if ordered { LEAST_LEFT } else { 100 };
-            let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
+            let least = if ordered || room.is_none() { LEAST_LEFT } else { 100 };
+            let text = up_to(&repaired.text, most, least, old.counter).ok_or(over)?;
             let lines = repaired.text.lines().count() - text.lines().count();
             repaired.text.truncate(text.len());
             if lines > 0 {
-                let what = "lines at the end of the model's answer were left out to fit the budget";
-                notes.warn(format_args!("{what}: {lines}"));
+                notes.warn(format_args!(
+                    "the model's answer is longer than {most} tokens; lines left out at its end: {lines}"
+                ));
             }
         }
         tell_repairs(&repaired, notes);

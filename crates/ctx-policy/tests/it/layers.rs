@@ -32,6 +32,7 @@ share = 0.1
 max_history_share = 0.1
 reserve = 1
 overhead = 1
+min_gain = 0.1
 max_attempts = 1
 [offload]
 min_tokens = 1

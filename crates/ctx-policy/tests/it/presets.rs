@@ -267,6 +267,7 @@ fn our_own() {
             ("keep.turns", json!(1)),
             ("keep.tokens", json!(20_000)),
             ("target.share", json!(0.5)),
+            ("target.min_gain", json!(0.05)),
             ("prune.min_gain", json!(4_000)),
             ("summary.fallback", json!(["smaller", "prune"])),
             ("summary.tokens", json!(10_000)),

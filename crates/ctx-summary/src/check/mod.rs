@@ -34,6 +34,7 @@ use ctx_llm::is_refusal;
 use ctx_text::Lists;
 pub use shape::missing_headings;
 pub(crate) use shape::unescaped;
+use source::OLD_UNVERIFIED;
 pub use source::{Source, UNVERIFIED};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
@@ -63,6 +64,8 @@ pub struct Repaired {
     pub missing: Vec<String>,
     /// The number of repairs of each kind.
     pub repairs: Repairs,
+    /// The lines that the session hardly supports, and the number of all lines with text.
+    pub unsupported: (Vec<String>, usize),
 }
 
 /// The number of repairs of each kind.
@@ -129,6 +132,7 @@ impl Check<'_> {
     fn run(mut self, answer: &str) -> Result<Repaired, Reason> {
         let (clean, secrets) = redact(answer);
         self.done.repairs.secrets = secrets;
+        let clean = clean.replace(OLD_UNVERIFIED, UNVERIFIED);
         let text = unfenced(clean.trim());
         if text.is_empty() {
             return Err(Reason::Empty);
@@ -146,6 +150,10 @@ impl Check<'_> {
             return Err(Reason::NothingLeft);
         }
         self.done.text = joined(&lines);
+        let is_told = |line: &&String| says_something(line) && !shape::is_heading(line);
+        let told: Vec<&String> = lines.iter().filter(is_told).collect();
+        let unsupported = told.iter().filter(|line| self.source.hardly_supports(line));
+        self.done.unsupported = (unsupported.copied().cloned().collect(), told.len());
         let text = &self.done.text;
         let exceeds = |most| self.rules.counter.count_up_to(text, most).is_none();
         if self.rules.largest.is_some_and(exceeds) { Err(Reason::Longer) } else { Ok(self.done) }

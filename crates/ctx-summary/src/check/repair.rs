@@ -219,11 +219,11 @@ mod tests {
         for line in [
             "- \"delete the whole database now\"",
             "- 「把所有的备份都删除掉」",
-            "- \"rename the lexer module to reader\" (unverified)",
-            "- \"rename the (unverified) lexer\"",
+            "- \"rename the lexer module to reader\" (?)",
+            "- \"rename the (?) lexer\"",
         ] {
             checked(line, &[Quoted::Unknown]);
         }
-        checked("- \"one two (unverified)\"", &[]);
+        checked("- \"one two (?)\"", &[]);
     }
 }

@@ -13,7 +13,9 @@ use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
 /// The mark added after text that does not occur in the session.
-pub const UNVERIFIED: &str = "(unverified)";
+pub const UNVERIFIED: &str = "(?)";
+/// The mark in summaries by earlier versions.
+pub(super) const OLD_UNVERIFIED: &str = "(unverified)";
 
 /// The source against which an answer is checked. The source is collected in one pass over the
 /// whole session, including the part that is not summarized.
@@ -43,6 +45,10 @@ const USERS_MOST: usize = 16 << 20;
 /// A session is considered to use a language if at least one in this many words is in that
 /// language.
 const LANGUAGE_PART: usize = 20;
+/// A line is hardly supported if the session has fewer of its words than this percentage, and fewer
+/// of its adjacent pairs of words than that.
+const LEAST_KNOWN: usize = 60;
+const LEAST_CLOSE: usize = 20;
 
 impl Source {
     /// Adds a message from the session to the source.
@@ -78,6 +84,7 @@ impl Source {
     /// Text that is marked as unverified in an earlier summary stays unverified.
     pub fn push_earlier(&mut self, text: &str) {
         let mark = format!(" {UNVERIFIED}");
+        let text = text.replace(OLD_UNVERIFIED, UNVERIFIED);
         for line in text.lines() {
             let mut parts: Vec<&str> = line.split(mark.as_str()).collect();
             let last = parts.pop().unwrap_or_default();
@@ -152,6 +159,16 @@ impl Source {
         let close =
             pairs.clone().filter(|two| self.neighbours.has(hash_pair(two[0], two[1]))).count();
         (share(known, words.len()), share(close, pairs.count()))
+    }
+}
+
+impl Source {
+    /// Returns true if a line of a summary has names, numbers or quotes that do not occur in the
+    /// session, or hardly any words that users or the model wrote.
+    pub(super) fn hardly_supports(&self, line: &str) -> bool {
+        let (known, close) = self.support(&words(line));
+        let is_foreign = known < LEAST_KNOWN && close < LEAST_CLOSE && !self.lacks_language(line);
+        line.contains(UNVERIFIED) || is_foreign
     }
 }
 
