@@ -389,7 +389,7 @@ fn the_audit_log_has_the_figures_of_the_report() {
     for (name, value) in members {
         assert_eq!(&report_json[name], value, "{name}");
     }
-    assert_eq!(members.len(), 18);
+    assert_eq!(members.len(), 19);
     assert!(!audit.to_string().contains("words"), "{audit}");
 }
 

@@ -137,3 +137,44 @@ fn a_session_is_named_by_its_id_or_the_beginning_of_it() {
         .code(2)
         .run();
 }
+
+/// A preset used to work only in ctx-compact, so each step of a pipeline had to repeat it in flags.
+#[test]
+fn a_preset_sets_what_no_flag_sets_in_each_step_of_a_pipeline() {
+    let words = "word ".repeat(4_000);
+    let call =
+        json!([{"id": "a", "type": "function", "function": {"name": "exec", "arguments": "{}"}}]);
+    let exchange = [
+        json!({"role": "assistant", "content": null, "tool_calls": call}),
+        json!({"role": "tool", "tool_call_id": "a", "content": words}),
+    ];
+    let session =
+        format!("{}{}\n{}\n{}", messages(0, 2), exchange[0], exchange[1], messages(2, 60));
+    let run = |tool: &str, args: &str| {
+        let dir = CTX_COMPACT.strip_suffix("ctx-compact").expect("a folder");
+        let case = Case::new(format!("{dir}{tool}")).args(["-q"]).args(args.split(' '));
+        String::from_utf8(case.stdin(&*session).stdout_any().run().stdout).expect("UTF-8")
+    };
+    for (tool, preset, flags) in [
+        ("ctx-split", "--preset sanbot", "--keep-messages 20"),
+        ("ctx-split", "--preset turns --keep-messages 9", "--keep-messages 9"),
+        ("ctx-split", "--preset turns", "--keep-turns 6"),
+        (
+            "ctx-prune",
+            "--preset openclaw --last-call 2020-01-01T00:00:00Z",
+            "--trim --allow-tool exec",
+        ),
+        ("ctx-prune", "--preset pomelobot", "--trim --max-chars 99k"),
+        ("ctx-extract", "--preset sanbot", "--zone all"),
+    ] {
+        assert_eq!(run(tool, preset), run(tool, flags), "{tool} {preset}");
+    }
+    let offloaded = run("ctx-offload", "--preset synapse -s x");
+    assert!(offloaded.contains("Tool result is at: /"), "{offloaded}");
+    Case::new(CTX_SUMMARIZE)
+        .args(["--preset", "sanbot", "--budget", "3k"])
+        .stdin(session)
+        .stdout_has("## 会话摘要")
+        .stderr_has("no LLM server is named; the rule summary is used\n")
+        .run();
+}

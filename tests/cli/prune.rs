@@ -214,7 +214,7 @@ fn what_cannot_be_done_is_told() {
     for (args, stderr) in [
         (
             vec![],
-            "no rule is given; add --trim, --clear, --drop, --max-argument-chars or --window-messages",
+            "no rule is given; add --trim, --clear, --drop, --max-argument-chars, --window-messages, or a --preset that prunes",
         ),
         (
             vec!["--head-share", "0.6", "--tail-share", "0.5"],

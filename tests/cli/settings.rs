@@ -225,7 +225,7 @@ const DEFAULTS: [(&str, &str, &str); 14] = [
     ("ctx-gc --grace-days", "src/store.rs", "const GRACE_DAYS: u32 = 7;"),
     ("ctx-split --keep-messages", "src/tools/split/mod.rs", "const KEEP_MESSAGES: u64 = 20;"),
     ("ctx-offload --min-tokens", "src/offload/mod.rs", "const MIN_TOKENS: u64 = 2000;"),
-    ("ctx-prune --protect-last", "src/tools/prune/mod.rs", "default_value = \"3\","),
+    ("ctx-prune --protect-last", "src/tools/prune/mod.rs", "const PROTECTED: u64 = 3;"),
     ("--llm-timeout", "src/args/llm.rs", "default_value_t = 300,"),
     (
         "connecting to a model",

@@ -21,6 +21,7 @@ use ctx_store::{Growth, SessionId, Store};
 use ctx_summary::Recognizer;
 use ctx_summary::ledger::patterns::MemoryKind;
 
+use crate::args::PolicyArgs;
 use crate::output::{self, FilterArgs, Output, Source};
 use crate::passes;
 use crate::session::{Session, operand};
@@ -74,6 +75,11 @@ struct Args {
     #[arg(long)]
     partial: bool,
     #[command(flatten)]
+    policy: PolicyArgs,
+    /// The first words of summaries under the policy.
+    #[arg(skip)]
+    header: Option<String>,
+    #[command(flatten)]
     filter: FilterArgs,
 }
 
@@ -109,7 +115,13 @@ impl Args {
             None if is_stdin(path) => "stdin".to_owned(),
             named => session_of(named.as_ref(), path)?.to_string(),
         };
-        Ok(Plan { session, kinds: kinds.to_vec(), scope: self.zone, batch: self.filter.read.batch })
+        Ok(Plan {
+            session,
+            kinds: kinds.to_vec(),
+            scope: self.zone,
+            batch: self.filter.read.batch,
+            header: self.header.clone(),
+        })
     }
 }
 
@@ -133,6 +145,8 @@ struct Plan {
     scope: Option<Scope>,
     /// Whether each record is a separate conversation.
     batch: bool,
+    /// The first words of summaries under the policy. Nothing is extracted from them.
+    header: Option<String>,
 }
 
 /// Extracts items from a session's records.
@@ -149,11 +163,11 @@ impl ExtractPass {
     fn new(plan: Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let extractor = Extractor::new(plan.session.as_str(), &plan.kinds);
         Self {
-            plan,
             dialect,
             zones: ZoneReader::default(),
             extractor,
-            recognizer: recognizer(None),
+            recognizer: recognizer(plan.header.as_deref()),
+            plan,
         }
     }
 
@@ -291,7 +305,8 @@ impl Extraction {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
+    args.header = args.policy.named(io)?.and_then(|policy| policy.summary.header);
     args.filter.refuse_report_among_records(args.dry_run)?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {

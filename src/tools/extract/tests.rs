@@ -14,7 +14,13 @@ fn says(role: &str, text: &str) -> String {
 }
 
 fn plan(scope: Option<Scope>, batch: bool) -> Plan {
-    Plan { session: "demo".to_owned(), kinds: vec![MemoryKind::Decision], scope, batch }
+    Plan {
+        session: "demo".to_owned(),
+        kinds: vec![MemoryKind::Decision],
+        scope,
+        batch,
+        header: None,
+    }
 }
 
 /// Returns the last letter of each item, with its line.

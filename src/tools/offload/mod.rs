@@ -11,11 +11,11 @@ use ctx_cli::{
 use ctx_engine::Notes;
 use ctx_engine::offload::{Change, ChangePass, Reading, Template};
 use ctx_format::{Spool, counted};
-use ctx_policy::parse_count;
+use ctx_policy::{Policy, parse_count};
 use ctx_store::{Growth, SessionId, Severity, Store};
 use serde::Serialize;
 
-use crate::args::{CountingArgs, ReasoningArgs};
+use crate::args::{CountingArgs, PolicyArgs, ReasoningArgs};
 use crate::offload::{
     self, MIN_TOKENS, OffloadedResult, Offloader, OriginalError, OriginalQuery, Reference,
     Restorer, original, transcripts,
@@ -70,6 +70,8 @@ struct Args {
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
     reasoning: ReasoningArgs,
@@ -77,6 +79,8 @@ struct Args {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
+    let policy = args.policy.named(io)?;
+    args.offload.under(policy.as_ref())?;
     args.filter.output = args.in_place.of(args.filter.output, args.file.as_ref());
     let lazy = args.filter.output.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
@@ -149,9 +153,9 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let counting = args.counting.resolve()?;
     counting.report(io);
     let wanted = offload::Plan {
-        min_tokens: args.offload.min_tokens,
+        min_tokens: args.offload.min_tokens.unwrap_or(MIN_TOKENS),
         enough_tokens: args.offload.enough,
-        template: args.offload.reference.clone(),
+        template: args.offload.reference(),
         counter: counting.counter,
         dry_run: args.dry_run,
     };
@@ -199,7 +203,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
-    let template = args.offload.reference.clone();
+    let template = args.offload.reference();
     let mut restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
     // Drop the notes about reasoning that refers to changed results, because restoring brings back
     // the original results.
@@ -337,8 +341,10 @@ fn pass<'a>(
 #[derive(clap::Args, Clone, Debug)]
 struct OffloadArgs {
     /// Move results that have at least N tokens
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value_t = MIN_TOKENS, help_heading = "What is moved")]
-    min_tokens: u64,
+    ///
+    /// The default is the policy's number or, if there is none, 2000.
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]
+    min_tokens: Option<u64>,
     /// Stop once the session is N tokens smaller
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]
     enough: Option<u64>,
@@ -349,6 +355,26 @@ struct OffloadArgs {
     ///
     /// The text may also contain {call} (the tool and its file or command in a few words),
     /// {sha256}, {tokens} and {bytes}. --restore needs the same TEXT to find the references.
-    #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
-    reference: Template,
+    #[arg(long, value_name = "TEXT", help_heading = "What is moved")]
+    reference: Option<Template>,
+}
+
+impl OffloadArgs {
+    /// Sets what no flag sets to the policy's settings.
+    fn under(&mut self, policy: Option<&Policy>) -> Result<()> {
+        let Some(policy) = policy else { return Ok(()) };
+        let offload = &policy.offload;
+        self.min_tokens = self.min_tokens.or(offload.min_tokens);
+        if self.reference.is_none() {
+            let reference = offload.reference.parse().map_err(Failure::new)?;
+            self.reference = Some(reference);
+        }
+        Ok(())
+    }
+
+    /// Returns the text that replaces a result.
+    fn reference(&self) -> Template {
+        let default = || Template::DEFAULT.parse().expect("the default is valid");
+        self.reference.clone().unwrap_or_else(default)
+    }
 }

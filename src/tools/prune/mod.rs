@@ -17,10 +17,10 @@ use ctx_engine::{ErrorKind, PassError, Pin, Time};
 use ctx_format::{Dialect, Saved, Zone};
 use ctx_policy::duration::FixedSpan;
 use ctx_policy::share::Share;
-use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
+use ctx_policy::{Clear, Glob, Mode, Policy, Rule, ToolFilter, When, parse_count};
 use ctx_store::Growth;
 
-use crate::args::{CountingArgs, ReasoningArgs};
+use crate::args::{CountingArgs, PolicyArgs, ReasoningArgs};
 use crate::output::{FilterArgs, InPlaceArgs};
 use crate::passes;
 use crate::session::{last_change, operand};
@@ -59,6 +59,8 @@ struct Args {
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
     reasoning: ReasoningArgs,
@@ -89,13 +91,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.note_document(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
-    let flags = &args.flags;
+    let policy = args.policy.named(io)?;
+    let flags = &args.flags.clone().under(policy.as_ref());
     let saved = args.filter.output.store.promise(matches, source.is_saved());
     let plan = Plan {
         options: flags.options(session.dialect().map(|it| it as _), saved)?,
         pins: flags.pin.clone(),
         zone: flags.zone,
-        min_gain: flags.min_gain,
+        min_gain: flags.min_gain.unwrap_or(0),
         counter: counting.counter,
         report_changes: io.verbosity >= Verbosity::Debug,
         strict: args.strict,
@@ -221,14 +224,9 @@ struct PruneFlags {
     /// Replace tool results with a placeholder
     #[arg(long, help_heading = "Rules")]
     clear: bool,
-    /// The placeholder for a cleared result
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "[Old tool result content cleared]",
-        help_heading = "Rules"
-    )]
-    placeholder: String,
+    /// The placeholder for a cleared result [default: "[Old tool result content cleared]"]
+    #[arg(long, value_name = "TEXT", help_heading = "Rules")]
+    placeholder: Option<String>,
     /// Drop this kind of content (can be repeated)
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Rules")]
     drop: Vec<Rule>,
@@ -239,9 +237,9 @@ struct PruneFlags {
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Protect the last N assistant messages and what follows them
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", help_heading = "What is kept")]
-    protect_last: u64,
+    /// Protect the last N assistant messages and what follows them [default: 3]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
+    protect_last: Option<u64>,
     /// Change only results of tools that match GLOB (can be repeated)
     #[arg(long, value_name = "GLOB", help_heading = "What is kept")]
     allow_tool: Vec<Glob>,
@@ -257,8 +255,8 @@ struct PruneFlags {
     #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
     /// Change nothing if the rules would free fewer than TOKENS tokens
-    #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
-    min_gain: u64,
+    #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
+    min_gain: Option<u64>,
     /// Prune only if the model's last call is older than this: 5m, 1h
     ///
     /// The units are w, d, h, min (or m), s and ms. The time of the last call is taken from the
@@ -267,8 +265,12 @@ struct PruneFlags {
     #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
     /// Time of the model's last call, if the session contains no times
-    #[arg(long, value_name = "TIME", requires = "cache_ttl", help_heading = "What is kept")]
+    #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
+    /// The text between the beginning and the end of a trimmed result, if a policy is named. A
+    /// policy need not have any rule.
+    #[arg(skip)]
+    cut: Option<String>,
 }
 
 /// Parses the name of a zone: old or keep. The zone system is not accepted, because system messages
@@ -279,27 +281,61 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
         .try_map(|word| Zone::from_str(&word, false))
 }
 
+/// What applies if neither a flag nor a policy sets it.
+const PLACEHOLDER: &str = "[Old tool result content cleared]";
+const PROTECTED: u64 = 3;
+
 impl PruneFlags {
+    /// Returns the flags, with the policy's setting wherever a flag is not given. A policy that does
+    /// not prune sets no rules. Results that a policy clears only if needed are not cleared, because
+    /// the limits apply to the whole context.
+    fn under(mut self, policy: Option<&Policy>) -> Self {
+        let Some(policy) = policy else { return self };
+        let prune = &policy.prune;
+        let or = |flag: Vec<Glob>, of_policy: &[Glob]| {
+            if flag.is_empty() { of_policy.to_vec() } else { flag }
+        };
+        if policy.mode != Mode::SummaryOnly && prune.when != When::Never {
+            self.max_chars = self.max_chars.or(prune.max_chars);
+            self.clear |= prune.clear == Clear::Always;
+            self.window_messages = self.window_messages.or(prune.window_messages);
+            self.cache_ttl = self.cache_ttl.or(prune.cache_ttl);
+            if self.drop.is_empty() {
+                self.drop.clone_from(&prune.drop);
+            }
+        }
+        self.head_share = self.head_share.or(self.max_chars.map(|_| prune.head_share));
+        self.tail_share = self.tail_share.or(self.max_chars.map(|_| prune.tail_share));
+        self.cut = Some(prune.cut.clone());
+        self.placeholder = self.placeholder.or_else(|| Some(prune.placeholder.clone()));
+        self.protect_last = self.protect_last.or(Some(prune.protect_last));
+        self.min_gain = self.min_gain.or(prune.min_gain);
+        self.allow_tool = or(self.allow_tool, &prune.allow);
+        self.deny_tool = or(self.deny_tool, &prune.deny);
+        self
+    }
+
     /// Returns the rules that the flags set for a session in `dialect`.
     fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options> {
+        let placeholder = self.placeholder.as_deref().unwrap_or(PLACEHOLDER);
         let options = Options {
             trim: self.trim()?,
-            clear: self.clear.then(|| self.placeholder.clone()),
+            clear: self.clear.then(|| placeholder.to_owned()),
             drop: self.drop.clone(),
             references: references(&ctx_policy::Policy::default().offload),
             argument_chars: self.max_argument_chars.map(saturating_usize),
             window_messages: self.window_messages,
-            protect_last: saturating_usize(self.protect_last),
+            protect_last: saturating_usize(self.protect_last.unwrap_or(PROTECTED)),
             tools: ToolFilter { allow: self.allow_tool.clone(), deny: self.deny_tool.clone() },
             user_first: dialect.is_some_and(|dialect| dialect.output_rules().user_first),
             saved,
         };
-        if !options.has_rules() {
+        if !options.has_rules() && self.cut.is_none() {
             return Err(Failure::new(
-                "no rule is given; add --trim, --clear, --drop, --max-argument-chars or --window-messages",
+                "no rule is given; add --trim, --clear, --drop, --max-argument-chars, --window-messages, or a --preset that prunes",
             ));
         }
-        if self.placeholder.contains('\n') || self.placeholder.len() > MAX_PLACEHOLDER {
+        if placeholder.contains('\n') || placeholder.len() > MAX_PLACEHOLDER {
             return Err(Failure::new(format_args!(
                 "the placeholder must be one line of at most {MAX_PLACEHOLDER} bytes"
             )));
@@ -320,7 +356,7 @@ impl PruneFlags {
             head_share: self.head_share.unwrap_or(default.head_share),
             tail_share: self.tail_share.unwrap_or(default.tail_share),
             rescue_lines: self.rescue_lines.map_or(default.rescue_lines, saturating_usize),
-            cut: default.cut,
+            cut: self.cut.clone().map_or(default.cut, Into::into),
         };
         if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
             return Err(Failure::new("--head-share and --tail-share add up to more than 1"));

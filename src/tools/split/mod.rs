@@ -14,7 +14,7 @@ use ctx_policy::share::Share;
 use ctx_policy::{Keep, parse_count};
 use ctx_store::Growth;
 
-use crate::args::CountingArgs;
+use crate::args::{CountingArgs, PolicyArgs};
 use crate::output::{FilterArgs, Source, Target};
 use crate::session::{Session, operand};
 use crate::store::LazyStore;
@@ -28,7 +28,7 @@ const KEEP_MESSAGES: u64 = 20;
 /// the record (`system`, `old` or `keep`). Otherwise, the records do not change. System messages,
 /// the latest user message and pinned records are never old, and a tool call and its results are
 /// always in the same zone. Of several --keep flags, the one that keeps most applies. By default,
-/// the last 20 messages are kept.
+/// the policy decides what is kept or, if none is named, the last 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; stdin if FILE is omitted or -
@@ -65,6 +65,8 @@ struct Args {
     partial: bool,
 
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     filter: FilterArgs,
 }
 
@@ -100,7 +102,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let session = Session::of(source.open(path)?, &options, Invalid::Keep)?;
         return strip(args, session, target, io);
     }
-    let plan = args.plan()?;
+    let plan = args.plan(io)?;
     let (source, target) = args.target(&paths, &store)?;
     let mut session = args.filter.read.session(source.open(path)?)?.of_any_format();
     session.note_document(io);
@@ -173,8 +175,9 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
 }
 
 impl Args {
-    fn plan(&self) -> Result<Plan> {
-        let counting = self.counting.resolve()?;
+    fn plan(&self, io: &mut Io) -> Result<Plan> {
+        let policy = self.policy.named(io)?;
+        let counting = self.counting.resolve_under(policy.as_ref())?;
         let window = self.window.or(counting.model.map(|model| model.window));
         let share = match (self.keep_share, window) {
             (None, _) => None,
@@ -185,11 +188,16 @@ impl Args {
             }
             (Some(share), Some(window)) => Some(share.of(window)),
         };
-        let tokens = [self.keep.tokens, share].into_iter().flatten().max();
-        let alone = tokens.is_none() && self.keep.turns.is_none();
+        let is_flag = self.keep.is_some() || share.is_some();
+        let of_policy = policy
+            .filter(|_| !is_flag)
+            .map(|policy| Keep { tokens: policy.recent_tokens(window, 0), ..policy.keep });
+        let given = of_policy.unwrap_or(self.keep);
+        let tokens = [given.tokens, share].into_iter().flatten().max();
+        let alone = tokens.is_none() && given.turns.is_none();
         let keep = Keep {
-            messages: self.keep.messages.or(alone.then_some(KEEP_MESSAGES)),
-            turns: self.keep.turns,
+            messages: given.messages.or(alone.then_some(KEEP_MESSAGES)),
+            turns: given.turns,
             tokens,
             ..Keep::default()
         };

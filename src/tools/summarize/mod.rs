@@ -17,11 +17,11 @@ use ctx_engine::{Invalid, Notes, Pin};
 use ctx_format::{Saved, SummaryRole, ZoneReader, counted};
 use ctx_llm::Usage;
 use ctx_memory::{append_summary, summary_path};
-use ctx_policy::{Keep, Method, parse_count};
+use ctx_policy::{Keep, Method, Policy, parse_count};
 use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
 
-use crate::args::{LlmArgs, ReasoningArgs};
+use crate::args::{LlmArgs, PolicyArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
 use crate::output::{FilterArgs, Source};
 use crate::passes;
@@ -50,9 +50,9 @@ struct Args {
     #[arg(value_name = "FILE", value_parser = operand())]
     file: Option<PathBuf>,
 
-    /// Method for the summary
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Method::Extractive, help_heading = "Summary")]
-    method: Method,
+    /// Method for the summary [default: the policy's, else extractive]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Summary")]
+    method: Option<Method>,
     /// Length of the summary in tokens
     ///
     /// A summary that is made without a model never exceeds this length. A model is asked for this
@@ -78,17 +78,20 @@ struct Args {
     /// First line of summaries, by which earlier summaries are recognized
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     header: Option<String>,
-    /// Role of the summary
+    /// Role of the summary [default: the policy's, else user]
     ///
     /// If the dialect allows only the role user, this flag has no effect.
-    #[arg(long, value_enum, value_name = "ROLE", default_value_t, help_heading = "Summary")]
-    role: SummaryRole,
+    #[arg(long, value_enum, value_name = "ROLE", help_heading = "Summary")]
+    role: Option<SummaryRole>,
     /// Count tokens with this encoding
     #[arg(long, value_name = "NAME", default_value_t, help_heading = "Input")]
     encoding: Encoding,
 
     #[command(flatten)]
     llm: LlmArgs,
+    /// Whether the policy asks for a model but no server is named.
+    #[arg(skip)]
+    lacks_server: bool,
 
     /// Show what would be summarized, and write nothing
     ///
@@ -108,6 +111,8 @@ struct Args {
     #[command(flatten)]
     reasoning: ReasoningArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     filter: FilterArgs,
 
     /// Also append the summary to this session's summary file in the store
@@ -123,14 +128,45 @@ fn command() -> Command {
 }
 
 impl Args {
+    /// Sets what no flag sets to the policy's settings. Without a policy, a model's summary is
+    /// completed, and the method is extractive.
+    fn under(&mut self, policy: Option<&Policy>) {
+        let is_flag = self.method.is_some();
+        if let Some(summary) = policy.map(|policy| &policy.summary) {
+            self.method = self.method.or(Some(summary.method));
+            self.lacks_server = !is_flag && summary.method == Method::Llm && !self.llm.has_server();
+            self.role = self.role.or(Some(summary.role));
+            self.header = self.header.take().or_else(|| summary.header.clone());
+            self.summary_tokens = self.summary_tokens.or(summary.tokens.or(summary.target_tokens));
+            let on_failure = self.llm.on_failure;
+            self.llm = self.llm.under(summary);
+            if is_flag && summary.named_fallback().is_none() {
+                self.llm.on_failure = on_failure;
+            }
+        }
+        self.method = self.method.or(Some(Method::Extractive));
+    }
+
+    fn method(&self) -> Method {
+        self.method.unwrap_or_default()
+    }
+
     /// Returns the writer. A preview asks no model, but it fails if a run would ask none either.
-    fn writer(&self, own: Option<&str>, io: &mut Io) -> Result<Writer> {
-        if self.method != Method::Llm {
-            return Ok(Writer::offline(self.method, self.summary_tokens));
+    fn writer(&self, policy: Option<&Policy>, own: Option<&str>, io: &mut Io) -> Result<Writer> {
+        if let Some(policy) = policy.filter(|_| self.lacks_server) {
+            let offline = policy.summary.offline();
+            io.warn(format_args!("no LLM server is named; the {offline} summary is used"));
+            return Ok(Writer::offline(offline, self.summary_tokens));
+        }
+        if self.method() != Method::Llm {
+            return Ok(Writer::offline(self.method(), self.summary_tokens));
         }
         let own = own.filter(|_| !self.dry_run);
         let mut writer = self.llm.writer(self.summary_tokens, own, |text| io.warn(text))?;
         writer.completes = true;
+        if let Some(policy) = policy {
+            writer.under(&policy.summary, &policy.summary.sections);
+        }
         if self.dry_run {
             writer.model = None;
         }
@@ -140,7 +176,7 @@ impl Args {
     fn plan(&self, io: &Io, saved: Saved) -> Plan {
         Plan {
             recognizer: recognizer(self.header.as_deref()),
-            role: self.role.into(),
+            role: self.role.unwrap_or_default().into(),
             counter: MessageCounter::new(self.encoding),
             strict: self.strict,
             drop_bad: self.filter.read.invalid == Invalid::Drop,
@@ -202,10 +238,13 @@ impl Args {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = &Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
+    let policy = args.policy.named(io)?;
+    args.under(policy.as_ref());
+    let args = &args;
     let begun = Utc::now();
     args.refuse_what_does_not_fit()?;
-    args.llm.refuse_unasked(matches, args.method)?;
+    args.llm.refuse_unasked(matches, args.method())?;
     let paths = inputs(&args.file)?;
     let store = args.filter.output.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
@@ -215,14 +254,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
     session.note_document(io);
-    let writer = args.writer(session.model(), io)?;
+    let writer = args.writer(policy.as_ref(), session.model(), io)?;
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
     let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
     let summary = summary.as_ref();
     // If the clock was set back, the duration is unknown, and 0 is recorded.
     let took = (Utc::now() - begun).num_milliseconds();
     let took = u64::try_from(took).unwrap_or_default();
-    let summing = Summing::new(args.method, summary, usage);
+    let summing = Summing::new(args.method(), summary, usage);
     // Keys are never removed. The name is null for stdin.
     let report = |output: Option<String>, named: Option<&SessionId>, file: Option<String>| {
         json_line(&json_object! {

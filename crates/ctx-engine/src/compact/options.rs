@@ -331,13 +331,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Option<Writer>> {
         let Some(make) = &self.environment.model else { return Ok(None) };
         let mut writer = make(tokens, self.limits.model.as_deref(), notes)?;
-        let summary = &self.options.policy.summary;
-        writer.completes = summary.complete;
-        if let Some(model) = &mut writer.model {
-            model.most_percent = summary.max_output(100).unwrap_or(model.most_percent);
-            model.accepts_longer = summary.max_output_factor.is_some();
-            model.headings = summary.safeguard.then(|| self.environment.headings.clone());
-        }
+        writer.under(&self.options.policy.summary, &self.environment.headings);
         Ok(Some(writer))
     }
 

@@ -74,6 +74,17 @@ impl Writer {
         Self { offline, limit, model: None, completes: false }
     }
 
+    /// Sets the requirements of a policy for a model's summary. `headings` are those that the summary
+    /// must have under a safeguard.
+    pub fn under(&mut self, policy: &ctx_policy::Summary, headings: &[String]) {
+        self.completes = policy.complete;
+        if let Some(model) = &mut self.model {
+            model.most_percent = policy.max_output(100).unwrap_or(model.most_percent);
+            model.accepts_longer = policy.max_output_factor.is_some();
+            model.headings = policy.safeguard.then(|| headings.to_vec());
+        }
+    }
+
     /// Returns what the writer needs to know about the old records.
     pub fn needs(&self) -> Needs {
         Needs { ledger: self.offline == Method::Extractive, model: self.model.is_some() }
