@@ -322,10 +322,12 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
         .args(["-n", "--preset", "sanbot", "s.jsonl"])
         .stdout(
             "s.jsonl: would be compacted: 2679 → 1896 tokens, 783 freed (29 %)\n\
-             \x20 zone     records  messages    tokens  lines\n\
-             \x20 system         1         1         6  1\n\
-             \x20 old           10        10       893  2-11\n\
-             \x20 keep          20        20      1780  12-31\n\
+             \x20 zone     records  messages    tokens     after  lines\n\
+             \x20 system         1         1         6         6  1\n\
+             \x20 old           10        10       890         0  2-11\n\
+             \x20 keep          20        20      1783      1783  12-31\n\
+             \x20 summary                                    107\n\
+             \x20 total                           2679      1896\n\
              \x20 to summarize: user messages 5, model messages 5, tool results 0, other lines 0\n\
              \x20 carried over: earlier summaries 0; in the snapshot: records 10\n",
         )

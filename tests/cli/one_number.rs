@@ -96,7 +96,11 @@ fn is_one(session: &Path) -> bool {
     assert!(sent.is_null() || *sent == after.context, "{name}: {sent} {after:?}");
     // A compaction that only prunes has no zones.
     let Some(zones) = plan["plan"]["zones"].as_array() else { return true };
-    let tokens = zones.iter().map(|zone| zone["tokens"].as_u64().expect("a number")).sum::<u64>();
+    let sum =
+        |key: &str| zones.iter().map(|zone| zone[key].as_u64().expect("a number")).sum::<u64>();
+    let summary = plan["plan"]["summary"].as_u64().expect("a number");
+    assert_eq!(plan["tokens_after"], sum("tokens_after") + summary, "{name}");
+    let tokens = sum("tokens");
     let pruned = plan["attempts"].as_array().expect("attempts").first();
     let pruned = pruned.filter(|attempt| attempt["what"] == "pruned-first");
     assert_eq!(*pruned.map_or(&before.tokens, |it| &it["tokens"]), tokens, "{name}");

@@ -36,8 +36,9 @@ pub(super) fn line(report: &Report) -> String {
                 }
                 _ => String::new(),
             };
+            let below = below_budget(report);
             format!(
-                "{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}{by_whom}"
+                "{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}{below}{by_whom}"
             )
         }
         Outcome::NothingToDo => format!("nothing to summarize in {before} tokens"),
@@ -76,6 +77,25 @@ fn by_api(report: &Report) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// If the result is clearly smaller than the budget, says by how much and why.
+fn below_budget(report: &Report) -> String {
+    let (after, budget) = match (report.calibrated_after, report.limit_tokens) {
+        (Some(after), Some(limit)) => (after, limit),
+        _ => (report.tokens_after, report.target_tokens.unwrap_or_default()),
+    };
+    if !report.triggers.contains(&"budget") || after + budget * 3 / 100 >= budget {
+        return String::new();
+    }
+    let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
+    let is_enough = pruned.zip(report.target_tokens).is_some_and(|(it, most)| it.tokens <= most);
+    let why = if is_enough {
+        "pruning alone frees this much"
+    } else {
+        "the next older messages and a longer summary would not fit or add nothing"
+    };
+    format!("; {} % below the budget: {why}", 100 - 100 * after / budget)
 }
 
 /// Returns a sentence saying that the session is within its limit, or `None` if it exceeds the
@@ -121,16 +141,23 @@ pub(super) fn plan(report: &Report) -> String {
 }
 
 fn table(forecast: &Forecast) -> String {
-    let row = |cells: [&str; 4], lines: &str| {
-        let [zone, records, messages, tokens] = cells;
-        format!("  {zone:<6} {records:>9} {messages:>9} {tokens:>9}  {lines}\n")
+    let row = |cells: [&str; 5], lines: &str| {
+        let [zone, records, messages, tokens, after] = cells;
+        let row = format!("  {zone:<7} {records:>8} {messages:>9} {tokens:>9} {after:>9}  {lines}");
+        row.trim_end().to_owned() + "\n"
     };
-    let mut table = row(["zone", "records", "messages", "tokens"], "lines");
+    let mut table = row(["zone", "records", "messages", "tokens", "after"], "lines");
+    let mut sums = [0; 2];
     for zone in &forecast.zones {
-        let numbers = [zone.records, zone.messages, zone.tokens].map(|n| n.to_string());
-        let [records, messages, tokens] = numbers.each_ref().map(String::as_str);
-        table += &row([zone.zone, records, messages, tokens], &zone.ranges());
+        let numbers = [zone.records, zone.messages, zone.tokens, zone.tokens_after];
+        sums = [sums[0] + zone.tokens, sums[1] + zone.tokens_after];
+        let numbers = numbers.map(|n| n.to_string());
+        let [records, messages, tokens, after] = numbers.each_ref().map(String::as_str);
+        table += &row([zone.zone, records, messages, tokens, after], &zone.ranges());
     }
+    let [before, after] = [sums[0], sums[1] + forecast.summary].map(|n| n.to_string());
+    table += &row(["summary", "", "", "", &forecast.summary.to_string()], "");
+    table += &row(["total", "", "", &before, &after], "");
     let it = &forecast.leaving;
     let leaving = format!(
         "  to summarize: user messages {}, model messages {}, tool results {}, other lines {}\n",

@@ -386,7 +386,9 @@ impl<'c> Compaction<'c> {
             let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
             let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
             let tokens = pruned.map_or(report.tokens_before, |pruned| pruned.tokens);
-            report.plan = Some(Forecast::of(&self.survey, zones, earlier, has_store, tokens)?);
+            let mut forecast = Forecast::of(&self.survey, zones, earlier, has_store, tokens)?;
+            forecast.remains(size.tokens, candidate.content.summary_tokens(plan)?);
+            report.plan = Some(forecast);
         }
         if let Some(summary) = summary {
             let policy = &plan.options.policy.summary;

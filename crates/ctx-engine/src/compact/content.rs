@@ -9,6 +9,7 @@ use ctx_format::{Dialect, FixedFile, Frame, Options, Record, Watch, dialect, dia
 use ctx_policy::SignedReasoning;
 use ctx_policy::trigger::Size;
 
+use super::options::Plan;
 use crate::bound_reasoning::BoundReasoning;
 use crate::error::rewritable;
 use crate::message_counter::{MessageCounter, add_to_size};
@@ -96,6 +97,20 @@ impl Content {
             }
         })?;
         Self::open(file, dialect, invalid, Watch::default())
+    }
+
+    /// Returns the number of tokens in the messages that contain a summary.
+    pub(super) fn summary_tokens(&self, plan: &Plan<'_>) -> Result<u64> {
+        let mut tokens = 0;
+        self.each(|record| {
+            let summary =
+                record.whole_object().filter(|it| self.dialect.summary_text(it).is_some());
+            if let Some(message) = summary.and_then(|it| self.dialect.message(it)) {
+                tokens += plan.environment.counter.message(&message).total();
+            }
+            Ok(())
+        })?;
+        Ok(tokens)
     }
 
     /// Returns a session in the same dialect whose bytes are in `file`.

@@ -6,12 +6,15 @@ use serde::Serialize;
 use super::entries::{Entry, EntryKind};
 use super::survey::{Survey, Zones};
 use crate::Result;
+use crate::message_counter::PRIMING;
 
 /// A preview of a compaction.
 #[derive(Debug, Serialize)]
 pub struct Forecast {
     /// The contents of the `system`, `old` and `keep` zones, in this order.
     pub zones: Vec<ZoneCount>,
+    /// The number of tokens in the message that contains the summary.
+    pub summary: u64,
     /// The records that would be removed.
     pub leaving: Leaving,
 }
@@ -27,6 +30,8 @@ pub struct ZoneCount {
     pub messages: u64,
     /// The total number of tokens in the zone's messages.
     pub tokens: u64,
+    /// The number of tokens that remain of them after the compaction.
+    pub tokens_after: u64,
     /// The zone's lines, as the first and last line of each run of consecutive lines.
     pub lines: Vec<(u64, u64)>,
 }
@@ -64,8 +69,12 @@ impl Forecast {
         saved: bool,
         tokens: u64,
     ) -> Result<Self> {
-        let mut forecast =
-            Self { zones: ZONES.map(ZoneCount::new).into(), leaving: Leaving::default() };
+        let mut forecast = Self {
+            zones: ZONES.map(ZoneCount::new).into(),
+            summary: 0,
+            leaving: Leaving::default(),
+        };
+        forecast.zones[Zone::Keep as usize].tokens = PRIMING;
         let mut dropped = 0;
         survey.each(|record, entry| {
             if !entry.begins {
@@ -95,9 +104,27 @@ impl Forecast {
     }
 }
 
+impl Forecast {
+    /// Sets what remains of each zone, given the size of the new session and of the message with its
+    /// summary. The old zone becomes the summary, and the system messages do not change.
+    pub(super) fn remains(&mut self, tokens: u64, summary: u64) {
+        self.summary = summary;
+        let system = self.zones[Zone::System as usize].tokens;
+        self.zones[Zone::System as usize].tokens_after = system;
+        self.zones[Zone::Keep as usize].tokens_after = tokens.saturating_sub(system + summary);
+    }
+}
+
 impl ZoneCount {
     fn new(zone: Zone) -> Self {
-        Self { zone: zone.as_str(), records: 0, messages: 0, tokens: 0, lines: Vec::new() }
+        Self {
+            zone: zone.as_str(),
+            records: 0,
+            messages: 0,
+            tokens: 0,
+            tokens_after: 0,
+            lines: Vec::new(),
+        }
     }
 
     fn add(&mut self, line: u64, tokens: Option<u64>) {
@@ -174,7 +201,7 @@ mod tests {
     fn what_leaves_is_counted_by_kind() {
         let text =
             session(2, 10).replacen("\n{\"role\":\"tool\"", "\n\nbroken\n{\"role\":\"tool\"", 1);
-        let Forecast { zones, leaving } = forecast(&text, true);
+        let Forecast { zones, leaving, .. } = forecast(&text, true);
         let counts = |zone: &ZoneCount| (zone.records, zone.messages, zone.ranges());
         let found: Vec<_> = zones.iter().map(counts).collect();
         let expected = [(1, 1, "1"), (6, 4, "2-7"), (4, 4, "8-11")];

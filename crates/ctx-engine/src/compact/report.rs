@@ -225,6 +225,9 @@ impl Report {
         self.freed_tokens = self.tokens_before.saturating_sub(size.tokens);
         self.ratio = ratio(size.tokens, self.tokens_before);
         self.messages_after = size.messages;
+        if let Some(plan) = &mut self.plan {
+            plan.remains(size.tokens, plan.summary);
+        }
     }
 
     /// Ends a compaction whose result is not small enough to be written.
@@ -358,7 +361,7 @@ mod tests {
         let report = serde_json::to_string(&Report::default()).expect("JSON");
         assert_eq!(
             report,
-            r#"{"name":null,"preset":"","outcome":"nothing-to-do","success":false,"dry_run":false,"triggers":[],"tokens_before":0,"tokens_after":0,"freed_tokens":0,"ratio":null,"messages_before":0,"messages_after":0,"method":"none","fell_back":false,"model_calls":0,"model_tokens_in":null,"model_tokens_out":null,"model_ms":0,"duration_ms":0,"attempts":[]}"#
+            r#"{"name":null,"preset":"","outcome":"nothing-to-do","success":false,"dry_run":false,"triggers":[],"tokens_before":0,"tokens_after":0,"freed_tokens":0,"ratio":null,"window":0,"messages_before":0,"messages_after":0,"method":"none","fell_back":false,"model_calls":0,"model_tokens_in":null,"model_tokens_out":null,"model_ms":0,"duration_ms":0,"attempts":[]}"#
         );
     }
 
