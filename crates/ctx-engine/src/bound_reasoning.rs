@@ -76,7 +76,7 @@ impl BoundReasoning {
             return None;
         }
         let fate = fate(dialect, self.model.as_deref())?;
-        let edited = new.map(|bytes| record.origin().record(bytes));
+        let edited = new.map(|bytes| record.origin.clone().record(bytes));
         let record = edited.as_ref().unwrap_or(record);
         let object = record.whole_object()?;
         let blocks = dialect.sealed(object).reasoning;

@@ -40,12 +40,12 @@ impl Conversion {
         let to = converter.to;
         let from = session.known()?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
-        reading.is_list |= session.is_document();
+        reading.report.is_list |= session.is_document();
         let (beside, lost) = session.records.take_beside();
         if let Some(system) = beside.filter(|_| !from.is_log()) {
             reading.push(&Origin::ALONE.record(system.as_bytes()))?;
         }
-        reading.lost(lost);
+        reading.report.losses.extend(lost);
         let mut summary = None;
         let mut input = Validator::new(from.rules());
         let mut has_records = false;

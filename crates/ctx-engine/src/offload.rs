@@ -74,7 +74,7 @@ impl<'c> ChangePass<'c> {
         self.replies += u64::from(is_reply);
         self.waiting.push_back(Waiting {
             bytes: record.bytes.to_vec(),
-            origin: record.origin(),
+            origin: record.origin.clone(),
             is_reply,
         });
         while self.is_first_free() {
@@ -87,7 +87,7 @@ impl<'c> ChangePass<'c> {
     /// `None` if nothing changes.
     fn conversation(&mut self, record: &Record<'_>) -> Result<Option<Vec<u8>>> {
         let untagged = record.untagged();
-        let plain = record.origin().record(&untagged);
+        let plain = record.origin.clone().record(&untagged);
         let Some(frame) = Frame::of_record(&plain) else { return Ok(None) };
         let lines = frame.lines();
         let reading = Reading { batch: false, ..self.reading };
@@ -141,7 +141,7 @@ impl<'c> ChangePass<'c> {
             }
             let is_changed = new.is_some();
             new = self.bound.write(record, new, dialect, is_changed);
-            let written = new.as_deref().map(|bytes| record.origin().record(bytes));
+            let written = new.as_deref().map(|bytes| record.origin.clone().record(bytes));
             let written = written.as_ref().map_or(outline, |record| record.outline(Some(dialect)));
             if let (Some(checks), Some(outline)) = (&mut self.checks, written) {
                 checks.output(record.line, &outline);
@@ -322,7 +322,7 @@ impl Reading {
         let bytes = record.edited(&edits);
         // A change must not alter, for example, which calls the results answer.
         let outline = |object: &_| dialect.outline(object).map(Outline::without_content);
-        let after = record.origin().record(&bytes);
+        let after = record.origin.clone().record(&bytes);
         let is_same = after.whole_object().is_some_and(|after| outline(after) == outline(object));
         if is_same { Ok(Some(bytes)) } else { Err(ErrorKind::OtherRecord.at(record.line)) }
     }

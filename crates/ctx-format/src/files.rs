@@ -46,12 +46,8 @@ impl FileUse {
         let command = arguments.text_of("command");
         let by_command = command.as_deref().and_then(writes_by_command);
         let writes = by_command.or_else(|| writes_by_name(tool))?;
-        let access = if writes {
-            Access::Write
-        } else {
-            let part = part(arguments, key);
-            Access::Read { part }
-        };
+        let read = || Access::Read { part: part(arguments, key) };
+        let access = if writes { Access::Write } else { read() };
         (!path.is_empty()).then(|| Self { path: path.to_owned(), access })
     }
 }

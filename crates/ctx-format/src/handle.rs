@@ -118,11 +118,8 @@ impl Handle {
     /// signs, leading zeros or capital hex digits.
     pub fn parse(text: &str) -> Option<Self> {
         let inner = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
-        match inner.strip_prefix(' ') {
-            Some(inner) => parse_new(inner),
-            None => parse_old(inner),
-        }
-        .filter(|handle| *handle.written == *text)
+        let handle = inner.strip_prefix(' ').map_or_else(|| parse_old(inner), parse_new);
+        handle.filter(|handle| *handle.written == *text)
     }
 
     /// All hex digits of the hash in the handle: 8 of them, or 12 in a handle in the old form.

@@ -81,10 +81,7 @@ impl<'a> MemoryFolder<'a> {
             what: format!("extracted {added}{runs}, {known} known"),
             items: merged.entries.clone(),
         };
-        match self.store {
-            Some(store) => entry.log(store),
-            None => entry.append(&daily, now),
-        }
+        self.store.map_or_else(|| entry.append(&daily, now), |store| entry.log(store))
     }
 
     /// Adds each item to the memory file for its kind.

@@ -4,6 +4,7 @@
 //! exceeds the budget, lines are removed from the layers in a different order, starting with the
 //! layer whose content the session can most easily rediscover. The base prompt is never shortened.
 
+use ctx_format::counted;
 use ctx_text::bisected;
 
 /// A layer of the context. The variants are in the same order as the layers in the context.
@@ -102,11 +103,10 @@ impl<'a> Part<'a> {
     }
 
     fn text(&self) -> String {
-        let note = match self.left_out {
-            0 => return self.lines.join("\n"),
-            1 => "⟦1 line left out⟧".to_owned(),
-            count => format!("⟦{count} lines left out⟧"),
-        };
+        if self.left_out == 0 {
+            return self.lines.join("\n");
+        }
+        let note = format!("⟦{} left out⟧", counted(self.left_out as u64, "line"));
         let mut lines = self.lines.clone();
         // The runtime layer starts with the oldest lines, so remove its first lines. All other
         // layers start with the most important lines.

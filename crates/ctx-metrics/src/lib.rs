@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
-use ctx_engine::compact::Outcome;
-use ctx_engine::compact::Survivors;
+use ctx_engine::compact::{Outcome, Survivors};
 use ctx_store::Event;
 use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;

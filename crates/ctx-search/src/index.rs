@@ -79,8 +79,7 @@ fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     };
     let is_known = known.version == VERSION && index.schema() == *schema;
     let is_sound = is_known && index.validate_checksum().ok()?.is_empty();
-    let all_there = index.reader().is_ok();
-    (is_sound && all_there).then_some((index, known))
+    (is_sound && index.reader().is_ok()).then_some((index, known))
 }
 
 /// The pause between two attempts to take the lock.

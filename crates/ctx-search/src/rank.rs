@@ -88,17 +88,16 @@ impl Ranking<'_> {
         let collector = TopDocs::with_limit(limit).order_by(order);
         let mut found = Vec::new();
         for ((score, _), address) in self.searcher.search(query, &collector)? {
-            found.extend(self.document(address, score)?);
+            if let Some(mut document) = self.document(address)? {
+                document.hit.score = f64::from(score);
+                found.push(document);
+            }
         }
         Ok(found)
     }
 
-    /// Returns the document at an address, or `None` if its source is unknown.
-    fn document(
-        &self,
-        address: DocAddress,
-        score: f32,
-    ) -> Result<Option<RankedDocument>, SearchError> {
+    /// Returns the document at an address, without a score, or `None` if its source is unknown.
+    fn document(&self, address: DocAddress) -> Result<Option<RankedDocument>, SearchError> {
         let fields = self.searcher.segment_reader(address.segment_ord).fast_fields();
         let number = |name| -> Result<u64, SearchError> {
             Ok(fields.u64(name)?.first(address.doc_id).unwrap_or_default())
@@ -111,7 +110,7 @@ impl Ranking<'_> {
             role: role_of(number("role")?),
             time: fields.i64("time")?.first(address.doc_id).unwrap_or_default(),
             holds: Holds::Words,
-            score: f64::from(score),
+            score: 0.0,
         };
         Ok(Some(RankedDocument { hit, address }))
     }
@@ -123,7 +122,7 @@ impl Ranking<'_> {
         for few in earliest[..earliest.len().min(MOST_READ)].chunks(AT_A_TIME) {
             let mut found = Vec::new();
             for (.., address) in few {
-                found.extend(self.document(*address, 0.0)?);
+                found.extend(self.document(*address)?);
             }
             self.mark_whole(&mut found);
             let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);

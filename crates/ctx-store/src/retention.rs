@@ -127,10 +127,7 @@ impl Policy {
         if rules.peek().is_none() {
             return Err(PolicyError::Empty);
         }
-        match rules.find(|(_, n)| *n == 0) {
-            Some((name, _)) => Err(PolicyError::Zero(name)),
-            None => Ok(()),
-        }
+        rules.find(|(_, n)| *n == 0).map_or(Ok(()), |(name, _)| Err(PolicyError::Zero(name)))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::fs::{
     open_careful, open_plain, parent, persist, reap, reap_beside, sync_dir,
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
-use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
+use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, Version, snapshot_files};
 
 /// A function that returns the current time. Tests pass their own clock.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -91,10 +91,8 @@ impl Store {
     /// Refuses a path inside any store, so that a command that is run on all files below a folder
     /// cannot change snapshots.
     pub fn refuse_inside(path: &Path) -> Result<()> {
-        match Self::around(path) {
-            Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
-            None => Ok(()),
-        }
+        let inside = |root| Err(StoreError::InStore { path: path.to_owned(), root });
+        Self::around(path).map_or(Ok(()), inside)
     }
 
     fn check(&self) -> Result<()> {
@@ -114,16 +112,12 @@ impl Store {
     }
 
     fn check_format(&self) -> Result<()> {
-        #[derive(Deserialize)]
-        struct Format {
-            format: u64,
-        }
         let path = self.root.join("FORMAT");
         // Open FORMAT without blocking, because anyone who can write to the folder could put a FIFO
         // or a device in its place.
         if let Some(file) = if_there(only_regular(open_careful(&path), "read", &path))? {
             return match read_json(&file) {
-                Some(Format { format: 1 }) => Ok(()),
+                Some(Version { format: 1 }) => Ok(()),
                 _ => Err(StoreError::refused(&path, UNKNOWN_FORMAT)),
             };
         }

@@ -99,11 +99,8 @@ impl Recognizer {
             let mut headers = self.headers().filter(|header| first(header) == first(line));
             line.starts_with(SUMMARY_MARK) || headers.any(|header| behind(line, header).is_some())
         };
-        let imitates = |part: &Part<'_>| match part {
-            Part::Text(text) => text.lines().any(is_header),
-            _ => false,
-        };
-        if message.role == Role::Assistant && message.parts.iter().any(imitates) {
+        let texts = message.parts.iter().filter_map(Part::text);
+        if message.role == Role::Assistant && texts.flat_map(str::lines).any(is_header) {
             Cow::Owned(Message { role: Role::Tool, ..message.clone() })
         } else {
             Cow::Borrowed(message)

@@ -65,19 +65,43 @@ impl RuleSummary {
     pub fn push_earlier(&mut self, text: &str) {
         // The tool that wrote the summary may not have redacted it.
         let text = &self.clean(text);
-        let Some(own) = OwnSummary::parse(text) else {
+        if self.push_own(text).is_none() {
             self.carried.add_text(text);
-            return;
+        }
+    }
+
+    /// Adds a rule summary. Returns `None`, and adds nothing, unless all lines before the section
+    /// for earlier summaries have the form of a rule summary.
+    fn push_own(&mut self, text: &str) -> Option<()> {
+        let (first, rest) = text.trim_start().split_once('\n')?;
+        if first != HEADING && first != RULE_HEADING {
+            return None;
+        }
+        let (facts, carried) = rest.split_once(EARLIER).unwrap_or((rest, ""));
+        let is_ours = |line: &str| {
+            let mut labels = [USER_MESSAGES, TOOL_CALLS, LATEST_TOPICS, TOOLS].into_iter();
+            line.trim().is_empty() || labels.any(|label| line.starts_with(label))
         };
-        self.user_messages += own.user_messages;
-        self.tool_calls += own.tool_calls;
-        self.tools.extend(own.tools.into_iter().map(str::to_owned));
-        self.carried.add_text(own.carried);
+        if !facts.lines().all(is_ours) {
+            return None;
+        }
+        let find = |label: &str| facts.lines().find_map(|line| line.strip_prefix(label));
+        let count = |label: &str| find(label)?.parse::<u64>().ok();
+        let (user_messages, tool_calls) = (count(USER_MESSAGES)?, count(TOOL_CALLS)?);
+        self.user_messages += user_messages;
+        self.tool_calls += tool_calls;
+        // `+7` is the number of tools that did not fit.
+        let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
+        let tools = find(TOOLS).into_iter().flat_map(|tools| tools.split(", "));
+        let tools = tools.filter(|tool| !tool.is_empty() && !is_count(tool));
+        self.tools.extend(tools.map(str::to_owned));
+        self.carried.add_text(carried);
         self.retire_topics();
-        if let Some(topics) = own.topics {
+        if let Some(topics) = find(LATEST_TOPICS) {
             self.topics.push_back(topics.to_owned());
             self.retire_topics();
         }
+        Some(())
     }
 
     fn clean(&mut self, text: &str) -> String {
@@ -238,50 +262,9 @@ fn left_out(line: &str) -> Option<u64> {
     count.strip_suffix(LEFT_OUT.1)?.parse().ok()
 }
 
-/// A parsed rule summary.
-#[derive(Debug, PartialEq, Eq)]
-struct OwnSummary<'t> {
-    user_messages: u64,
-    tool_calls: u64,
-    topics: Option<&'t str>,
-    tools: Vec<&'t str>,
-    /// The section for earlier summaries within this summary.
-    carried: &'t str,
-}
-
-impl<'t> OwnSummary<'t> {
-    /// Parses a rule summary. Returns `None` unless all lines before the section for earlier
-    /// summaries have the form of a rule summary.
-    fn parse(text: &'t str) -> Option<Self> {
-        let (first, rest) = text.trim_start().split_once('\n')?;
-        if first != HEADING && first != RULE_HEADING {
-            return None;
-        }
-        let (facts, carried) = rest.split_once(EARLIER).unwrap_or((rest, ""));
-        let is_ours = |line: &str| {
-            let mut labels = [USER_MESSAGES, TOOL_CALLS, LATEST_TOPICS, TOOLS].into_iter();
-            line.trim().is_empty() || labels.any(|label| line.starts_with(label))
-        };
-        if !facts.lines().all(is_ours) {
-            return None;
-        }
-        let find = |label: &str| facts.lines().find_map(|line| line.strip_prefix(label));
-        // `+7` is the number of tools that did not fit.
-        let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
-        let tools = find(TOOLS).into_iter().flat_map(|tools| tools.split(", "));
-        Some(Self {
-            user_messages: find(USER_MESSAGES)?.parse().ok()?,
-            tool_calls: find(TOOL_CALLS)?.parse().ok()?,
-            topics: find(LATEST_TOPICS),
-            tools: tools.filter(|tool| !tool.is_empty() && !is_count(tool)).collect(),
-            carried,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Carried, OwnSummary};
+    use super::{Carried, RuleSummary};
 
     #[test]
     fn texts_of_others_are_no_rule_summaries() {
@@ -291,7 +274,7 @@ mod tests {
             "## Goal\n- 用户消息数 / User messages: 1\n- 工具调用数 / Tool calls: 1",
             "",
         ] {
-            assert_eq!(OwnSummary::parse(text), None, "{text}");
+            assert_eq!(RuleSummary::default().push_own(text), None, "{text}");
         }
     }
 

@@ -68,7 +68,7 @@ impl BatchPass<'_> {
             self.jobs,
             |push| {
                 batch.each(|record| {
-                    let line = (record.origin(), record.untagged().into_owned());
+                    let line = (record.origin.clone(), record.untagged().into_owned());
                     push(line, record.bytes.len())
                 })
             },

@@ -44,7 +44,7 @@ impl Reading<'_> {
             let originals = self.originals.filter(|_| zone == Zone::Old);
             let restored = originals.map(|originals| originals.of(record)).transpose()?;
             if let Some(bytes) = restored.flatten() {
-                return handle(Some(zone), &record.origin().record(&bytes), None);
+                return handle(Some(zone), &record.origin.clone().record(&bytes), None);
             }
             let changed = verdicts
                 .and_then(|verdicts| record_edits(verdicts, at, record, self.content.dialect));

@@ -166,7 +166,7 @@ impl Attempts<'_> {
             match (zone, changed.map(|new| new.bytes)) {
                 (None, _) => Ok(()),
                 (Some(_), None) => pass.push(record),
-                (Some(_), Some(bytes)) => pass.push(&record.origin().record(&bytes)),
+                (Some(_), Some(bytes)) => pass.push(&record.origin.clone().record(&bytes)),
             }
         })?;
         Ok(pass)

@@ -179,7 +179,7 @@ impl<'p> Decision<'p> {
             let (edits, copied) = self.edits(index, &record, dialect);
             let Some(log_check) = &mut log_check else {
                 let new = record.edited(&edits);
-                if let Some(outline) = record.origin().record(&new).outline(Some(dialect)) {
+                if let Some(outline) = record.origin.clone().record(&new).outline(Some(dialect)) {
                     checks.output(record.line, &outline);
                 }
                 continue;
@@ -194,7 +194,7 @@ impl<'p> Decision<'p> {
                 continue;
             }
             let new_bytes = record.edited(&edits);
-            let new = record.origin().record(&new_bytes);
+            let new = record.origin.clone().record(&new_bytes);
             let new_outline = new.outline(Some(dialect)).map(Outline::without_content);
             if new_outline != outline.map(Outline::without_content) {
                 return Err(ErrorKind::OtherRecord.at(record.line));
@@ -242,7 +242,7 @@ impl<'p> Decision<'p> {
                 for copy in dialect.second_copies(object) {
                     if !edits.touch(&copy.cut) {
                         copied_bytes += copy.cut.len() as u64;
-                        edits.cut(copy.cut);
+                        edits.cut([copy.cut]);
                     }
                 }
             }
@@ -312,7 +312,7 @@ impl<'p> Decision<'p> {
             return new;
         };
         let applied = match &new {
-            Some(bytes) => usage.applied_to(&record.origin().record(bytes), dialect),
+            Some(bytes) => usage.applied_to(&record.origin.clone().record(bytes), dialect),
             None => usage.applied_to(record, dialect),
         };
         applied.or(new)

@@ -195,7 +195,7 @@ pub(crate) fn record_edits<'r>(
     let (mut edits, message) = verdicts.message_edits(index, message, object);
     for copy in dialect.second_copies(object) {
         if edits.touch(&copy.of) {
-            edits.cut(copy.cut);
+            edits.cut([copy.cut]);
         }
     }
     Some((edits, message))
@@ -239,9 +239,7 @@ impl Verdicts<'_> {
             }
         }
         if reasoning {
-            for range in &message.reasoning {
-                edits.cut(range.clone());
-            }
+            edits.cut(message.reasoning.iter().cloned());
             let parts = std::mem::take(&mut message.parts).into_iter();
             let left = parts.filter(|part| !message.is_cut_as_reasoning(part, object));
             message.parts = left.collect();

@@ -91,7 +91,10 @@ impl Lines {
     fn next(&mut self) -> Result<Option<Line>> {
         while let Some(record) = self.0.next().map_err(ErrorKind::Read)? {
             if record.piece.begins() {
-                return Ok(Some(Line { origin: record.origin(), bytes: record.bytes.to_vec() }));
+                return Ok(Some(Line {
+                    origin: record.origin.clone(),
+                    bytes: record.bytes.to_vec(),
+                }));
             }
         }
         Ok(None)

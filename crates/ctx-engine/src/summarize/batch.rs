@@ -61,7 +61,7 @@ impl<'p> Batch<'p> {
         }
         // The record is parsed again without its tag, so that positions refer to the bytes that are
         // written.
-        let plain = record.origin().record(untagged);
+        let plain = record.origin.clone().record(untagged);
         let frame = Frame::of_record(&plain).filter(|it| it.messages.len() == zones.len());
         let frame = frame.ok_or(ErrorKind::OtherZones)?;
         rewritable(self.dialect, "summarized")?;

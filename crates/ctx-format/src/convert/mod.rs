@@ -11,7 +11,6 @@
 //! session (or each message, if a record holds a list of them) belongs to exactly one exchange, so
 //! a decision about an exchange is also a decision about its records.
 
-mod entry;
 mod fields;
 mod lowered;
 pub(crate) mod media;
@@ -28,7 +27,7 @@ use std::io;
 use chrono::{DateTime, Utc};
 use thiserror::Error;
 
-use crate::Dialect;
+use crate::{Dialect, HeldMessage, Object};
 
 pub use lowered::Lowered;
 pub use reading::Reading;
@@ -62,6 +61,15 @@ impl Converter<'_> {
     /// Creates a converter to the dialect `to`, with default values for all other settings.
     pub fn new(to: &'static dyn Dialect) -> Self {
         Self { to, mark: None, times: false, session: None, cwd: None, now: DateTime::UNIX_EPOCH }
+    }
+
+    /// Returns the messages in a record of the dialect `from`. A conversion to the same list format
+    /// does not divide records.
+    fn held<'a>(&self, from: &dyn Dialect, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        if from.is_log() || from.name() != self.to.name() {
+            return from.held(object);
+        }
+        HeldMessage::alone(from, object, object.text().trim().into())
     }
 }
 

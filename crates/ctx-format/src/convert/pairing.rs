@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Role;
 
-use crate::convert::entry::Entry;
+use crate::convert::reading::Entry;
 use crate::convert::turn::Key;
 
 /// Entries that are written together: a message with the results of its calls, or entries that must

@@ -8,17 +8,15 @@ use chrono::{DateTime, Utc};
 use ring::digest::{Context, SHA256};
 
 use crate::compaction::Ids;
-use crate::convert::entry::Entry;
-use crate::convert::report::{Loss, LossKind, Report, SourceId};
+use crate::convert::report::{LossKind, Report, SourceId};
 use crate::convert::target::Session;
-use crate::convert::turn::Family;
+use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
-use crate::convert::{ConvertError, Converter};
-use crate::convert::{pairing, reply};
+use crate::convert::{ConvertError, Converter, pairing, reply};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
-use crate::{Class, Dialect, HeldMessage, Object, Portion, Record, Spool};
+use crate::{Class, Denial, Dialect, HeldMessage, Object, Portion, Record, Role, Spool};
 
 /// Reads a source session. The messages of the context wait in a spool, because their order in the
 /// file may differ from their order in the context.
@@ -34,11 +32,10 @@ pub struct Reading<'c> {
     cwd: Option<String>,
     /// The model in use at this point in the session, if known.
     model: Option<Arc<str>>,
-    /// Whether the records are the elements of a list of messages, rather than an agent's records.
-    pub is_list: bool,
     /// The number of records read so far.
     records: u64,
-    report: Report,
+    /// What was lost so far.
+    pub report: Report,
 }
 
 impl<'c> Reading<'c> {
@@ -54,9 +51,8 @@ impl<'c> Reading<'c> {
             hash: Context::new(&SHA256),
             cwd: None,
             model: None,
-            is_list: !from.is_log(),
             records: 0,
-            report: Report::default(),
+            report: Report { is_list: !from.is_log(), ..Report::default() },
         }
     }
 
@@ -80,7 +76,7 @@ impl<'c> Reading<'c> {
         if record.is_outside() {
             return Ok(());
         }
-        let held = held(self.from, self.converter.to, object);
+        let held = self.converter.held(self.from, object);
         if held.is_empty() {
             self.lose(LossKind::Record, &kind_of(object), record.line, number);
             return Ok(());
@@ -106,14 +102,9 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Reports a loss that came with the session.
-    pub fn lost(&mut self, loss: Option<Loss>) {
-        self.report.losses.extend(loss);
-    }
-
     /// Reports that a whole record is not converted.
     fn lose(&mut self, kind: LossKind, name: &str, line: u64, number: u64) {
-        let path = SourceId { record: number, message: None }.path(self.is_list);
+        let path = SourceId { record: number, message: None }.path(self.report.is_list);
         self.report.count(kind, name, line).add_path(path);
     }
 
@@ -156,6 +147,7 @@ impl<'c> Reading<'c> {
             _ => |_| false,
         };
         let units = pairing::units(&self.entries, joins, is_whole);
+        let across = pairing::across_replies(&self.entries);
         let lost = self.report.losses.iter().filter(|loss| loss.kind != LossKind::Member);
         let writing = Writing {
             target: (Format::of(self.converter.to).writer)(),
@@ -163,14 +155,9 @@ impl<'c> Reading<'c> {
             has_begun: is_whole,
             converter: self.converter,
             from: self.from,
-            is_list: self.is_list,
             entries: &self.entries,
             spool: self.spool,
-            ids: reply::Ids::of(
-                self.converter.to,
-                is_whole,
-                pairing::across_replies(&self.entries),
-            ),
+            ids: reply::Ids::of(self.converter.to, is_whole, across),
             has_changed: false,
             first_lost: lost.map(|loss| loss.first_line).min().unwrap_or(u64::MAX),
             next: 0,
@@ -203,14 +190,74 @@ impl<'c> Reading<'c> {
     }
 }
 
-/// Returns the messages in a record. A conversion to the same list format does not divide records.
-pub(super) fn held<'a>(
-    from: &dyn Dialect,
-    to: &dyn Dialect,
-    object: &Object<'a>,
-) -> Vec<HeldMessage<'a>> {
-    if from.is_log() || from.name() != to.name() {
-        return from.held(object);
+/// A whole message, or the fragment of a message that one record holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    /// The source record of the message. If that record holds several messages, the number of the
+    /// message is included.
+    pub(crate) origin: SourceId,
+    /// The line number of the source record, starting at 1.
+    pub(crate) line: u64,
+    /// The position of the message in the context. Messages are written in the order of their
+    /// positions.
+    pub(crate) message: u64,
+    /// The byte offset of the message's text in the spool.
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+    pub(crate) role: Role,
+    /// Whether the message begins a user turn.
+    pub(crate) begins_turn: bool,
+    /// The time of the message, exactly as the record states it.
+    pub(crate) time: Option<Box<str>>,
+    /// The model that was in use when the message was written, or `None` if the session does not
+    /// name a model.
+    pub(crate) model: Option<Arc<str>>,
+    /// The text of the message, if it is a summary extracted from a record with several messages.
+    /// The text is stored here because only that record marks the message as a summary, and the
+    /// record is not in the spool.
+    pub(crate) summary: Option<Box<str>>,
+    /// Whether the message is a summary.
+    pub(crate) is_summary: bool,
+    /// Whether the message can be read only as part of the list that contains it.
+    pub(crate) is_opaque: bool,
+    pub(crate) calls: Vec<Key>,
+    pub(crate) results: Vec<Key>,
+    /// The ids of the calls that the user denied. The flag with each id tells whether a field of
+    /// the record marks the denial.
+    pub(crate) denials: Vec<(Box<str>, bool)>,
+}
+
+impl Entry {
+    /// Creates an entry for `held`, a message in `record`. The entry's position in the spool is set
+    /// later.
+    pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
+        let denied = held.message.results().filter(|result| result.denial != Denial::None);
+        let denials =
+            denied.filter_map(|it| Some((it.id.as_deref()?.into(), it.denial == Denial::Marked)));
+        let message = match record.presence {
+            Some(Presence::Inside(fragment)) => fragment.message,
+            _ => origin.record,
+        };
+        Self {
+            origin,
+            line: record.line,
+            message,
+            role: held.message.role,
+            begins_turn: held.begins_turn,
+            time: time(record, held),
+            is_summary: held.summary.is_some(),
+            calls: held.message.calls().map(Key::of_call).collect(),
+            results: held.message.results().map(Key::of_result).collect(),
+            denials: denials.collect(),
+            ..Self::default()
+        }
     }
-    HeldMessage::alone(from, object, object.text().trim().into())
+}
+
+/// The time of a message: its own time if it has one, otherwise the time of the record.
+fn time(record: &Record<'_>, held: &HeldMessage<'_>) -> Option<Box<str>> {
+    let own = Object::parse(&held.raw).ok();
+    let own = own.and_then(|object| object.text_of("timestamp"));
+    let time = own.or_else(|| record.object()?.text_of("timestamp"));
+    time.map(|time| time.as_ref().into())
 }

@@ -218,8 +218,7 @@ impl<'a> Maker<'_, '_> {
         let Piece { part, block } = piece;
         let Part::Result(result) = part else {
             if is_home {
-                results.beside.push(Piece { part, block });
-                results.beside_origin.get_or_insert(origin);
+                results.add_beside([Piece { part, block }], origin);
             }
             return;
         };
@@ -229,13 +228,20 @@ impl<'a> Maker<'_, '_> {
                 return;
             }
             if calls.answered.contains(&Key::of_result(&result)) {
-                return self.second(result, origin, results);
+                // A second result for a call cannot be written, except to a lowered session.
+                if self.notes.is_whole {
+                    return results.add_beside(result.parts.into_iter().map(Piece::bare), origin);
+                }
+                return self.notes.count_at(LossKind::SecondResult, "", result.slot.as_ref());
             }
             self.notes.count_at(LossKind::LoneResult, "", result.slot.as_ref());
             if !self.notes.is_whole {
-                results.beside.extend(result.parts.into_iter().map(text_of_user));
-                results.beside_origin.get_or_insert(origin);
-                return;
+                // The parts become parts of a user message.
+                let parts = result.parts.into_iter().map(|part| match part {
+                    Part::Opaque(raw) => Part::Text(raw),
+                    part => part,
+                });
+                return results.add_beside(parts.map(Piece::bare), origin);
             }
         }
         let own_id = result.id.clone().unwrap_or_default().into_owned();
@@ -259,17 +265,6 @@ impl<'a> Maker<'_, '_> {
     fn items(&self, held: &HeldMessage<'a>) -> Option<Cow<'a, str>> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
-
-    /// Handles a duplicate result: reports it or, if nothing may be lost, keeps its content.
-    fn second(&mut self, result: ToolResult<'a>, origin: usize, results: &mut Results<'a>) {
-        if self.notes.is_whole {
-            let parts = result.parts.into_iter();
-            results.beside.extend(parts.map(Piece::bare));
-            results.beside_origin.get_or_insert(origin);
-        } else {
-            self.notes.count_at(LossKind::SecondResult, "", result.slot.as_ref());
-        }
-    }
 }
 
 /// Adds `results` to the last turn if that turn holds results; otherwise appends them to `turns` as
@@ -288,14 +283,6 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
-}
-
-/// Turns a part of a result that answers no call into a part of a user message.
-fn text_of_user(part: Part<'_>) -> Piece<'_> {
-    Piece::bare(match part {
-        Part::Opaque(raw) => Part::Text(raw),
-        part => part,
-    })
 }
 
 /// Gives the calls of the new session ids and names that its API accepts.

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::convert::reading::Entry;
+
 /// Identifies a record in a session, or one message in a record that holds a list of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId {
@@ -55,6 +57,10 @@ pub struct Report {
     pub messages: u64,
     /// The number of records written.
     pub records: u64,
+    /// Whether the source records are the elements of a list of messages, rather than an agent's
+    /// records.
+    #[serde(skip)]
+    pub is_list: bool,
     /// The content that was dropped or changed, with one entry for each kind and name.
     pub losses: Vec<Loss>,
     /// The origin of each written record, if origins were requested.
@@ -216,6 +222,12 @@ impl Report {
         loss.count += 1;
         loss.first_line = loss.first_line.min(line);
         loss
+    }
+
+    /// Counts a loss in the message of `entry`, at the path `within` this message.
+    pub(crate) fn count_in(&mut self, kind: LossKind, name: &str, entry: &Entry, within: &str) {
+        let path = entry.origin.path(self.is_list) + within;
+        self.count(kind, name, entry.line).add_path(path);
     }
 }
 

@@ -91,7 +91,17 @@ impl<'a> TurnMessage<'a> {
     }
 }
 
-impl Results<'_> {
+impl<'a> Results<'a> {
+    /// Adds content from the record at `origin` that is not a result.
+    pub(crate) fn add_beside(
+        &mut self,
+        pieces: impl IntoIterator<Item = Piece<'a>>,
+        origin: usize,
+    ) {
+        self.beside.extend(pieces);
+        self.beside_origin.get_or_insert(origin);
+    }
+
     /// Returns all content other than results, as a user message; `None` if there is no such
     /// content.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
@@ -150,15 +160,12 @@ pub(crate) struct Piece<'a> {
 impl<'a> Piece<'a> {
     /// Returns true for a text with which `is_it` returns true.
     pub(crate) fn is_text(&self, is_it: impl Fn(&str) -> bool) -> bool {
-        matches!(&self.part, Part::Text(text) if is_it(text))
+        self.part.text().is_some_and(is_it)
     }
 
     /// The id of the call, if the piece is a call.
     pub(crate) fn call_id(&self) -> Option<&str> {
-        match &self.part {
-            Part::Call(call) => call.id.as_deref(),
-            _ => None,
-        }
+        if let Part::Call(call) = &self.part { call.id.as_deref() } else { None }
     }
 
     /// Creates a piece whose original JSON is dropped.
@@ -309,7 +316,14 @@ fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
             Part::Text(text) | Part::Refusal(text) => format!("[{role}]\n{text}"),
             Part::Reasoning(text) => format!("[{role} reasoning]\n{text}"),
             Part::Call(call) => format!("[{role} calls {}]\n{}", call.name, call.arguments),
-            Part::Result(result) => format!("[result]\n{}", texts(&result.parts).join("\n")),
+            Part::Result(result) => {
+                let texts = result.parts.iter().map(|part| match part {
+                    Part::Text(text) | Part::Opaque(text) => text.as_ref(),
+                    Part::Media(media) => media.raw.as_ref(),
+                    _ => "",
+                });
+                format!("[result]\n{}", texts.collect::<Vec<_>>().join("\n"))
+            }
             Part::Media(_) | Part::Opaque(_) => {
                 pieces.push(Piece::bare(part.clone()));
                 continue;
@@ -317,13 +331,4 @@ fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
         };
         pieces.push(Piece::bare(Part::Text(text.into())));
     }
-}
-
-fn texts<'p>(parts: &'p [Part<'_>]) -> Vec<&'p str> {
-    let texts = parts.iter().map(|part| match part {
-        Part::Text(text) | Part::Opaque(text) => text.as_ref(),
-        Part::Media(media) => media.raw.as_ref(),
-        _ => "",
-    });
-    texts.collect()
 }

@@ -2,14 +2,13 @@
 
 use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
 use crate::compaction::LineText;
-use crate::convert::entry::Entry;
 use crate::convert::fields::{Written, kind_of_loss, path_to, place};
 use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
-use crate::convert::reading::held;
+use crate::convert::reading::Entry;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
-use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
+use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{self, Piece, Turn, TurnMessage};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
@@ -29,8 +28,6 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
-    /// Whether the source records are the elements of a list of messages.
-    pub(crate) is_list: bool,
     /// The messages of the source session, whose texts are in `spool`.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
@@ -80,8 +77,8 @@ impl Writing<'_> {
         let texts = texts.map_err(ConvertError::Temporary)?;
         let entries: Vec<&Entry> = numbers.iter().map(|number| &self.entries[*number]).collect();
         let held = texts.iter().zip(&entries);
+        let held = held.map(|(text, entry)| self.held_of(text, entry));
         let to = self.converter.to;
-        let held = held.map(|(text, entry)| held_of(self.from, to, text, entry));
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut roles =
             following.iter().filter_map(|it| Some(self.entries[*it.said.first()?].role));
@@ -91,7 +88,6 @@ impl Writing<'_> {
             to,
             entries: &entries,
             texts: &texts,
-            is_list: self.is_list,
             origin: 0,
             is_whole: self.converter.mark.is_some(),
             summary_comes,
@@ -127,7 +123,7 @@ impl Writing<'_> {
         let mut lines = self.target.unit(&turns, &mut notes);
         self.has_begun |= is_first && !lines.is_empty();
         let place = self.target.before_summary();
-        if summary_comes && matches!(place, BeforeSummary::Moved | BeforeSummary::InsideAndMoved) {
+        if summary_comes && place.is_moved {
             for line in &lines {
                 notes.origin = line.origins.first().copied().unwrap_or(0);
                 notes.count(LossKind::BeforeSummary, "");
@@ -142,14 +138,12 @@ impl Writing<'_> {
                 let whole = without_surrogates(&line.json);
                 // Half a character may be in JSON within a string.
                 if whole != line.json && !std::mem::replace(&mut is_named, true) {
-                    let path = entries[0].origin.path(self.is_list);
-                    let line = entries[0].line;
-                    self.report.count(LossKind::LoneSurrogate, "", line).add_path(path);
+                    self.report.count_in(LossKind::LoneSurrogate, "", entries[0], "");
                 }
                 line.json = whole;
             }
         }
-        if summary_comes && matches!(place, BeforeSummary::Inside | BeforeSummary::InsideAndMoved) {
+        if summary_comes && place.is_inside {
             self.session.before.extend(lines.drain(..).map(|line| line.json));
         }
         lines.into_iter().try_for_each(|line| self.line(line, &entries))
@@ -200,13 +194,13 @@ impl Writing<'_> {
             if !is_home || entry.is_summary {
                 continue;
             }
-            let path = entry.origin.path(self.is_list);
+            let path = entry.origin.path(self.report.is_list);
             let sent = self.from.wrapped(&object).sent;
             for half in lone_surrogates(text).map(|half| place(&text[half])) {
                 if sent.iter().any(|raw| place(raw).contains(&half.start)) {
                     has_halves = true;
-                    let path = path.clone() + &path_to(text.trim(), half.start);
-                    self.report.count(LossKind::LoneSurrogate, "", entry.line).add_path(path);
+                    let within = path_to(text.trim(), half.start);
+                    self.report.count_in(LossKind::LoneSurrogate, "", entry, &within);
                 }
             }
             for (path, raw) in written.missing(&object, &sent, path) {
@@ -223,6 +217,38 @@ impl Writing<'_> {
             self.carried.clear();
         }
         has_halves
+    }
+
+    /// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
+    /// the text no longer includes the record or list around it.
+    fn held_of<'a>(&self, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
+        // Parsed records are not kept in memory, because a unit can have any number of records.
+        let Ok(object) = Object::parse(text) else { return Vec::new() };
+        if entry.is_opaque {
+            let raw = object.text();
+            return vec![HeldMessage {
+                message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
+                raw: raw.into(),
+                summary: None,
+                begins_turn: false,
+            }];
+        }
+        let mut held = self.converter.held(self.from, &object);
+        for part in held.iter_mut().flat_map(|held| &mut held.message.parts) {
+            let (Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. })) = part
+            else {
+                continue;
+            };
+            // The slots of all records of a unit become different.
+            if let Some(Slot { range, .. }) = slot {
+                let text = object.text().as_ptr() as usize;
+                *range = range.start + text..range.end + text;
+            }
+        }
+        if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
+            held.summary = Some(summary.to_string().into());
+        }
+        held
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {
@@ -287,44 +313,8 @@ fn has_content(turn: &mut Turn<'_>, notes: &mut Notes<'_>) -> bool {
     let is_blank = pieces.iter().all(|piece| piece.is_text(|text| text.trim().is_empty()));
     pieces.retain(|piece| !is_blank && !piece.is_text(str::is_empty));
     if is_blank && !has_more {
-        notes.at(turn);
+        notes.origin = turn.origin();
         notes.count(LossKind::Empty, "");
     }
     has_more || !is_blank
-}
-
-/// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
-/// the text no longer includes the record or list around it.
-fn held_of<'a>(
-    from: &dyn Dialect,
-    to: &dyn Dialect,
-    text: &'a str,
-    entry: &Entry,
-) -> Vec<HeldMessage<'a>> {
-    // Parsed records are not kept in memory, because a unit can have any number of records.
-    let Ok(object) = Object::parse(text) else { return Vec::new() };
-    if entry.is_opaque {
-        let raw = object.text();
-        return vec![HeldMessage {
-            message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
-            raw: raw.into(),
-            summary: None,
-            begins_turn: false,
-        }];
-    }
-    let mut held = held(from, to, &object);
-    for part in held.iter_mut().flat_map(|held| &mut held.message.parts) {
-        let (Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. })) = part else {
-            continue;
-        };
-        // The slots of all records of a unit become different.
-        if let Some(Slot { range, .. }) = slot {
-            let text = object.text().as_ptr() as usize;
-            *range = range.start + text..range.end + text;
-        }
-    }
-    if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
-        held.summary = Some(summary.to_string().into());
-    }
-    held
 }

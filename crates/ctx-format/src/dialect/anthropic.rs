@@ -2,9 +2,10 @@
 //! reference.
 
 use crate::dialect::blocks::{self, CACHE_MARKS, check_block};
-use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
+use crate::dialect::content::{
+    blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text, with_text,
+};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff};
-use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names, is_blank};
@@ -14,7 +15,6 @@ use crate::{
     Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, Usage, json,
 };
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -85,9 +85,7 @@ impl Dialect for Anthropic {
                 |part: &Part<'_>| matches!(part, Part::Opaque(raw) if raw.contains(COMPACTION));
             rest.message.parts.retain(|part| !is_block(part));
             let mut edits = Edits::new();
-            for range in cut_blocks(object, object, |block| kind_of(block) == COMPACTION) {
-                edits.cut(range);
-            }
+            edits.cut(cut_blocks(object, object, |block| kind_of(block) == COMPACTION));
             rest.raw = edits.of_object(object).trim().to_owned().into();
         }
         held.retain(|rest| !rest.message.parts.is_empty());
@@ -191,9 +189,7 @@ fn skeleton<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     if ends_with_result {
         outline.content_mut().ends_with_result = true;
     }
-    if !says {
-        outline.fault(Rule::EmptyMessage, "");
-    }
+    outline.fault_if(!says, Rule::EmptyMessage, "");
     Some(outline)
 }
 
@@ -203,8 +199,16 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     let role = role_of(object)?;
     let content = object.get("content")?;
     let said = parts(Some(content), &|block| part(record, block));
+    let mut reasoning = Vec::new();
+    let may_be = |part: &Part<'_>| matches!(part, Part::Reasoning(_) | Part::Opaque(_));
+    if role == Role::Assistant && said.iter().any(may_be) {
+        reasoning = cut_blocks(record, object, |block| {
+            // A lowered session holds blocks of other formats in `raw`.
+            is_reasoning(&kind_of(block.object_of("raw").as_ref().unwrap_or(block)))
+        });
+    }
     Some(Message {
-        reasoning: place_of_reasoning(record, object, role, &said),
+        reasoning,
         sealed: sealed(object, &said, "signature"),
         ..Message::new(role, said)
     })
@@ -296,11 +300,8 @@ const PROMPT: [&str; 3] =
 
 /// Returns the token counts for the last request, if the reply took several requests.
 fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
-    let requests = usage.elements_of("iterations")?;
-    requests.into_iter().rev().find_map(|raw| {
-        let one = Object::within(raw)?;
-        (kind_of(&one) == "message").then_some(one)
-    })
+    let requests = usage.objects_of("iterations")?.flatten();
+    requests.filter(|request| kind_of(request) == "message").last()
 }
 
 fn is_call(kind: &str) -> bool {
@@ -319,24 +320,6 @@ fn is_own(block: &Object<'_>) -> bool {
         "thinking" => block.get("thinking").is_none_or(|it| it.starts_with('"')),
         kind => is_call(kind) || is_reasoning(kind) || kind.ends_with("_tool_result"),
     }
-}
-
-/// Returns the byte ranges to cut from a reply to remove its reasoning. The blocks are parsed again
-/// only if `said` contains a part that could be reasoning.
-fn place_of_reasoning(
-    record: &Object<'_>,
-    object: &Object<'_>,
-    role: Role,
-    said: &[Part<'_>],
-) -> Vec<Range<usize>> {
-    let may_be = |part: &Part<'_>| matches!(part, Part::Reasoning(_) | Part::Opaque(_));
-    if role != Role::Assistant || !said.iter().any(may_be) {
-        return Vec::new();
-    }
-    cut_blocks(record, object, |block| {
-        // A lowered session holds blocks of other formats in `raw`.
-        is_reasoning(&kind_of(block.object_of("raw").as_ref().unwrap_or(block)))
-    })
 }
 
 /// Returns the total length of the reasoning signatures in a message whose parts are `said`. `key`
@@ -399,7 +382,12 @@ pub(crate) fn changed(
         if !stay || change.results_first || !into.is_empty() {
             edits.replace(record.place_of(raw), content(raw, change, into));
         } else {
-            rename_calls(record, message, change, &mut edits);
+            let calls = blocks(message).into_iter().filter(|block| kind_of(block) == "tool_use");
+            for (place, call) in calls.enumerate() {
+                if let Some((id, to)) = call.get("id").zip(change.rename_calls.get(&place)) {
+                    edits.put(&Slot::text(record, id), to);
+                }
+            }
         }
     }
     edits.of_object(record)
@@ -422,21 +410,6 @@ pub(crate) fn result_block(id: &str, found: Option<(&Object<'_>, usize)>) -> Opt
 
 fn is_result(block: &Object<'_>) -> bool {
     kind_of(block) == "tool_result"
-}
-
-fn rename_calls(
-    record: &Object<'_>,
-    message: &Object<'_>,
-    change: &RecordChange,
-    edits: &mut Edits,
-) {
-    let blocks = blocks(message);
-    let calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
-    for (place, call) in calls.enumerate() {
-        if let Some((id, to)) = call.get("id").zip(change.rename_calls.get(&place)) {
-            edits.put(&Slot::text(record, id), to);
-        }
-    }
 }
 
 /// Returns the new content of a user message: the results that are moved into it, then its own
@@ -464,13 +437,11 @@ fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
 /// Returns the blocks of a message's content as raw JSON. A string counts as one text block, or as
 /// no block if it is empty.
 fn elements(content: &str) -> Vec<String> {
-    if let Some(elements) = json::elements(content) {
-        return elements.into_iter().map(str::to_owned).collect();
+    match json::elements(content) {
+        Some(elements) => elements.into_iter().map(str::to_owned).collect(),
+        None if matches!(content, "null" | "\"\"") => Vec::new(),
+        None => vec![format!("{{\"type\":\"text\",\"text\":{content}}}")],
     }
-    if matches!(content, "null" | "\"\"") {
-        return Vec::new();
-    }
-    vec![format!("{{\"type\":\"text\",\"text\":{content}}}")]
 }
 
 #[cfg(test)]

@@ -52,9 +52,7 @@ pub(crate) fn check_block(
         let is_signed = block.text_of("signature").is_some();
         let is_late = outline.has_content;
         outline.content_mut().summary = Some(is_signed);
-        if is_signed && is_late {
-            outline.fault(Rule::MisplacedBlock, "");
-        }
+        outline.fault_if(is_signed && is_late, Rule::MisplacedBlock, "");
     }
     let id = |key| block.text_of(key).unwrap_or_default();
     let is_misplaced = match kind {
@@ -63,42 +61,37 @@ pub(crate) fn check_block(
         kind if MEDIA.contains(&kind) => role == Role::Assistant,
         kind => is_reasoning(kind) && role != Role::Assistant,
     };
-    if is_misplaced {
-        outline.fault(Rule::MisplacedBlock, "");
-    }
+    outline.fault_if(is_misplaced, Rule::MisplacedBlock, "");
     match kind {
         "tool_use" => {
-            check_call(block, outline);
+            let id = id("id");
+            outline.fault_if(!ID.accepts(&id), Rule::BadCallId, &id);
+            outline.check_tool_name(block, TOOL, &id);
+            let has_input = block.get("input").is_some_and(|raw| raw.starts_with('{'));
+            outline.fault_if(!has_input, Rule::BadInput, &id);
             if let Some(id) = caller(block) {
                 outline.content_mut().callers.push(id.into_owned());
             }
         }
         "tool_result" => {
-            if !ID.accepts(&id("tool_use_id")) {
-                outline.fault(Rule::BadCallId, &id("tool_use_id"));
-            }
+            let id = id("tool_use_id");
+            outline.fault_if(!ID.accepts(&id), Rule::BadCallId, &id);
             let content: Vec<_> = blocks(block);
             let has_list = || block.elements_of("content").is_some_and(|it| !it.is_empty());
-            if content.is_empty() && has_list() {
-                outline.fault(Rule::EmptyMessage, "");
-            }
-            if mixed_results(&content).next().is_some() {
-                outline.fault(Rule::MisplacedBlock, "");
-            }
+            outline.fault_if(content.is_empty() && has_list(), Rule::EmptyMessage, "");
+            let is_mixed = mixed_results(&content).next().is_some();
+            outline.fault_if(is_mixed, Rule::MisplacedBlock, "");
             for inner in content {
                 let kind = kind_of(&inner);
-                if is_reasoning(&kind)
+                let is_misplaced = is_reasoning(&kind)
                     || kind.ends_with("tool_use")
-                    || kind.ends_with("tool_result")
-                {
-                    outline.fault(Rule::MisplacedBlock, "");
-                }
-                if !check_content(&kind, &inner, outline) {
-                    outline.fault(Rule::EmptyResultText, "");
-                }
+                    || kind.ends_with("tool_result");
+                outline.fault_if(is_misplaced, Rule::MisplacedBlock, "");
+                let has_content = check_content(&kind, &inner, outline);
+                outline.fault_if(!has_content, Rule::EmptyResultText, "");
             }
             if let Some(rule) = error_fault(block) {
-                outline.fault(rule, &id("tool_use_id"));
+                outline.fault(rule, &id);
             }
         }
         "thinking" if is_unsigned(block) => outline.fault(Rule::UnsignedReasoning, ""),
@@ -119,9 +112,7 @@ pub(crate) fn check_block(
         _ => {}
     }
     let has_content = check_content(kind, block, outline);
-    if !has_content {
-        outline.fault(Rule::EmptyText, "");
-    }
+    outline.fault_if(!has_content, Rule::EmptyText, "");
     has_content
 }
 
@@ -132,14 +123,11 @@ fn check_content(kind: &str, block: &Object<'_>, outline: &mut Outline<'_>) -> b
     if is_marked && !is_reasoning(kind) {
         outline.content_mut().cache_marks += 1;
     }
-    if block.members().iter().any(|member| is_extra(kind, &member.key)) {
-        outline.fault(Rule::ExtraMember, "");
-    }
+    let has_extra = block.members().iter().any(|member| is_extra(kind, &member.key));
+    outline.fault_if(has_extra, Rule::ExtraMember, "");
     let has_bad_url = || block.object_of("source").is_some_and(|it| bad_url(&it).is_some());
-    let is_media = MEDIA.contains(&kind);
-    if is_media && has_bad_url() || bad_source(kind, block).is_some() {
-        outline.fault(Rule::BadImage, "");
-    }
+    let is_bad = MEDIA.contains(&kind) && (has_bad_url() || bad_source(kind, block).is_some());
+    outline.fault_if(is_bad, Rule::BadImage, "");
     !is_empty(kind, block)
 }
 
@@ -184,18 +172,6 @@ fn error_fault(result: &Object<'_>) -> Option<Rule> {
     };
     let rule = if has_text { Rule::BadErrorResult } else { Rule::EmptyErrorResult };
     (result.is_true("is_error") && !(has_text && is_text_alone)).then_some(rule)
-}
-
-fn check_call(call: &Object<'_>, outline: &mut Outline<'_>) {
-    let text = |key| call.text_of(key).unwrap_or_default();
-    let id = text("id");
-    if !ID.accepts(&id) {
-        outline.fault(Rule::BadCallId, &id);
-    }
-    outline.check_tool_name(call, TOOL, &id);
-    if !call.get("input").is_some_and(|raw| raw.starts_with('{')) {
-        outline.fault(Rule::BadInput, &id);
-    }
 }
 
 /// Returns the source of an image or a document that is stored in the session but that the API does

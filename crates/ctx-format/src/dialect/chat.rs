@@ -2,27 +2,32 @@
 //! reference.
 
 use crate::dialect::content::{
-    bad_images, blocks, kind_of, parts, role_of, text_or_json, with_text,
+    SUMMARY_NAME, bad_images, blocks, kind_of, parts, role_of, summary_text, text_or_json,
+    with_text,
 };
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
 use crate::dialect::sign::Sign;
-use crate::dialect::summary::{SUMMARY_NAME, summary_text};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, NO_CONTENT, Names, Naming};
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::rules::Results;
 use crate::{
-    Call, Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, json,
-    scan,
+    Call, Edits, Member, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult,
+    Unread, json, scan,
 };
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::LazyLock;
 
 /// The dialect `chat`.
 pub struct Chat;
+
+/// Returns the role of a message that is to have only content. Such a message cannot have a tool's
+/// role, or a role that this API does not define.
+pub(crate) fn role_in_text(role: Role) -> Role {
+    if matches!(role, Role::Tool | Role::Function | Role::Other) { Role::User } else { role }
+}
 
 /// What the API accepts as the id of a call (github.com/vercel/ai/issues/8132).
 const CALL_ID: Naming = Naming { max: 40, ..ANY_NAME };
@@ -130,11 +135,12 @@ impl Dialect for Chat {
         }));
         said.extend(object.text_of("refusal").map(Part::Refusal));
         said.extend(calls_of(object).into_iter().map(Part::Call));
-        Some(Message {
-            name,
-            reasoning: place_of_reasoning(object, role),
-            ..Message::new(role, said)
-        })
+        let mut message = Message { name, ..Message::new(role, said) };
+        if role == Role::Assistant {
+            let is_reasoning = |member: &Member<'_>| REASONING.contains(&&*member.key);
+            message.reasoning = cut_members(object, object, is_reasoning);
+        }
+        Some(message)
     }
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
@@ -169,10 +175,7 @@ impl Dialect for Chat {
                 mend.put(text, format!("{{\"type\":\"text\",\"text\":{text}}}"));
             }
         }
-        let has_bad = mend.has(Rule::BadImage);
-        for image in bad_images(blocks(object)).iter().filter(|_| has_bad) {
-            mend.replace_with_text(image);
-        }
+        mend.bad_images(blocks(object));
         if mend.has(Rule::EmptyCalls) {
             mend.cut_members(object, &["tool_calls"]);
         }
@@ -194,11 +197,7 @@ impl Dialect for Chat {
     }
 
     fn summary_role(&self, wanted: Role) -> Role {
-        match wanted {
-            // A summary cannot have a tool's role, or a role that this API does not define.
-            Role::Tool | Role::Function | Role::Other => Role::User,
-            role => role,
-        }
+        role_in_text(wanted)
     }
 
     fn summary_record(&self, role: Role, text: &str) -> String {
@@ -318,37 +317,25 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
         None | Some("null") => !(role == Role::Assistant && says()),
         Some(raw) => is_empty_list(raw) || texts_in_list(raw).next().is_some(),
     };
-    if is_empty {
-        outline.fault(Rule::EmptyMessage, "");
-    }
+    outline.fault_if(is_empty, Rule::EmptyMessage, "");
     let has_parts = content.is_some_and(|raw| raw.starts_with('['));
-    if has_parts && !bad_images(blocks(object)).is_empty() {
-        outline.fault(Rule::BadImage, "");
-    }
+    outline.fault_if(has_parts && !bad_images(blocks(object)).is_empty(), Rule::BadImage, "");
     let calls = object.get("tool_calls");
     let is_list = |raw: &str| raw.starts_with('[') && !is_empty_list(raw);
-    if role != Role::Assistant && calls.is_some_and(is_list) {
-        outline.fault(Rule::MisplacedBlock, "");
-    }
+    let is_misplaced = role != Role::Assistant && calls.is_some_and(is_list);
+    outline.fault_if(is_misplaced, Rule::MisplacedBlock, "");
     // Whether these are faults depends on the model.
-    if has_parts && unofficial_parts(object).next().is_some() {
-        outline.fault(Rule::UnofficialPart, "");
-    }
-    if outline.calls.len() > CALLS {
-        outline.fault(Rule::TooManyCalls, "");
-    }
+    let is_unofficial = has_parts && unofficial_parts(object).next().is_some();
+    outline.fault_if(is_unofficial, Rule::UnofficialPart, "");
+    outline.fault_if(outline.calls.len() > CALLS, Rule::TooManyCalls, "");
     let listed = calls.and_then(|_| object.objects_of("tool_calls")).into_iter().flatten();
     for (listed, id) in listed.zip(&outline.calls.clone()) {
-        if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            outline.fault(Rule::BadCallId, id);
-        }
-        if listed.as_ref().is_some_and(|call| other_type(call).is_some()) {
-            outline.fault(Rule::MisplacedBlock, id);
-        }
+        let is_short = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        outline.fault_if(!is_short, Rule::BadCallId, id);
+        let is_other = listed.as_ref().is_some_and(|call| other_type(call).is_some());
+        outline.fault_if(is_other, Rule::MisplacedBlock, id);
         let function = listed.and_then(|call| call.object_of("function"));
-        if function.as_ref().is_some_and(lacks_arguments) {
-            outline.fault(Rule::BadInput, id);
-        }
+        outline.fault_if(function.as_ref().is_some_and(lacks_arguments), Rule::BadInput, id);
         if let Some(function) = function {
             outline.check_tool_name(&function, FUNCTION, id);
         }
@@ -357,9 +344,8 @@ fn check(role: Role, object: &Object<'_>, outline: &mut Outline<'_>) {
     if reasoning == Some(true) || !outline.calls.is_empty() {
         outline.content_mut().has_reasoning = Some(reasoning == Some(true));
     }
-    if calls.is_some_and(|raw| raw == "null" || is_empty_list(raw)) {
-        outline.fault(Rule::EmptyCalls, "");
-    }
+    let has_none = calls.is_some_and(|raw| raw == "null" || is_empty_list(raw));
+    outline.fault_if(has_none, Rule::EmptyCalls, "");
     outline.check_surrogates(object.text());
 }
 
@@ -417,42 +403,23 @@ fn unread_call(object: &Object<'_>) -> Option<Unread> {
     }))
 }
 
-/// Returns the byte ranges to cut from a reply to remove its reasoning.
-fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
-    if role != Role::Assistant {
-        return Vec::new();
-    }
-    cut_members(object, object, |member| REASONING.contains(&&*member.key))
-}
-
+/// Reads the calls of a reply. An entry of `tool_calls` is either
+/// `{"id":…,"type":"function","function":{…}}` or a `custom` call, whose input is free text.
 fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     let listed = object.objects_of("tool_calls").into_iter().flatten().flatten();
-    let listed = listed.filter_map(|listed| listed_call(object, &listed));
-    let function = object.object_of("function_call");
-    listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
-}
-
-/// Reads an entry of `tool_calls`: either `{"id":…,"type":"function","function":{…}}` or a `custom`
-/// call, whose input is free text.
-fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>> {
-    let id = Some(listed.id_of("id").unwrap_or_default());
-    match listed.object_of("custom") {
-        Some(custom) => Some(call(object, id, &custom, "input")),
-        None => Some(call(object, id, &listed.object_of("function")?, "arguments")),
-    }
-}
-
-/// Reads a call from `function`, an object within `object`. `key` is the member of `function` that
-/// holds the arguments.
-fn call<'a>(
-    object: &Object<'a>,
-    id: Option<Cow<'a, str>>,
-    function: &Object<'a>,
-    key: &str,
-) -> Call<'a> {
-    // Some servers return the arguments as an object instead of a string.
-    let (arguments, slot) = text_or_json(object, function.get(key));
-    Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
+    let listed = listed.filter_map(|listed| {
+        let id = Some(listed.id_of("id").unwrap_or_default());
+        let custom = listed.object_of("custom").map(|custom| (custom, "input"));
+        let call = custom.or_else(|| Some((listed.object_of("function")?, "arguments")));
+        call.map(|(function, key)| (id, function, key))
+    });
+    let function = object.object_of("function_call").map(|it| (None, it, "arguments"));
+    let calls = listed.chain(function).map(|(id, function, key)| {
+        // Some servers return the arguments as an object instead of a string.
+        let (arguments, slot) = text_or_json(object, function.get(key));
+        Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
+    });
+    calls.collect()
 }
 
 #[cfg(test)]

@@ -89,10 +89,7 @@ impl Plain {
     /// specific to one dialect, but a reader may encounter such a record if it has not seen the
     /// whole session.
     fn reader(object: &Object<'_>) -> &'static dyn Dialect {
-        match Anthropic.sniff(object) {
-            Sniff::Yes => &Anthropic,
-            _ => &Chat,
-        }
+        if Anthropic.sniff(object) == Sniff::Yes { &Anthropic } else { &Chat }
     }
 }
 

@@ -3,9 +3,9 @@
 //! files, or the id of a format that only code can recognize.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::LazyLock;
 
+use derive_more::Display;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,8 @@ use crate::dialect::{ALL, Dialect, Format, Sniff};
 use crate::{Object, Options, json};
 
 /// A format that is recognized but not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[display("this is {name}")]
 pub struct Foreign {
     /// A noun phrase for the file, as in "this is an `OpenHands` history".
     pub name: &'static str,
@@ -23,12 +24,6 @@ pub struct Foreign {
     pub remedy: &'static str,
     /// Whether its records are not ours, even if a record has the sign of a dialect.
     pub(crate) is_certain: bool,
-}
-
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this is {}", self.name)
-    }
 }
 
 #[derive(Deserialize)]

@@ -140,10 +140,14 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     let response = function.object_of("response");
     let media = list(function.get("parts"));
     let (mut parts, mut slot) = (Vec::new(), None);
-    if let Some((raw, text)) = response.as_ref().and_then(only_text) {
+    // The model receives a response as an object, unless its only member is a string, as in
+    // `{"output":"…"}` or `{"error":"…"}`.
+    if let Some([member]) = response.as_ref().map(Object::members)
+        && let Some(text) = json::text(member.value)
+    {
         parts.push(Part::Text(text));
         // A single text could not replace both the response and the media.
-        slot = media.is_empty().then(|| Slot::text(record, raw));
+        slot = media.is_empty().then(|| Slot::text(record, member.value));
     } else if let Some(raw) = function.get("response") {
         parts.push(Part::Opaque(raw.into()));
     }
@@ -156,12 +160,4 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
         slot,
         ..ToolResult::default()
     }
-}
-
-/// Returns the text of a response whose only member is a string, as in `{"output":"…"}` or
-/// `{"error":"…"}`. Returns `None` for any other response, because the model receives it as an
-/// object.
-fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {
-    let [member] = response.members() else { return None };
-    Some((member.value, json::text(member.value)?))
 }

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::dialect::content::text_record;
-use crate::dialect::summary::{SUMMARY_LINE, summary_text};
+use crate::dialect::content::{SUMMARY_LINE, summary_text, text_record};
 use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::record::presence::{Outside, Presence};
 use crate::{Links, Log, Message, Object, Outline, Record, Role, Rules, SecondCopy, Unread, Usage};
@@ -62,17 +61,6 @@ impl<'a> HeldMessage<'a> {
             begins_turn: dialect.outline(object).is_some_and(|outline| outline.begins_turn),
         });
         held.into_iter().collect()
-    }
-
-    /// Returns the raw JSON of the messages with the given numbers in a record; `None` if one of
-    /// the messages is missing.
-    pub(crate) fn chosen(
-        dialect: &dyn Dialect,
-        object: &Object<'_>,
-        numbers: &[usize],
-    ) -> Option<Vec<String>> {
-        let held = dialect.held(object);
-        numbers.iter().map(|number| held.get(*number).map(|it| it.raw.to_string())).collect()
     }
 }
 

@@ -47,17 +47,14 @@ impl ItemType {
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
         match &*kind_of(item) {
             "" if reference(item).is_some() => Some(Self::Server),
-            "" => Self::of_role(item),
+            // `{"role":…,"content":…}` is the short form of a message.
+            "" if role_of(item).is_some_and(is_of_message) => {
+                item.get("content").map(|_| Self::Message)
+            }
+            "" => None,
             "message" => role_of(item).map(|_| Self::Message),
             kind => KINDS.get(kind).map(|(kind, _)| *kind),
         }
-    }
-
-    /// Recognizes `{"role":…,"content":…}`, the short form of a message.
-    fn of_role(item: &Object<'_>) -> Option<Self> {
-        let is_of_message = |role: &Role| role.is_system() || is_user_or_model(*role);
-        role_of(item).filter(is_of_message)?;
-        item.get("content").map(|_| Self::Message)
     }
 
     /// The role for items of this kind.
@@ -81,8 +78,8 @@ fn reference<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     item.text_of("id").filter(|_| kind_of(item) == "item_reference" || is_short())
 }
 
-fn is_user_or_model(role: Role) -> bool {
-    matches!(role, Role::User | Role::Assistant)
+fn is_of_message(role: Role) -> bool {
+    role.is_system() || matches!(role, Role::User | Role::Assistant)
 }
 
 /// Returns the members that the API knows in items of this type; `None` for messages.
@@ -147,16 +144,14 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     // The server's own searches for tools have no id.
     let has_id = matches!(kind, ItemType::Call | ItemType::Result)
         && !kind_of(item).starts_with("tool_search");
-    let id = item.text_of("call_id").or_else(|| pair_id(item));
-    if (has_id || id.is_some()) && !CALL_ID.accepts(id.as_deref().unwrap_or_default()) {
-        outline.fault(Rule::BadCallId, id.as_deref().unwrap_or_default());
-    }
+    let own = item.text_of("call_id").or_else(|| pair_id(item));
+    let id = own.as_deref().unwrap_or_default();
+    let is_bad = (has_id || own.is_some()) && !CALL_ID.accepts(id);
+    outline.fault_if(is_bad, Rule::BadCallId, id);
     if kind_of(item) == "function_call" {
-        outline.check_tool_name(item, NAME, id.as_deref().unwrap_or_default());
+        outline.check_tool_name(item, NAME, id);
     }
-    if !bad_images(parts_of(item)).is_empty() {
-        outline.fault(Rule::BadImage, "");
-    }
+    outline.fault_if(!bad_images(parts_of(item)).is_empty(), Rule::BadImage, "");
     outline.check_surrogates(item.text());
     Some(outline)
 }
@@ -183,29 +178,21 @@ pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
 pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
     let kind = ItemType::of(item);
     outline.content_mut().is_reasoning = kind == Some(ItemType::Reasoning);
-    if is_empty_summary(item) {
-        outline.fault(Rule::EmptyMessage, "");
-    }
+    outline.fault_if(is_empty_summary(item), Rule::EmptyMessage, "");
     if bad_arguments(item).is_some() {
         outline.fault(Rule::BadInput, &item.text_of("call_id").unwrap_or_default());
     }
-    if !misplaced_texts(item).is_empty() {
-        outline.fault(Rule::MisplacedBlock, "");
-    }
+    outline.fault_if(!misplaced_texts(item).is_empty(), Rule::MisplacedBlock, "");
     let has_extra_part = || parts_of(item).any(|part| part.members().iter().any(is_extra_in_part));
     let has_extra = item.members().iter().any(|member| is_extra(item, member));
-    if has_extra || lacks_summary(item) || has_extra_part() {
-        outline.fault(Rule::ExtraMember, "");
-    }
+    outline.fault_if(has_extra || lacks_summary(item) || has_extra_part(), Rule::ExtraMember, "");
     let is_link = item.get("call_id").is_none() && pair_id(item).is_some();
     let Some(id) = item.text_of("id").filter(|_| !is_link) else { return };
     if reference(item).is_some() {
         outline.content_mut().may_be_call = !id.starts_with("msg") && !id.starts_with("rs");
         return;
     }
-    if !accepts_id(&kind_of(item), &id) {
-        outline.fault(Rule::BadItemId, &id);
-    }
+    outline.fault_if(!accepts_id(&kind_of(item), &id), Rule::BadItemId, &id);
     outline.content_mut().item_id = (kind != Some(ItemType::Result)).then(|| id.into_owned());
 }
 
@@ -286,10 +273,7 @@ pub(crate) fn mend(item: &Object<'_>, mend: &mut Mend<'_, '_>) {
     if let Some(raw) = bad_arguments(item).filter(|_| mend.has(Rule::BadInput)) {
         mend.put(raw, json::quoted(raw));
     }
-    let has_bad = mend.has(Rule::BadImage);
-    for image in bad_images(parts_of(item)).iter().filter(|_| has_bad) {
-        mend.replace_with_text(image);
-    }
+    mend.bad_images(parts_of(item));
     let is_misplaced = mend.has(Rule::MisplacedBlock);
     for part in misplaced_texts(item).into_iter().filter(|_| is_misplaced) {
         mend.put(part.get("type").unwrap_or_default(), json::quoted(type_of_text(item)));
@@ -438,7 +422,7 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let kind = ItemType::of(item);
     if matches!(kind, None | Some(ItemType::Message)) {
-        let is_known = role_of(item).is_some_and(|it| it.is_system() || is_user_or_model(it));
+        let is_known = role_of(item).is_some_and(is_of_message);
         let is_message = matches!(&*kind_of(item), "" | "message");
         if let Some(role) = item.get("role").filter(|_| is_message && !is_known) {
             return Some(Unread::role(dialect, role));

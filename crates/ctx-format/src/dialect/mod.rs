@@ -20,7 +20,6 @@ pub(crate) mod interface;
 pub(crate) mod items;
 pub(crate) mod responses;
 pub(crate) mod sign;
-mod summary;
 pub(crate) mod unread;
 pub(crate) mod usage;
 
@@ -31,11 +30,11 @@ use crate::log::{claude_code, codex, gemini as gemini_log, pi};
 pub use crate::log::{claude_code::ClaudeCode, codex::Codex, gemini::Gemini, pi::Pi};
 pub use anthropic::Anthropic;
 pub use chat::Chat;
+pub use content::SUMMARY_MARK;
 pub(crate) use detect::Detector;
 pub use detect::{Plain, stranger};
 pub use interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 pub use responses::Responses;
-pub use summary::SUMMARY_MARK;
 
 /// What the rest of the crate needs to know about a format.
 pub(crate) struct Format {
@@ -97,7 +96,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
 
 #[cfg(test)]
 mod tests {
-    use super::summary::SUMMARY_LINE;
+    use super::content::SUMMARY_LINE;
     use super::{ALL, Dialect, Plain, by_name};
     use crate::{Object, Role};
 

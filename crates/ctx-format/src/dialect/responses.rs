@@ -1,10 +1,9 @@
 //! OpenAI Responses items, one per record, as stored by programs that send the whole input with
 //! each request.
 
-use crate::dialect::content::with_text;
+use crate::dialect::content::{summary_text, with_text};
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::items;
-use crate::dialect::summary::summary_text;
 use crate::legality::content::{Mend, Names};
 use crate::repair::{NewResult, RecordChange};
 use crate::{Message, Object, Outline, Rules, Unread};

@@ -4,8 +4,6 @@
 //! summarizing a message with such content could silently separate a call from its result. The
 //! check for unreadable content decodes no text.
 
-use std::fmt;
-
 use crate::{Class, Dialect, Effect, Object, Record, json, scan};
 
 /// What kind of content could not be read.
@@ -35,18 +33,13 @@ impl UnreadRule {
 }
 
 /// The first unreadable content in a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{why}")]
 pub struct Unread {
     /// What kind of content could not be read.
     pub rule: UnreadRule,
     /// A description of the content, for use in error messages.
     pub why: String,
-}
-
-impl fmt::Display for Unread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
 }
 
 /// The maximum number of characters to quote from a word in the file.
@@ -55,10 +48,8 @@ const QUOTED: usize = 40;
 impl Unread {
     /// Reports a role that `dialect` does not have. `role` is raw JSON.
     pub(crate) fn role(dialect: &str, role: &str) -> Self {
-        Self {
-            rule: UnreadRule::Role,
-            why: format!("the dialect {dialect} has no role {}", quoted(role)),
-        }
+        let why = format!("the dialect {dialect} has no role {}", quoted(role));
+        Self { rule: UnreadRule::Role, why }
     }
 
     /// Reports a record that is not a message in `dialect`.
@@ -86,10 +77,8 @@ impl Unread {
 
     /// Reports a summary that the vendor's server wrote and that only this server can read.
     pub fn vendor_summary() -> Self {
-        Self {
-            rule: UnreadRule::VendorSummary,
-            why: "the vendor's own compaction replaces all earlier messages here".to_owned(),
-        }
+        let why = "the vendor's own compaction replaces all earlier messages here".to_owned();
+        Self { rule: UnreadRule::VendorSummary, why }
     }
 
     /// Returns what is wrong with a damaged line that its agent reads nevertheless. The line may

@@ -74,16 +74,15 @@ pub(crate) fn lessen(
     record: &Object<'_>,
     within: &Object<'_>,
     keys: &[&str],
-    by: u64,
+    mut by: u64,
 ) {
-    let mut rest = by;
     for raw in keys.iter().filter_map(|key| within.get(key)) {
         let number = raw.parse().unwrap_or(0);
-        let less = rest.min(number);
+        let less = by.min(number);
         if less > 0 {
             edits.replace(record.place_of(raw), (number - less).to_string());
         }
-        rest -= less;
+        by -= less;
     }
 }
 

@@ -56,9 +56,7 @@ pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Option<V
         return Some(Vec::new());
     }
     let mut edits = Edits::new();
-    for range in message.reasoning {
-        edits.cut(range);
-    }
+    edits.cut(message.reasoning);
     Some(record.edited(&edits))
 }
 

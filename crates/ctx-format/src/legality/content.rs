@@ -12,7 +12,7 @@ use memchr::memmem::Finder;
 use ring::digest::{SHA256, digest};
 
 use super::problems::{Problem, Rule};
-use crate::dialect::content::kind_of;
+use crate::dialect::content::{bad_images, kind_of};
 use crate::record::edit::{cut_members, cuts};
 use crate::{Dialect, Edits, Member, Object, Origin, Outline, json};
 
@@ -86,19 +86,23 @@ impl Outline<'_> {
         self.content_mut().faults.push((rule, id.to_owned()));
     }
 
+    /// Adds a fault of the content if there is one.
+    pub(crate) fn fault_if(&mut self, is_fault: bool, rule: Rule, id: &str) {
+        if is_fault {
+            self.fault(rule, id);
+        }
+    }
+
     /// Adds a fault if the API does not accept the name of the tool in `call`, whose id is `id`.
     pub(crate) fn check_tool_name(&mut self, call: &Object<'_>, naming: Naming, id: &str) {
         let name = call.text_of("name").unwrap_or_default();
-        if !naming.accepts(&name) {
-            self.fault(if name.is_empty() { Rule::EmptyToolName } else { Rule::BadToolName }, id);
-        }
+        let rule = if name.is_empty() { Rule::EmptyToolName } else { Rule::BadToolName };
+        self.fault_if(!naming.accepts(&name), rule, id);
     }
 
     /// Adds a fault if the text of a message has an escape that stands for half a character.
     pub(crate) fn check_surrogates(&mut self, text: &str) {
-        if lone_surrogates(text).next().is_some() {
-            self.fault(Rule::LoneSurrogate, "");
-        }
+        self.fault_if(lone_surrogates(text).next().is_some(), Rule::LoneSurrogate, "");
     }
 }
 
@@ -301,6 +305,14 @@ impl Mend<'_, '_> {
         }
     }
 
+    /// Replaces the images in `parts` that the API rejects with text.
+    pub(crate) fn bad_images<'p>(&mut self, parts: impl IntoIterator<Item = Object<'p>>) {
+        let images = if self.has(Rule::BadImage) { bad_images(parts) } else { Vec::new() };
+        for image in &images {
+            self.replace_with_text(image);
+        }
+    }
+
     /// Replaces the raw value `raw`, a slice of the record.
     pub(crate) fn put(&mut self, raw: &str, json: String) {
         self.edits.replace(self.record.place_of(raw), json);
@@ -319,9 +331,7 @@ impl Mend<'_, '_> {
             return true;
         }
         let items = blocks.iter().zip(goes).map(|(raw, goes)| (self.record.place_of(raw), *goes));
-        for place in cuts(self.record.text(), items) {
-            self.edits.cut(place);
-        }
+        self.edits.cut(cuts(self.record.text(), items));
         false
     }
 
@@ -332,9 +342,7 @@ impl Mend<'_, '_> {
 
     /// Removes the members of `within` with which `goes` returns true.
     pub(crate) fn cut(&mut self, within: &Object<'_>, goes: impl Fn(&Member<'_>) -> bool) {
-        for place in cut_members(self.record, within, goes) {
-            self.edits.cut(place);
-        }
+        self.edits.cut(cut_members(self.record, within, goes));
     }
 
     /// Replaces a block that the API does not accept with a text that says what was there.

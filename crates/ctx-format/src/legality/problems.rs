@@ -13,20 +13,10 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 /// The API rule that a problem violates.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
     /// A call has no result at a position that the API accepts.
@@ -248,9 +238,15 @@ impl Validator {
             self.result_types.extend(calls);
         }
         self.check_ids(line, outline);
-        // The API answers its own calls after the results of the calls that their code makes.
+        // The API answers its own calls after the results of the calls that their code makes. A
+        // message of the user ends the reply, whose open calls can no longer get a result.
         if outline.role == Role::User && outline.has_content {
-            self.end_server_calls();
+            for (line, id) in std::mem::take(&mut self.server_calls) {
+                self.add_demanded(line, Rule::ServerCall, &id);
+            }
+            for (line, id) in std::mem::take(&mut self.callers) {
+                self.add(line, Rule::ServerCall, &id);
+            }
         }
         let reasoning = self.reasoning.take().filter(|_| outline.role != Role::Assistant);
         if let Some(line) = reasoning {
@@ -339,17 +335,6 @@ impl Validator {
         }
     }
 
-    /// Ends a reply, whose open calls to server tools can no longer get a result.
-    fn end_server_calls(&mut self) {
-        let calls = std::mem::take(&mut self.server_calls);
-        for (line, id) in calls {
-            self.add_demanded(line, Rule::ServerCall, &id);
-        }
-        for (line, id) in std::mem::take(&mut self.callers) {
-            self.add(line, Rule::ServerCall, &id);
-        }
-    }
-
     /// Returns the problems of the whole sequence, sorted by line. A call without a result at the
     /// end of the session counts as a problem here.
     pub fn finish(self) -> Vec<Problem> {
@@ -384,11 +369,10 @@ impl Validator {
         for line in lines {
             self.add(line, Rule::CacheMarks, "");
         }
-        let end = self.pairs.finish();
-        let left = end.unanswered.iter().map(unanswered);
-        self.problems.extend(left);
+        let (open, closed) = self.pairs.finish();
+        self.problems.extend(closed.iter().map(unanswered));
         self.problems.sort();
-        (self.problems, end.open.iter().map(unanswered).collect(), self.remarks)
+        (self.problems, open.iter().map(unanswered).collect(), self.remarks)
     }
 
     /// Adds a violation of a rule that not every dialect or model has.

@@ -122,14 +122,6 @@ pub(crate) enum Answer<T> {
     None,
 }
 
-/// The calls without a result at the end of the session.
-pub(crate) struct End<T> {
-    /// Calls that can no longer get a result.
-    pub(crate) unanswered: Vec<OpenCall<T>>,
-    /// Calls that may still get a result in a later message.
-    pub(crate) open: Vec<OpenCall<T>>,
-}
-
 impl<T: Copy + Default> Pairs<T> {
     pub(crate) fn new(rules: Rules) -> Self {
         Self { rules, ..Self::default() }
@@ -170,13 +162,12 @@ impl<T: Copy + Default> Pairs<T> {
         step
     }
 
-    /// Returns the calls without a result. Calls from earlier turns can no longer get a result,
-    /// because the agent continued without it.
-    pub(crate) fn finish(&mut self) -> End<T> {
+    /// Returns the calls without a result: those that may still get one in a later message, and
+    /// those that can no longer get one. The latter include the calls from earlier turns, because
+    /// the agent continued without their results.
+    pub(crate) fn finish(&mut self) -> (Vec<OpenCall<T>>, Vec<OpenCall<T>>) {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
-        let waiting = std::mem::take(&mut self.waiting).into_values();
-        let (open, unanswered) = waiting.partition(may_come);
-        End { unanswered, open }
+        std::mem::take(&mut self.waiting).into_values().partition(may_come)
     }
 
     fn open(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) {
@@ -272,8 +263,8 @@ mod tests {
             }));
             left.extend(step.unanswered.into_iter().map(|waiting| waiting.call.0));
         }
-        let end = pairs.finish();
-        left.extend(end.unanswered.into_iter().map(|waiting| waiting.call.0));
+        let (_, unanswered) = pairs.finish();
+        left.extend(unanswered.into_iter().map(|waiting| waiting.call.0));
         (answers, left)
     }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::{Dialect, Edits, HeldMessage, Message, Object, Slot, json};
+use crate::{Dialect, Edits, Message, Object, Slot, json};
 
 pub use crate::json::quoted;
 
@@ -87,9 +87,11 @@ impl<'a> Kept<'a> {
         all: impl FnOnce(&Object<'a>) -> Option<Vec<String>>,
     ) -> Result<Vec<String>, CompactionError> {
         let object = self.object()?;
-        let raw = match &self.messages {
-            Some(numbers) => HeldMessage::chosen(dialect, &object, numbers),
-            None => all(&object),
+        let raw = if let Some(numbers) = &self.messages {
+            let held = dialect.held(&object);
+            numbers.iter().map(|number| held.get(*number).map(|it| it.raw.to_string())).collect()
+        } else {
+            all(&object)
         };
         raw.ok_or(CompactionError::Unreadable)
     }
@@ -182,6 +184,7 @@ pub fn list(values: &[String]) -> String {
 
 /// Writes a JSON object on a single line, member by member.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct LineText(String);
 
 impl LineText {
@@ -202,7 +205,6 @@ impl LineText {
     }
 
     /// Adds members that are already JSON. The object must already have at least one member.
-    #[must_use]
     pub(crate) fn members(mut self, json: &str) -> Self {
         self.0.push(',');
         self.0 += json;
@@ -210,7 +212,6 @@ impl LineText {
     }
 
     /// Adds a member whose value is already JSON.
-    #[must_use]
     pub fn json(mut self, key: &str, json: &str) -> Self {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
         self.0 += &json::quoted(key);
@@ -220,19 +221,16 @@ impl LineText {
     }
 
     /// Adds a member whose value is the string `text`.
-    #[must_use]
     pub fn text(self, key: &str, text: &str) -> Self {
         self.json(key, &json::quoted(text))
     }
 
     /// Adds a member whose value is an array of JSON values.
-    #[must_use]
     pub fn list(self, key: &str, values: &[String]) -> Self {
         self.json(key, &list(values))
     }
 
     /// Adds a member whose value is the string `text`, unless `text` is missing or empty.
-    #[must_use]
     pub fn some_text(self, key: &str, text: Option<&str>) -> Self {
         match text {
             Some(text) if !text.is_empty() => self.text(key, text),
@@ -241,13 +239,11 @@ impl LineText {
     }
 
     /// Adds a member whose value is an array of JSON values, unless `values` is empty.
-    #[must_use]
     pub fn some_list(self, key: &str, values: &[String]) -> Self {
         if values.is_empty() { self } else { self.list(key, values) }
     }
 
     /// Adds a member with the value `true` if `yes` is true.
-    #[must_use]
     pub fn is(self, key: &str, yes: bool) -> Self {
         if yes { self.json(key, "true") } else { self }
     }
@@ -280,9 +276,7 @@ pub fn with_changes(
     }
     let has_reasoning = |all: &[Message<'_>]| all.iter().any(|it| !it.reasoning.is_empty());
     if has_reasoning(before) && !has_reasoning(after) {
-        for place in &message.reasoning {
-            edits.cut(place.clone());
-        }
+        edits.cut(message.reasoning.iter().cloned());
     }
     (!edits.is_empty()).then(|| edits.of_object(record))
 }

@@ -386,7 +386,7 @@ mod tests {
         ] {
             let copy = SecondCopy::at(&object, within, "result", "copy").expect("a copy");
             let mut edits = Edits::new();
-            edits.cut(copy.cut);
+            edits.cut([copy.cut]);
             assert_eq!(edits.of_object(&object), left);
         }
         assert_eq!(SecondCopy::at(&object, &object, "result", "none"), None);

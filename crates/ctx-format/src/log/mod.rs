@@ -159,9 +159,14 @@ pub enum Remedy {
 
 impl Flaw {
     /// Creates a flaw without an id or a remedy.
-    pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
+    pub fn new(
+        record: usize,
+        rule: &'static str,
+        effect: Effect,
+        message: impl Into<String>,
+    ) -> Self {
         debug_assert!(problems::rule(rule).is_some(), "rules.json lists the rule");
-        Self { record, rule, effect, message, id: None, remedy: None }
+        Self { record, rule, effect, message: message.into(), id: None, remedy: None }
     }
 
     /// Creates the flaw for a file that begins with a byte order mark, which the agent `name` does

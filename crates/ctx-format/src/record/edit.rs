@@ -87,13 +87,15 @@ impl Edits {
         self.replaced.iter().any(within)
     }
 
-    /// Removes the text at `place`.
+    /// Removes the text at each of `places`.
     ///
     /// # Panics
     ///
     /// Panics if the text to replace overlaps a range that has already been replaced.
-    pub fn cut(&mut self, place: Range<usize>) {
-        self.replace(place, String::new());
+    pub fn cut(&mut self, places: impl IntoIterator<Item = Range<usize>>) {
+        for place in places {
+            self.replace(place, String::new());
+        }
     }
 
     /// Replaces the value in `slot` with `text`, quoted as a string or inserted as raw JSON as the
@@ -245,9 +247,7 @@ mod tests {
         let object = record.whole_object().expect("an object");
         let message = dialect.message(object).expect("a message");
         let mut edits = Edits::new();
-        for place in message.reasoning {
-            edits.cut(place);
-        }
+        edits.cut(message.reasoning);
         String::from_utf8(record.edited(&edits)).expect("UTF-8")
     }
 

@@ -227,6 +227,16 @@ pub struct ToolResult<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// Returns the text of a part that is text.
+    pub fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns the text of a part that is text or a refusal.
+    pub fn said(&self) -> Option<&str> {
+        if let Self::Text(text) | Self::Refusal(text) = self { Some(text) } else { None }
+    }
+
     /// Reads `block` as media; `None` if the type of `block` is not in `kinds`.
     pub(crate) fn media_of(block: &Object<'a>, kinds: &[&'static str]) -> Option<Self> {
         let own = block.text_of("type")?;
@@ -252,7 +262,7 @@ impl<'a> Message<'a> {
         Message {
             role: self.role,
             name: self.name.map(owned),
-            parts: owned_parts(self.parts),
+            parts: self.parts.into_iter().map(owned_part).collect(),
             reasoning: Vec::new(),
             sealed: self.sealed,
             continues: self.continues,
@@ -301,10 +311,7 @@ impl ToolResult<'_> {
     /// Returns the content of the result as a single text, with line endings between its parts;
     /// `None` if the result has content other than text.
     pub fn text(&self) -> Option<Cow<'_, str>> {
-        let texts = self.parts.iter().map(|part| match part {
-            Part::Text(text) => Some(text.as_ref()),
-            _ => None,
-        });
+        let texts = self.parts.iter().map(Part::text);
         Some(match texts.collect::<Option<Vec<&str>>>()?.as_slice() {
             [] => Cow::Borrowed(""),
             [text] => Cow::Borrowed(text),
@@ -315,10 +322,6 @@ impl ToolResult<'_> {
 
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
-}
-
-fn owned_parts(parts: Vec<Part<'_>>) -> Vec<Part<'static>> {
-    parts.into_iter().map(owned_part).collect()
 }
 
 fn owned_part(part: Part<'_>) -> Part<'static> {
@@ -337,7 +340,7 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
             name: result.name.map(owned),
             is_error: result.is_error,
             denial: result.denial,
-            parts: owned_parts(result.parts),
+            parts: result.parts.into_iter().map(owned_part).collect(),
             slot: None,
         }),
         Part::Media(media) => Part::media(media.kind, media.raw.into_owned()),

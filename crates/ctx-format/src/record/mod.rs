@@ -18,26 +18,17 @@ use self::presence::{Fragment, Portion, Presence};
 use crate::{Edits, Object, Splice, Tag};
 
 /// A line of a session or a piece of a line, along with its position.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_more::Deref, derive_more::DerefMut)]
 pub struct Record<'a> {
     /// The bytes of the whole line, including its line ending. If the line is too long, the bytes
     /// of one of its pieces.
     pub bytes: &'a [u8],
-    /// The number of the line in the source, starting at 1.
-    pub line: u64,
-    /// The byte offset of the record in the source.
-    pub offset: u64,
     /// The class of the line.
     pub class: Class,
-    /// Whether `bytes` is the whole line or one piece of it, and which piece.
-    pub piece: Piece,
-    /// Whether the record is in the context; `None` in a linear session, where every record is a
-    /// message that is sent.
-    pub presence: Option<Presence>,
-    /// The part of the record that is in the context; `None` if the whole record is in the context.
-    pub portion: Option<Portion>,
-    /// The model that will continue the session, if the caller or the document names one.
-    pub model: Option<Arc<str>>,
+    /// All data of the record except its bytes and anything parsed from them.
+    #[deref]
+    #[deref_mut]
+    pub origin: Origin,
     object: Option<Object<'a>>,
     /// The byte offset of the object in `bytes`, which is not 0 if the object follows a byte order
     /// mark.
@@ -47,32 +38,32 @@ pub struct Record<'a> {
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
+    /// The origin of a record that is a whole line and the only record in its source.
+    pub const ALONE: Self = Self {
+        line: 1,
+        offset: 0,
+        piece: Piece::Whole,
+        presence: None,
+        portion: None,
+        model: None,
+    };
+
     /// Creates a record with this origin from `bytes`, which are either the source's own bytes or
     /// replace them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
-        let mut record = Record {
-            bytes,
-            line: self.line,
-            offset: self.offset,
-            class: Class::TooLong,
-            piece: self.piece,
-            presence: self.presence,
-            portion: self.portion,
-            model: self.model,
-            object: None,
-            skipped: 0,
-        };
-        if self.piece != Piece::Whole {
+        let mut record =
+            Record { bytes, class: Class::TooLong, origin: self, object: None, skipped: 0 };
+        if record.piece != Piece::Whole {
             return record;
         }
-        if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+        if record.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
             record.skipped = BYTE_ORDER_MARK.len();
         }
         (record.class, record.object) = look_at(&bytes[record.skipped..]);
         if !bytes.ends_with(b"\n") && record.is_unfinished() {
             (record.class, record.object) = (Class::Tail, None);
         }
-        if let (Some(object), Some(portion)) = (&mut record.object, &record.portion) {
+        if let (Some(object), Some(portion)) = (&mut record.object, &record.origin.portion) {
             object.portion = Some(portion.clone());
         }
         record
@@ -80,18 +71,6 @@ impl Origin {
 }
 
 impl<'a> Record<'a> {
-    /// The origin of the record: all its data except its bytes and anything parsed from them.
-    pub fn origin(&self) -> Origin {
-        Origin {
-            line: self.line,
-            offset: self.offset,
-            piece: self.piece,
-            presence: self.presence,
-            portion: self.portion.clone(),
-            model: self.model.clone(),
-        }
-    }
-
     /// Returns the record's object and the part of a message that it holds; `None` if the record
     /// cannot be a message or is not in the context.
     pub(crate) fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
@@ -148,7 +127,7 @@ impl<'a> Record<'a> {
             return self.untagged().into_owned();
         }
         let bytes = edits.apply(self.bytes, self.skipped);
-        let edited = self.origin().record(&bytes);
+        let edited = self.origin.clone().record(&bytes);
         debug_assert_eq!(edited.class, self.class, "an edit keeps the class of a record");
         edited.untagged().into_owned()
     }
@@ -188,9 +167,12 @@ impl<'a> Record<'a> {
 
     /// Returns true if the record, a last line without a line ending, seems to be incomplete.
     fn is_unfinished(&self) -> bool {
-        match self.class {
-            Class::Broken | Class::NotUtf8 => true,
-            Class::Concatenated => !self.object().is_some_and(rest_is_json),
+        match (self.class, self.object()) {
+            (Class::Broken | Class::NotUtf8, _) => true,
+            (Class::Concatenated, Some(object)) => {
+                let rest = serde_json::Deserializer::from_str(object.rest());
+                !rest.into_iter::<&RawValue>().all(|value| value.is_ok())
+            }
             _ => false,
         }
     }
@@ -203,10 +185,7 @@ pub(crate) fn line_end(line: &[u8]) -> &[u8] {
 }
 
 fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
-    let bad = |class| match memchr::memchr(0, bytes) {
-        Some(_) => (Class::Nul, None),
-        None => (class, None),
-    };
+    let bad = |class| (memchr::memchr(0, bytes).map_or(class, |_| Class::Nul), None);
     let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return bad(Class::NotUtf8) };
     match text.trim_ascii_start().bytes().next() {
         None => (Class::Blank, None),
@@ -220,13 +199,6 @@ fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
         Some(_) if serde_json::from_str::<&RawValue>(text).is_ok() => (Class::NotObject, None),
         Some(_) => bad(Class::Broken),
     }
-}
-
-/// Returns true if all text after the first object is complete JSON.
-fn rest_is_json(object: &Object<'_>) -> bool {
-    serde_json::Deserializer::from_str(object.rest())
-        .into_iter::<&RawValue>()
-        .all(|value| value.is_ok())
 }
 
 /// The class of a line, which tells whether and how the line can be read. Only lines of the classes
@@ -307,24 +279,13 @@ pub struct Origin {
     pub offset: u64,
     /// Whether the record is a whole line or a piece of one.
     pub piece: Piece,
-    /// Whether the record is in the context; `None` in a linear session.
+    /// Whether the record is in the context; `None` in a linear session, where every record is a
+    /// message that is sent.
     pub presence: Option<Presence>,
     /// The part of the record that is in the context; `None` if the whole record is in the context.
     pub portion: Option<Portion>,
     /// The model that will continue the session, if the caller or the document names one.
     pub model: Option<Arc<str>>,
-}
-
-impl Origin {
-    /// The origin of a record that is a whole line and the only record in its source.
-    pub const ALONE: Self = Self {
-        line: 1,
-        offset: 0,
-        piece: Piece::Whole,
-        presence: None,
-        portion: None,
-        model: None,
-    };
 }
 
 #[cfg(test)]

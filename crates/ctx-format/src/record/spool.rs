@@ -44,23 +44,24 @@ impl Spool {
 
     /// Appends `bytes` to the end of the queue.
     pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.overflow.is_none() {
-            if self.memory.len() - self.taken + bytes.len() <= self.limit {
-                self.make_room();
-                self.memory.extend_from_slice(bytes);
-                return Ok(());
+        if let Some(overflow) = &mut self.overflow {
+            return overflow.push(bytes);
+        }
+        if self.memory.len() - self.taken + bytes.len() <= self.limit {
+            // Once half of `memory` has been consumed, its remaining bytes move to the start.
+            if self.taken > 0 && self.taken >= self.memory.len() / 2 {
+                self.memory.drain(..self.taken);
+                self.taken = 0;
             }
-            let file = tempfile::tempfile_in(&self.dir)?;
-            let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
-            // The file may be in use until the program ends, so the queue's memory is freed here.
-            overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
-            self.taken = 0;
-            self.overflow = Some(overflow);
+            self.memory.extend_from_slice(bytes);
+            return Ok(());
         }
-        match &mut self.overflow {
-            Some(overflow) => overflow.push(bytes),
-            None => Ok(()),
-        }
+        let file = tempfile::tempfile_in(&self.dir)?;
+        let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
+        // The file may be in use until the program ends, so the queue's memory is freed here.
+        overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
+        self.taken = 0;
+        self.overflow.insert(overflow).push(bytes)
     }
 
     /// Removes the next `length` bytes from the queue, and writes them to `out`.
@@ -107,18 +108,7 @@ impl Spool {
     /// Writes all unconsumed bytes to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
-        match &mut self.overflow {
-            Some(overflow) => overflow.copy_to(0, overflow.left(), out),
-            None => Ok(()),
-        }
-    }
-
-    /// Moves the remaining bytes to the start of `memory` once half of it has been consumed.
-    fn make_room(&mut self) {
-        if self.taken > 0 && self.taken >= self.memory.len() / 2 {
-            self.memory.drain(..self.taken);
-            self.taken = 0;
-        }
+        self.overflow.as_mut().map_or(Ok(()), |it| it.copy_to(0, it.left(), out))
     }
 }
 

@@ -158,9 +158,7 @@ impl Splice {
 /// of [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
-    for place in cut_members(object, object, |member| member.key == Tag::KEY) {
-        edits.cut(place);
-    }
+    edits.cut(cut_members(object, object, |member| member.key == Tag::KEY));
     if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }
 

@@ -296,8 +296,8 @@ impl FixedFile {
 
     /// Returns a reader that begins at the start of the file.
     pub fn reader(&self) -> io::Result<FromStart> {
-        let (file, memory) = (self.file.try_clone()?, self.memory.clone());
-        Ok(FromStart { memory, ..FromStart::new(file) })
+        let file = Self::new(self.file.try_clone()?, self.memory.clone());
+        Ok(FromStart { file, at: 0 })
     }
 }
 
@@ -309,24 +309,23 @@ impl From<File> for FixedFile {
 
 /// Reads a file from the start, without moving the file position shared with other handles.
 pub struct FromStart {
-    file: File,
-    memory: Option<Arc<Vec<u8>>>,
+    file: FixedFile,
     at: u64,
 }
 
 impl FromStart {
     /// Creates a reader at the start of the file.
     pub fn new(file: File) -> Self {
-        Self { file, memory: None, at: 0 }
+        Self { file: file.into(), at: 0 }
     }
 }
 
 impl Read for FromStart {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let at = usize::try_from(self.at).unwrap_or(usize::MAX);
-        let count = match &self.memory {
+        let count = match &self.file.memory {
             Some(bytes) => bytes.get(at..).unwrap_or_default().read(buffer)?,
-            None => self.file.read_at(buffer, self.at)?,
+            None => self.file.file.read_at(buffer, self.at)?,
         };
         self.at += count as u64;
         Ok(count)

@@ -90,7 +90,7 @@ impl<R: Read> Records<R> {
         let mut dialect = options.dialect;
         let mut detector = Detector::default();
         if dialect.is_none() && !options.raw {
-            detect(&mut detector, &mut lines, options)?;
+            detector = detect(&mut lines, options)?;
             dialect = detector.decide();
         }
         let is_detected = dialect.is_some() && options.dialect.is_none();
@@ -185,31 +185,25 @@ impl<R: Read> Records<R> {
         if let Some(second) = &mut self.second {
             return second.next();
         }
-        let mut record = self.lines.next()?;
-        if let (Some(document), Some(record)) = (&mut self.document, &mut record) {
-            document.locate(record);
+        let Some(mut record) = self.lines.next()? else { return Ok(None) };
+        if let Some(document) = &mut self.document {
+            document.locate(&mut record);
         }
-        if let Some(record) = &mut record {
-            record.model.clone_from(&self.model);
-        }
-        Ok(record)
+        record.model.clone_from(&self.model);
+        Ok(Some(record))
     }
 }
 
 impl Options {
     fn spool(&self) -> Spool {
-        match &self.temp {
-            Some(dir) => Spool::new(dir),
-            None => Spool::with_limit("", usize::MAX),
-        }
+        self.temp.as_ref().map_or_else(|| Spool::with_limit("", usize::MAX), Spool::new)
     }
 }
 
 /// Replaces the lines of a document with records. The whole document is read into memory, unless it
 /// exceeds the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // Read the first line, to decide whether the input may be a document.
-    while !has_line(lines.ahead()) && lines.read_ahead()? {}
+    // The first line has been read, and shows whether the input may be a document.
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);
     }
@@ -226,6 +220,7 @@ fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>
 
 /// Returns the format of an input without readable lines; `None` if the lines can be read.
 fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<Foreign>> {
+    let has_line = |ahead: &[u8]| memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some();
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     let mut first = lines.ahead().trim_ascii_start().split(|b| *b == b'\n');
     let mut line = || serde_json::from_slice::<&RawValue>(first.next().unwrap_or_default());
@@ -236,32 +231,25 @@ fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<F
     Ok(Foreign::encoded(lines.ahead()))
 }
 
-fn has_line(ahead: &[u8]) -> bool {
-    memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
-}
-
 /// Examines the lines read so far, and reads more until the dialect is certain. Gives up if none of
 /// the first records is a message.
-fn detect<R: Read>(
-    detector: &mut Detector,
-    lines: &mut Lines<Again<R>>,
-    options: &Options,
-) -> io::Result<()> {
+fn detect<R: Read>(lines: &mut Lines<Again<R>>, options: &Options) -> io::Result<Detector> {
+    let mut detector = Detector::default();
     let mut at = 0;
     for _ in 0..DETECT_IN {
-        let Some(line) = lines.peek(at)? else { return Ok(()) };
+        let Some(line) = lines.peek(at)? else { return Ok(detector) };
         at += line.len() + 1;
-        if look_at(detector, &Origin::ALONE.record(line), options.batch) {
-            return Ok(());
+        if look_at(&mut detector, &Origin::ALONE.record(line), options.batch) {
+            return Ok(detector);
         }
     }
     if detector.is_open() {
         let most = options.temp.as_ref().map_or(LOOK_AT, |_| usize::MAX);
         let (ahead, source) = lines.ahead_and_source();
         let source = ahead.chain(source.look(options.spool(), most));
-        look_on(detector, source, options.batch)?;
+        look_on(&mut detector, source, options.batch)?;
     }
-    Ok(())
+    Ok(detector)
 }
 
 /// Detects the dialect of a session by reading lines until the dialect is certain. The caller must
@@ -372,9 +360,7 @@ impl Watch {
 
     /// Reports that the next stage of the work begins.
     pub fn stage(&self, what: &str) {
-        if let Some(observer) = &self.0 {
-            observer.stage(what);
-        }
+        self.asking(|| what.to_owned());
     }
 
     /// Reports that a request is being sent to a model, which is a stage of its own. `what` is

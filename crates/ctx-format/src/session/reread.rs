@@ -47,7 +47,7 @@ impl SecondReading {
             self.records += 1;
         }
         let length = record.bytes.len();
-        self.waiting.push_back((record.origin(), length));
+        self.waiting.push_back((record.origin.clone(), length));
         Ok(())
     }
 

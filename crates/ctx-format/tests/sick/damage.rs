@@ -30,7 +30,7 @@ fn stripped(record: &ctx_format::Record<'_>) -> Vec<u8> {
     let Some(splice) = record.splice() else { return record.bytes.to_vec() };
     let mut tagged = Vec::new();
     splice.write(&record.untagged(), &tag, &mut tagged).expect("to memory");
-    record.origin().record(&tagged).untagged().into_owned()
+    record.origin.clone().record(&tagged).untagged().into_owned()
 }
 
 /// The objects in a file that are on complete lines.

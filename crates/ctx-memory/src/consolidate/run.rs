@@ -226,18 +226,14 @@ impl Run<'_, '_> {
             self.defer_uncertain(staged.commit())?;
             self.was_written = true;
         }
-        self.add_to_report(changes, &new.report);
-        Ok(new)
-    }
-
-    /// Adds an attempt to the report. Keeps the statistics from earlier attempts, because those
-    /// attempts may have written some of the files.
-    fn add_to_report(&mut self, changes: Vec<Change>, report: &Report) {
-        let earlier = std::mem::replace(&mut self.done.report, report.clone());
+        // The statistics of earlier attempts stay in the report, because those attempts may have
+        // written some of the files.
+        let earlier = std::mem::replace(&mut self.done.report, new.report.clone());
         self.done.report.imported += earlier.imported;
         self.done.report.taken_back += earlier.taken_back;
         self.done.changes.retain(|old| changes.iter().all(|new| new.name != old.name));
         self.done.changes.extend(changes);
+        Ok(new)
     }
 
     /// Records the run in the audit log and in the daily log.

@@ -43,8 +43,7 @@ pub(super) struct Topic {
 /// Groups the `listed` statements into topics, except those similar to a statement that a person
 /// struck out. `all` also contains unlisted statements, because they may supersede listed ones.
 pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
-    let mut struck: Vec<&Statement> = listed.iter().collect();
-    struck.retain(|it| it.is_struck);
+    let struck: Vec<&Statement> = listed.iter().filter(|it| it.is_struck).collect();
     let mut order: Vec<&Statement> = listed.iter().collect();
     order.retain(|it| !struck.iter().any(|struck| struck.fingerprint.is_similar(&it.fingerprint)));
     order.sort_by_key(|it| (it.order, it.kind));

@@ -136,8 +136,7 @@ impl Extractor {
     /// Extracts items from what the user wrote in a tool result: answers to a question, or reasons
     /// for denying a call.
     fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
-        for part in &result.parts {
-            let Part::Text(text) = part else { continue };
+        for text in result.parts.iter().filter_map(Part::text) {
             // Redaction is slow, and most results contain nothing written by the user, so check for
             // the user's text first.
             if users_words(result, tool, text).is_none() {

@@ -78,10 +78,7 @@ fn beginning(part: &Part<'_>) -> String {
     match part {
         Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => shown(text),
         Part::Call(call) => shown(&call.arguments),
-        Part::Result(result) => {
-            let first = result.parts.first().map(beginning);
-            first.unwrap_or_default()
-        }
+        Part::Result(result) => result.parts.first().map(beginning).unwrap_or_default(),
         Part::Media(media) => media.kind.to_owned(),
         Part::Opaque(raw) => shown(raw),
     }

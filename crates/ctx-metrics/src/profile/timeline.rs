@@ -88,8 +88,7 @@ impl Timeline {
             line: record.line,
             time,
             kinds: walk.context,
-            recorded: None,
-            anew: false,
+            ..Point::default()
         };
         if let Some(replaced) = &self.pending {
             if replaced.bytes.is_none_or(|bytes| record.offset < bytes) {
@@ -129,14 +128,7 @@ impl Timeline {
     pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else { return };
         self.at += 1;
-        let point = self.taken_over.take().unwrap_or(Point {
-            at: self.at,
-            line: 0,
-            time: None,
-            kinds: TokensByKind::default(),
-            recorded: None,
-            anew: true,
-        });
+        let point = self.taken_over.take().unwrap_or_default();
         let before = self.series.points.last().map(|point| point.kinds.total());
         self.mark(Mark {
             cut: replaced.cut,
@@ -170,7 +162,7 @@ pub const MOST_POINTS: usize = 600;
 const MOST_KEPT: usize = 100;
 
 /// The size of the context after a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
     /// The record's 1-based position on the curve.
     pub at: u64,

@@ -127,8 +127,7 @@ impl ClockRecord {
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
         }
-        let mut learned = self;
-        learned.resumed = Some(doubted);
+        let mut learned = Self { resumed: Some(doubted), ..self };
         if pause <= LONGEST_PAUSE {
             learned.pause = self.pause.max(pause.num_seconds());
         }
@@ -137,8 +136,7 @@ impl ClockRecord {
 
     /// Returns the decision to trust the clock, because the user says that it is right.
     pub(crate) fn trust(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> ClockVerdict {
-        let resumed = None;
-        Self { resumed, ..self }.believe(now, grace)
+        Self { resumed: None, ..self }.believe(now, grace)
     }
 
     /// Whether the grace period has ended for items removed at or before `deadline`. Days before a

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
-use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role, counted};
+use ctx_format::{Dialect, Handle, Media, Message, Options, Part, Record, Records, Role, counted};
 
 /// A short description of a record (usually a message).
 #[derive(Clone, Debug)]
@@ -121,8 +121,7 @@ impl PartBrief {
                 result_text = result.text().unwrap_or_default();
                 (of_result, id(result.id.as_deref()), result_text.as_ref())
             }
-            Part::Media(media) => (other, 0, media.raw.as_ref()),
-            Part::Opaque(raw) => (other, 0, raw.as_ref()),
+            Part::Media(Media { raw, .. }) | Part::Opaque(raw) => (other, 0, raw.as_ref()),
         };
         let hash = match part {
             // Hash the result's debug representation, because some of its parts, such as images,
@@ -138,10 +137,7 @@ impl PartBrief {
 /// Returns the first words of the message's text. If the message has no text, returns the first
 /// words of its first call, result or other part.
 fn first_words(message: &Message<'_>) -> String {
-    let mut texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) | Part::Refusal(text) => Some(line(text)),
-        _ => None,
-    });
+    let mut texts = message.parts.iter().filter_map(Part::said).map(line);
     if let Some(text) = texts.find(|text| !text.is_empty()) {
         return text;
     }

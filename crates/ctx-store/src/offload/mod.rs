@@ -112,10 +112,8 @@ impl Store {
 
     /// Moves an offloaded file, if it exists, into a folder in the trash.
     pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<()> {
-        match if_there(Folder::of_session(self, &file.session))? {
-            Some(folder) => folder.give(&file.name, to),
-            None => Ok(()),
-        }
+        let folder = if_there(Folder::of_session(self, &file.session))?;
+        folder.map_or(Ok(()), |folder| folder.give(&file.name, to))
     }
 
     /// Moves an offloaded file back from the trash. The file is marked as used now, so that ctx-gc
@@ -210,12 +208,9 @@ pub struct Content {
 impl Content {
     /// Creates the content from the raw JSON value of a result in a session record.
     pub fn of(json: &str) -> Self {
-        for form in Form::all() {
-            if let Some(text) = form.spelling().and_then(|spelling| spelling.read(json)) {
-                return Self { form, text };
-            }
-        }
-        Self { form: Form::JSON, text: json.to_owned() }
+        let read = |form: Form| Some(Self { form, text: form.spelling()?.read(json)? });
+        let spelled = Form::all().find_map(read);
+        spelled.unwrap_or_else(|| Self { form: Form::JSON, text: json.to_owned() })
     }
 
     /// Returns the raw JSON value, exactly as it was in the session record.
@@ -340,10 +335,8 @@ impl Folder {
         if OffloadName::of(&bytes, form) != *name {
             return Err(StoreError::refused(&path, OTHER_BYTES));
         }
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Content { form, text }),
-            Err(_) => Err(StoreError::refused(&path, "is damaged: it is not UTF-8")),
-        }
+        let not_utf8 = |_| StoreError::refused(&path, "is damaged: it is not UTF-8");
+        Ok(Content { form, text: String::from_utf8(bytes).map_err(not_utf8)? })
     }
 
     /// Marks an offloaded file as used now, if it exists and is undamaged. Returns whether the file

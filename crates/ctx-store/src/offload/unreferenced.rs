@@ -55,7 +55,11 @@ impl Store {
         session: &SessionId,
         deadline: DateTime<Utc>,
     ) -> Result<Vec<OffloadedFile>> {
-        let files = self.unused(session, deadline)?;
+        let Some(folder) = if_there(Folder::of_session(self, session))? else {
+            return Ok(Vec::new());
+        };
+        let mut files = self.offloaded_files(session)?;
+        files.retain(|file| is_unused(&folder, file, deadline));
         if files.is_empty() {
             return Ok(files);
         }
@@ -63,7 +67,17 @@ impl Store {
             Some(found) => found,
             none => none.insert(self.snapshots_of(searched)?),
         };
-        self.unnamed(session, files, all.entry(session.clone()).or_default())
+        let snapshots = all.entry(session.clone()).or_default();
+        let mut search = Search::new(files);
+        for path in &snapshots.data {
+            search_snapshot(&mut search, path)?;
+        }
+        for path in self.live_files(session, snapshots)? {
+            SessionFile::open(&path)
+                .and_then(|live| search.look_through(&mut &live.file).or_cannot("read", &live.path))
+                .map_err(|error| StoreError::Unsearchable(error.to_string()))?;
+        }
+        Ok(search.unreferenced())
     }
 
     /// Finds one session's snapshots, or those of all sessions if `session` is `None`. Looks in the
@@ -83,35 +97,6 @@ impl Store {
             }
         }
         Ok(found)
-    }
-
-    /// Returns a session's offloaded files that were last used at or before `deadline`.
-    fn unused(&self, session: &SessionId, deadline: DateTime<Utc>) -> Result<Vec<OffloadedFile>> {
-        let Some(folder) = if_there(Folder::of_session(self, session))? else {
-            return Ok(Vec::new());
-        };
-        let mut files = self.offloaded_files(session)?;
-        files.retain(|file| is_unused(&folder, file, deadline));
-        Ok(files)
-    }
-
-    /// Returns the files among `files` that no transcript refers to.
-    fn unnamed(
-        &self,
-        session: &SessionId,
-        files: Vec<OffloadedFile>,
-        snapshots: &Snapshots,
-    ) -> Result<Vec<OffloadedFile>> {
-        let mut search = Search::new(files);
-        for path in &snapshots.data {
-            search_snapshot(&mut search, path)?;
-        }
-        for path in self.live_files(session, snapshots)? {
-            SessionFile::open(&path)
-                .and_then(|live| search.look_through(&mut &live.file).or_cannot("read", &live.path))
-                .map_err(|error| StoreError::Unsearchable(error.to_string()))?;
-        }
-        Ok(search.unreferenced())
     }
 
     /// Returns the paths of a session's transcripts outside the store. Fails if the path of any

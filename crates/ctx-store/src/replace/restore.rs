@@ -66,10 +66,7 @@ impl Store {
     ) -> Result<Restore<'_>> {
         self.require_session(session)?;
         let catalog = self.catalog(Some(session))?;
-        let path = match wanted {
-            SnapshotChoice::Undo(path) => path,
-            _ => None,
-        };
+        let path = if let SnapshotChoice::Undo(path) = wanted { path } else { None };
         let found = self.find_in(catalog, path, wanted)?;
         Ok(Restore { session: session.clone(), ..found })
     }
@@ -287,14 +284,11 @@ impl Restore<'_> {
         file.seek(SeekFrom::Start(known.bytes)).or_cannot("read", path)?;
         let mut file = BufReader::new(file);
         let mut appended = Appended { since: since.clone(), lines: 0, bytes: 0 };
-        loop {
-            let read = file.skip_until(b'\n').or_cannot("read", path)?;
-            if read == 0 {
-                return Ok((appended.bytes > 0).then_some(appended));
-            }
+        while let read @ 1.. = file.skip_until(b'\n').or_cannot("read", path)? {
             appended.lines += 1;
             appended.bytes += read as u64;
         }
+        Ok((appended.bytes > 0).then_some(appended))
     }
 }
 

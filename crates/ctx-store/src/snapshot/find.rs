@@ -223,9 +223,8 @@ impl<'a> Query<'a> {
 
     /// Whether the snapshot's id, or the time in the id, begins with the name.
     pub(crate) fn begins(self, id: &SnapshotId) -> bool {
-        let Self { text, .. } = self;
-        let begins = |name: String| name.starts_with(text);
-        let may_begin = !text.is_empty() && !self.has_digits_only;
+        let begins = |name: String| name.starts_with(self.text);
+        let may_begin = !self.text.is_empty() && !self.has_digits_only;
         may_begin && (begins(id.to_string()) || begins(id.stamp.to_string()))
     }
 

@@ -138,9 +138,10 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
 /// before it, so a change can be detected.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
+/// The number of the format of a file in the store.
 #[derive(Deserialize)]
-struct Version {
-    format: u64,
+pub(crate) struct Version {
+    pub(crate) format: u64,
 }
 
 impl Meta {
@@ -162,8 +163,7 @@ impl Meta {
     /// Whether this is a snapshot of the file with the real path `path`. Returns false for a
     /// snapshot of stdin.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
-        let source = self.source.as_deref();
-        source.is_some_and(|source| Path::new(source) == path)
+        self.source.as_deref().map(Path::new) == Some(path)
     }
 
     /// Describes the size of the snapshot, such as `3 messages, 4 lines, 120 bytes`.

@@ -105,10 +105,8 @@ impl Store {
         let meta = files.meta.last().and_then(|path| bytes_of_meta(path).ok());
         let meta = meta.and_then(|bytes| Meta::from_bytes(&bytes, &name).ok());
         let size = |path: &PathBuf| fs::symlink_metadata(path).map_or(0, |file| file.len());
-        let bytes = match &meta {
-            Some(meta) => meta.bytes,
-            None => files.data.last().map_or(0, size),
-        };
+        let bytes = meta.as_ref().map(|meta| meta.bytes);
+        let bytes = bytes.unwrap_or_else(|| files.data.last().map_or(0, size));
         Some(Trashed { item, removed, meta, bytes })
     }
 }

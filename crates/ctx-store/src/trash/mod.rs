@@ -45,12 +45,8 @@ impl TrashedFiles {
 
     /// Whether any of these files still exists.
     pub(crate) fn are_there(&self) -> Result<bool> {
-        for path in self.paths() {
-            if is_there(path)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let mut found = self.paths().map(|path| is_there(path));
+        found.find(|found| !matches!(found, Ok(false))).unwrap_or(Ok(false))
     }
 
     /// Returns the folders that contain these files.

@@ -126,10 +126,8 @@ impl<'a> Removal<'a> {
 
     pub(crate) fn done(mut self) -> Result<RemovalReport> {
         let facts = facts(self.session, &self.removed.items);
-        let done = match &self.operation {
-            Some(operation) => unless_full(self.store.done(operation, &facts)),
-            None => Ok(None),
-        };
+        let done = |operation| unless_full(self.store.done(operation, &facts));
+        let done = self.operation.as_ref().map_or(Ok(None), done);
         let done = self.uncertain(done)?;
         self.removed.unaudited = done.is_some_and(|done| done.is_none());
         Ok(self.removed)

@@ -103,10 +103,8 @@ fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
 fn split_lines(path: &str) -> (&str, &str) {
     let is_line = |c: char| c.is_ascii_digit() || ":-,#L".contains(c);
     let name = path.trim_end_matches(is_line);
-    match path[name.len()..].find([':', '#']) {
-        Some(at) => path.split_at(name.len() + at),
-        None => (path, ""),
-    }
+    let mark = path[name.len()..].find([':', '#']);
+    path.split_at(mark.map_or(path.len(), |at| name.len() + at))
 }
 
 fn kind(token: &str) -> Option<IdentifierKind> {

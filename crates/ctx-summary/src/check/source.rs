@@ -70,11 +70,9 @@ impl Source {
                 }
                 // Anyone may have written the text that a tool returns, so it does not count as the
                 // user's.
-                Part::Result(result) => result.parts.iter().for_each(|part| {
-                    if let Part::Text(text) = part {
-                        self.add_record(text);
-                    }
-                }),
+                Part::Result(result) => {
+                    result.parts.iter().filter_map(Part::text).for_each(|it| self.add_record(it));
+                }
                 Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
             }
         }

@@ -66,9 +66,9 @@ pub(super) trait Judge {
     /// it.
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>);
 
-    /// Returns the chain as a candidate, given the length of each segment in tokens, or `None` if
-    /// the chain contains nothing new.
-    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
+    /// Returns the chain as a candidate, given its length in tokens, or `None` if the chain
+    /// contains nothing new.
+    fn candidate(&self, chain: &[usize], tokens: u64) -> Option<Candidate>;
 
     /// Records that a chain was chosen.
     fn take(&mut self, chain: &[usize], tokens: &[u64]);
@@ -98,7 +98,7 @@ impl<J: Judge> Greedy<J> {
         let mut chain = Vec::new();
         let candidate = |number| {
             judge.chain(number, &chosen, &mut chain);
-            judge.candidate(&chain, &tokens)
+            judge.candidate(&chain, chain.iter().map(|at| tokens[*at]).sum())
         };
         let heap = numbers.filter_map(candidate).collect();
         Self { judge, tokens, chosen, order: Vec::new(), heap }
@@ -141,7 +141,8 @@ impl<J: Judge> Greedy<J> {
                 continue;
             }
             self.judge.chain(number, &self.chosen, &mut chain);
-            let Some(again) = self.judge.candidate(&chain, &self.tokens) else { continue };
+            let tokens = chain.iter().map(|at| self.tokens[*at]).sum();
+            let Some(again) = self.judge.candidate(&chain, tokens) else { continue };
             if u64::from(again.tokens) > room {
                 too_long.push(again);
                 continue;
@@ -194,8 +195,7 @@ mod tests {
             *chain = down.take_while(|number| !chosen[*number]).collect();
         }
 
-        fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
-            let tokens = chain.iter().map(|at| tokens[*at]).sum();
+        fn candidate(&self, chain: &[usize], tokens: u64) -> Option<Candidate> {
             let number = u32::try_from(chain[0]).expect("a small number");
             Some(Candidate::new(f64::from(number), chain[0], tokens))
         }

@@ -102,10 +102,8 @@ fn choose(
     room: u64,
     counter: &dyn TokenCounter,
 ) -> Vec<(usize, String)> {
-    let Some((_, first)) = ranked.first() else { return Vec::new() };
-    if room < LEAST {
-        return Vec::new();
-    }
+    let first = ranked.first().filter(|_| room >= LEAST);
+    let Some((_, first)) = first else { return Vec::new() };
     let mut left = room.saturating_sub(counter.count(&heading(first.kind)) + 1);
     let mut chosen = Vec::new();
     for (at, item) in ranked {

@@ -65,9 +65,8 @@ impl Judge for Teller<'_> {
         chain.extend(heads.take_while(|number| !chosen[*number]));
     }
 
-    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+    fn candidate(&self, chain: &[usize], tokens: u64) -> Option<Candidate> {
         let number = *chain.first()?;
-        let tokens = chain.iter().map(|at| tokens[*at]).sum();
         let alone = if self.is_asked(number) { ALONE_ASKED } else { ALONE };
         let mut worth = self.worths[number] * (alone + self.words.news(number));
         if self.asked > self.most_asked && self.later[number] {

@@ -93,9 +93,8 @@ impl Judge for Picker<'_> {
         chain.extend(heads.take_while(|number| !chosen[*number]));
     }
 
-    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+    fn candidate(&self, chain: &[usize], tokens: u64) -> Option<Candidate> {
         let number = *chain.first()?;
-        let tokens = chain.iter().map(|at| tokens[*at]).sum();
         let worth = self.worth(number) * self.reads[number];
         (worth > 0.0).then(|| Candidate::for_length(worth, number, tokens))
     }

@@ -78,10 +78,7 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
 /// tools usually report them. On later lines, words such as "error" are usually part of the
 /// content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
-    let texts = result.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_ref()),
-        _ => None,
-    });
+    let texts = result.parts.iter().filter_map(Part::text);
     let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
     // Most results are long and report no error, so secrets are redacted only from errors.
@@ -254,7 +251,7 @@ mod tests {
 
     use super::{Action, DIGEST_MAX, ERROR_CHARS, Outcome, Target, digest, error, tasks};
     use crate::ledger::fixtures::{call, leaves, result};
-    use crate::ledger::item::State;
+    use crate::ledger::items::State;
     use crate::ledger::json::Leaf;
 
     fn digest_of_call(name: &str, arguments: &str) -> String {

@@ -186,11 +186,8 @@ impl Index {
                 *coverage = (*coverage).max(mention.coverage);
             }
         }
-        for kept in &reading.kept {
-            if let Some(number) = self.seen.get(kept) {
-                self.segments[*number].is_covered = true;
-            }
-        }
+        let kept = reading.kept.iter().filter_map(|kept| self.seen.get(kept)).copied();
+        self.hide(&kept.collect::<Vec<_>>());
     }
 
     /// Returns how well `text` and the kept messages cover each identifier. The coverage is 0 if

@@ -106,7 +106,7 @@ mod tests {
     use ctx_format::Role;
 
     use super::read;
-    use crate::ledger::item::ItemKind;
+    use crate::ledger::items::ItemKind;
 
     fn found(role: Role, text: &str) -> Vec<(ItemKind, String)> {
         let mut items = Vec::new();

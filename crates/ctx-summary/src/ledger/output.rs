@@ -77,7 +77,9 @@ impl<'t> Cutter<'t> {
         if is_tag(code) {
             return;
         }
-        if defines(without_place(code)) {
+        let line = without_place(code);
+        // A line that begins with `#` counts as a comment.
+        if !line.starts_with('#') && names_something(line) {
             self.definition(number, code);
         } else if is_frame(code) {
             self.frame = Some(self.found.len());
@@ -173,12 +175,6 @@ fn is_comment(line: &str) -> bool {
 fn is_word(text: &str) -> bool {
     text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
         || text.contains(|c| c >= '\u{2e80}')
-}
-
-/// Returns true if a line from a file contains a definition. A line that begins with `#` counts as
-/// a comment.
-fn defines(line: &str) -> bool {
-    !line.starts_with('#') && names_something(line)
 }
 
 /// Returns true if a line in a tool result says how a command, a build or a test ended.

@@ -165,7 +165,7 @@ mod tests {
 
     use super::{Run, own_words};
     use crate::ledger::intent;
-    use crate::ledger::item::ItemKind;
+    use crate::ledger::items::ItemKind;
 
     #[test]
     fn what_is_handed_on_is_left_out() {

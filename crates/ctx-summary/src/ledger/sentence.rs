@@ -55,12 +55,8 @@ impl Blocks {
             }
             return true;
         }
-        self.is_indented(line)
-    }
-
-    /// Returns true if `line` is indented Markdown code: it follows a blank line, begins with four
-    /// spaces or a tab, and is not a list item.
-    fn is_indented(&mut self, line: &str) -> bool {
+        // Indented Markdown code follows a blank line, begins with four spaces or a tab, and is not
+        // a list item.
         let blank = line.trim().is_empty();
         let deep = line.starts_with("    ") || line.starts_with('\t');
         let may_be = deep && !blank && (self.indented || self.after_blank);

@@ -98,12 +98,9 @@ impl Transcript {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
         }
-        for part in &message.parts {
-            if let Part::Text(text) = part {
-                let label = format!("{}, in a message that stays", message.role.as_str());
-                self.kept.push((label, text.to_string()));
-            }
-        }
+        let label = format!("{}, in a message that stays", message.role.as_str());
+        let texts = message.parts.iter().filter_map(Part::text);
+        self.kept.extend(texts.map(|text| (label.clone(), text.to_owned())));
     }
 
     /// Adds the next message to summarize, which is on line `line` of the session.

@@ -59,11 +59,8 @@ fn repeats(text: &str) -> bool {
 /// Keeps only the final state of each overwritten line, and only the first of many consecutive
 /// equal lines.
 fn each_line_once(text: &str) -> String {
-    fn last(line: &str) -> &str {
-        let line = line.trim_end_matches('\r');
-        line.rsplit('\r').next().unwrap_or(line)
-    }
-    let lines: Vec<&str> = text.lines().map(last).collect();
+    let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+    let lines: Vec<&str> = lines.map(|line| line.rsplit('\r').next().unwrap_or(line)).collect();
     let mut clean = String::new();
     for same in lines.chunk_by(|a, b| a == b) {
         let shown = if same.len() > SAME { 1 } else { same.len() };

@@ -91,7 +91,7 @@ impl<'p> Output<'p> {
             return self.assembly.stay(record, outline, record.bytes);
         };
         let before = self.used;
-        self.count(&record.origin().record(&short));
+        self.count(&record.origin.clone().record(&short));
         let now = self.used - before;
         self.assembly.old.shortened += tokens.saturating_sub(now);
         let kept = &self.assembly.kept;

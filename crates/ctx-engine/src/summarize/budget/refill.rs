@@ -99,7 +99,7 @@ impl Cut {
         let most = self.tokens.1 + more;
         for _ in 0..TRIES {
             let short = shortener.shorten(record, limits, &self.calls)?;
-            let now = tokens(&record.origin().record(&short))?;
+            let now = tokens(&record.origin.clone().record(&short))?;
             if now <= most {
                 return (now > self.tokens.1).then_some((short, now));
             }

@@ -2,13 +2,12 @@
 
 use crate::binding::fate;
 use crate::compaction::{LineText, list, quoted};
-use crate::dialect::anthropic::Anthropic;
-use crate::dialect::anthropic::{is_read, is_reasoning};
+use crate::dialect::anthropic::{Anthropic, is_read, is_reasoning};
 use crate::dialect::blocks::{MARK, check_block, is_extra, is_unsigned};
 use crate::dialect::content::{blocks as blocks_of, kind_of};
 use crate::legality::content::NO_CONTENT;
 use crate::record::edit::cut_members;
-use crate::{Call, Edits, Media, Member, Object, Outline, Part, Role};
+use crate::{Edits, Media, Member, Object, Outline, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
 use crate::convert::media::{Data, DataLocation};
@@ -126,9 +125,7 @@ fn own(raw: &str, notes: &mut Notes<'_>) -> String {
             !notes.is_whole
                 && (is_over && is_mark(it) || is_reasoning(&kind) && is_extra(&kind, &it.key))
         };
-        for place in cut_members(&block, inner, goes) {
-            edits.cut(place);
-        }
+        edits.cut(cut_members(&block, inner, goes));
     }
     edits.of_object(&block)
 }
@@ -155,7 +152,11 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         Part::Reasoning(text) if notes.is_whole => {
             LineText::of_type("thinking").text("thinking", text).end()
         }
-        Part::Call(call) => tool_use(call, notes),
+        Part::Call(call) => LineText::of_type("tool_use")
+            .text("id", call.id.as_deref().unwrap_or_default())
+            .text("name", &call.name)
+            .json("input", &notes.arguments(&call.arguments, call.slot.as_ref()))
+            .end(),
         Part::Media(media) => return self::media(media, notes.is_whole),
         Part::Opaque(raw) if notes.is_whole => opaque(raw),
         Part::Reasoning(_) | Part::Opaque(_) => return None,
@@ -170,14 +171,6 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
 /// Wraps a part of an unknown kind in a block, so that its bytes are counted.
 fn opaque(raw: &str) -> String {
     LineText::of_type("opaque").json("raw", &one_line(raw)).end()
-}
-
-fn tool_use(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
-    LineText::of_type("tool_use")
-        .text("id", call.id.as_deref().unwrap_or_default())
-        .text("name", &call.name)
-        .json("input", &notes.arguments(&call.arguments, call.slot.as_ref()))
-        .end()
 }
 
 fn media(media: &Media<'_>, is_whole: bool) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Writes messages for the OpenAI Chat Completions API.
 
 use crate::compaction::{LineText, list, quoted};
+use crate::dialect::chat::role_in_text;
 use crate::record::json::one_line;
 use crate::{Call, Media, Object, Part, Role};
 
@@ -13,10 +14,7 @@ pub(crate) struct Writer;
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        let role = match said.role {
-            Role::Tool | Role::Function | Role::Other => Role::User,
-            role => role,
-        };
+        let role = role_in_text(said.role);
         let is_reply = role == Role::Assistant;
         let mut calls = Vec::new();
         let mut refusals = Vec::new();
@@ -53,21 +51,10 @@ impl Target for Writer {
 
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         // The content can only be text in this API.
-        let mut texts = Vec::new();
-        for part in &answer.result.parts {
-            match part {
-                Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-                Part::Opaque(raw) => texts.push(notes.as_text(raw, &answer.result)),
-                _ => {}
-            }
-        }
-        let content = match texts.as_slice() {
-            [] => "\"\"".to_owned(),
+        let content = match notes.texts(&answer.result).as_slice() {
+            [] => quoted(""),
             [text] => quoted(text),
-            texts => {
-                let blocks = texts.iter().map(|text| text_block(text));
-                list(&blocks.collect::<Vec<_>>())
-            }
+            texts => list(&texts.iter().map(|text| text_block(text)).collect::<Vec<_>>()),
         };
         notes.no_error_mark(answer);
         LineText::new()
@@ -81,19 +68,12 @@ impl Target for Writer {
 /// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks. Only user messages can have media.
 fn content(parts: &[&Part<'_>], role: Role) -> Option<String> {
-    let mut texts = Vec::new();
-    let mut blocks = Vec::new();
-    for part in parts {
-        let block = match part {
-            Part::Text(text) | Part::Refusal(text) => {
-                texts.push(text.as_ref());
-                Some(text_block(text))
-            }
-            Part::Media(media) if role == Role::User => self::media(media),
-            _ => None,
-        };
-        blocks.extend(block);
-    }
+    let texts: Vec<&str> = parts.iter().filter_map(|part| part.said()).collect();
+    let block = |part: &&Part<'_>| match part {
+        Part::Media(media) if role == Role::User => self::media(media),
+        part => part.said().map(text_block),
+    };
+    let blocks: Vec<String> = parts.iter().filter_map(block).collect();
     match (texts.as_slice(), blocks.as_slice()) {
         (_, []) => None,
         ([text], [_]) => Some(quoted(text)),

@@ -158,9 +158,7 @@ impl Accepts {
         let goes = |it: &Member<'_>| self == Self::All && !is_taken(it);
         let parts = parts_of(&item).filter(|_| self == Self::All);
         let of_parts = parts.flat_map(|part| cut_members(&item, &part, is_extra_in_part));
-        for place in cut_members(&item, &item, goes).into_iter().chain(of_parts) {
-            edits.cut(place);
-        }
+        edits.cut(cut_members(&item, &item, goes).into_iter().chain(of_parts));
         Some(one_line(&edits.of_object(&item)).into_owned())
     }
 
@@ -209,13 +207,10 @@ impl Accepts {
     fn part(self, part: &Part<'_>, is_reply: bool) -> Option<String> {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {
-            // The API takes a reply that it has not returned itself only as a text.
-            Part::Text(said) | Part::Refusal(said) if is_reply && self == Self::All => {
-                Some(quoted(said))
-            }
-            Part::Text(said) | Part::Refusal(said) => Some(text(text_kind, said)),
             Part::Media(media) if !is_reply => self.media(media),
-            _ => None,
+            // The API takes a reply that it has not returned itself only as a text.
+            part if is_reply && self == Self::All => part.said().map(quoted),
+            part => part.said().map(|said| text(text_kind, said)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Code shared by all targets. A target writes sessions in one dialect.
 
 use crate::compaction::{Ids, LineText};
-use crate::convert::entry::Entry;
 use crate::convert::fields::{path_to, place};
+use crate::convert::reading::Entry;
 use crate::convert::report::{LossKind, Report};
 use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
@@ -43,7 +43,7 @@ pub(crate) trait Target {
 
     /// Where the messages before a summary are written.
     fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary::InPlace
+        BeforeSummary::default()
     }
 
     /// Writes the records for a message.
@@ -69,13 +69,29 @@ pub(crate) trait Target {
 
     /// Writes the records for a turn.
     fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        lines_of(self, turn, notes)
+        let mut lines = match turn {
+            Turn::Message(said) => self.message(said, notes),
+            Turn::Results(results) => self.results(results, notes),
+            // In an agent's file, only the last summary counts.
+            Turn::Summary(summary) if notes.summary_comes && notes.to.is_log() => {
+                let text = Piece::bare(Part::Text(summary.text.clone()));
+                self.message(&TurnMessage::of_user(vec![text], summary.origins.clone()), notes)
+            }
+            Turn::Summary(summary) => self.summary(summary, notes),
+        };
+        lines.extend(self.event(turn, notes));
+        lines
+    }
+
+    /// Returns a record that follows the records for a turn but is never sent.
+    fn event(&self, _: &Turn<'_>, _: &Notes<'_>) -> Option<Line> {
+        None
     }
 
     /// Writes the records for a unit, which consists of turns that belong together.
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
         let lines = turns.iter().flat_map(|turn| {
-            notes.at(turn);
+            notes.origin = turn.origin();
             self.turn(turn, notes)
         });
         lines.collect()
@@ -83,34 +99,12 @@ pub(crate) trait Target {
 }
 
 /// Where a format has the messages before a summary.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BeforeSummary {
-    /// In records before the summary's record.
-    InPlace,
-    /// In records before the summary's record, but the model receives the summary first.
-    Moved,
-    /// Inside the summary's record, before the summary.
-    Inside,
-    /// Inside the summary's record, after the summary.
-    InsideAndMoved,
-}
-
-/// Calls the method of `target` that writes this kind of turn.
-pub(crate) fn lines_of<T: Target + ?Sized>(
-    target: &mut T,
-    turn: &Turn<'_>,
-    notes: &mut Notes<'_>,
-) -> Vec<Line> {
-    match turn {
-        Turn::Message(said) => target.message(said, notes),
-        Turn::Results(results) => target.results(results, notes),
-        // In an agent's file, only the last summary counts.
-        Turn::Summary(summary) if notes.summary_comes && notes.to.is_log() => {
-            let text = Piece::bare(Part::Text(summary.text.clone()));
-            target.message(&TurnMessage::of_user(vec![text], summary.origins.clone()), notes)
-        }
-        Turn::Summary(summary) => target.summary(summary, notes),
-    }
+#[derive(Clone, Copy, Default)]
+pub(crate) struct BeforeSummary {
+    /// Whether they are inside the summary's record, rather than in records before it.
+    pub(crate) is_inside: bool,
+    /// Whether the model receives the summary first.
+    pub(crate) is_moved: bool,
 }
 
 /// A record in the new session.
@@ -161,8 +155,6 @@ pub(crate) struct Notes<'r> {
     pub(crate) entries: &'r [&'r Entry],
     /// The texts of the entries.
     pub(crate) texts: &'r [String],
-    /// Whether the source records are the elements of a list of messages.
-    pub(crate) is_list: bool,
     /// The index, within the unit, of the entry to which subsequent losses are attributed.
     pub(crate) origin: usize,
     /// Whether no content may be lost, as in a lowered session.
@@ -178,11 +170,6 @@ pub(crate) struct Notes<'r> {
 }
 
 impl Notes<'_> {
-    /// Attributes subsequent losses to the line that `turn` came from.
-    pub(crate) fn at(&mut self, turn: &Turn<'_>) {
-        self.origin = turn.origin();
-    }
-
     /// Returns the time for a line made from the given source records: the time of the first of
     /// these records or, if that record has no time, the time of the last line written.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
@@ -206,8 +193,7 @@ impl Notes<'_> {
         let within = found.map_or(String::new(), |origin| path_to(self.texts[origin].trim(), at));
         let end = within.rfind(']').map_or(0, |end| end + 1);
         let Some(entry) = self.entries.get(found.unwrap_or(self.origin)) else { return };
-        let path = entry.origin.path(self.is_list) + &within[..end];
-        self.report.count(kind, name, entry.line).add_path(path);
+        self.report.count_in(kind, name, entry, &within[..end]);
     }
 
     /// Reports that a result of the source is no longer marked as an error, if it was. A denial is
@@ -236,6 +222,15 @@ impl Notes<'_> {
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str, result: &ToolResult<'_>) -> &'p str {
         self.count_at(LossKind::AsText, &kind_of_raw(raw), result.slot.as_ref());
         raw
+    }
+
+    /// Returns the texts of a result. Content of an unknown type is written as text.
+    pub(crate) fn texts<'p>(&mut self, result: &'p ToolResult<'_>) -> Vec<&'p str> {
+        let texts = result.parts.iter().filter_map(|part| match part {
+            Part::Opaque(raw) => Some(self.as_text(raw, result)),
+            part => part.said(),
+        });
+        texts.collect()
     }
 
     /// Writes the blocks of a tool result. `block` writes a single part.

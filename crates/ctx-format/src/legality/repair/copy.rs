@@ -31,16 +31,12 @@ pub struct RepairedCopy {
 }
 
 /// A line in the unfinished copy.
+#[derive(derive_more::AsRef)]
 struct Line {
     /// The number of the source line that this line came from.
     source: u64,
+    #[as_ref([u8])]
     bytes: Vec<u8>,
-}
-
-impl AsRef<[u8]> for Line {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
 }
 
 /// The maximum number of repair rounds. Each round repairs problems of one kind.
@@ -73,13 +69,20 @@ pub fn repair(
         copy.dialect = records.and_then(|records| records.dialect()).unwrap_or(dialect);
     }
     for _ in 0..ROUNDS {
-        if !copy.repair_round(strict) {
+        if copy.repair_round(strict) != Some(true) {
             break;
         }
     }
     copy.remove_reasoning();
-    if copy.dialect.is_log() {
-        copy.end_the_last_line();
+    // If the last line had no line ending, the agent would append its next line to that line.
+    if copy.dialect.is_log()
+        && let Some(last) = copy.lines.last_mut()
+        && !last.bytes.is_empty()
+        && line_end(&last.bytes).is_empty()
+    {
+        last.bytes.push(b'\n');
+        let source = last.source;
+        copy.act(source, "", RepairKind::EndLine);
     }
     for Action { line, what, .. } in &mut copy.actions {
         *line = number(*line);
@@ -163,24 +166,14 @@ impl Copy {
     }
 
     /// Repairs the problems of the first kind that the copy has. Returns true if this changed any
-    /// line.
-    fn repair_round(&mut self, strict: bool) -> bool {
-        let Some(mut found) = self.findings() else { return false };
-        let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
-        found.flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
-        self.repair_flaws(&found.flaws)
-            || self.drop_copies(&found.messages)
-            || self.mend(&found.problems)
-            || self.pair(&found.messages, strict)
-    }
-
-    /// Finds the problems of the copy. Returns `None` if the copy cannot be read.
-    fn findings(&self) -> Option<Findings> {
+    /// line, and `None` if the copy cannot be read.
+    fn repair_round(&mut self, strict: bool) -> Option<bool> {
         let bytes = self.bytes();
         let options = Options { dialect: Some(self.dialect), ..Options::default() };
         let mut records = Records::open(&*bytes, &options).ok()?;
         let mut validator = Validator::new(self.dialect.rules());
         validator.model.clone_from(&self.model);
+        // Each message with the index of its line, which is the line number of its problems.
         let (mut messages, mut number) = (Vec::new(), 0);
         while let Some(record) = records.next().ok()? {
             if let Some(outline) = record.outline(Some(self.dialect)) {
@@ -191,12 +184,18 @@ impl Copy {
         }
         // An agent may send its messages in another order than that of the lines.
         messages.sort_by_key(|(_, outline)| outline.fragment.map(|fragment| fragment.message));
-        let flaws = records.flaws().iter().map(|(_, flaw)| flaw.clone()).collect();
-        Some(Findings { flaws, problems: validator.finish(), messages })
+        let mut flaws: Vec<&Flaw> = records.flaws().iter().map(|(_, flaw)| flaw).collect();
+        let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
+        flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
+        let has_changed = self.repair_flaws(&flaws)
+            || self.drop_copies(&messages)
+            || self.mend(&validator.finish())
+            || self.pair(&messages, strict);
+        Some(has_changed)
     }
 
     /// Repairs the given flaws and returns true if this changed any line.
-    fn repair_flaws(&mut self, flaws: &[Flaw]) -> bool {
+    fn repair_flaws(&mut self, flaws: &[&Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
         let done = self.actions.len();
@@ -331,28 +330,28 @@ impl Copy {
         for (at, line) in old.iter().enumerate() {
             let (source, edit) = (line.source, repair.edits.get(&at));
             let (is_dropped, begins) = edit.map_or((false, false), |it| (it.drop, it.begin));
-            let links = OwnLinks::of(self.dialect, line, at == 0);
-            let mut last = match &links.id {
-                Some(_) if is_dropped || begins => {
-                    links.parent.and_then(|parent| moved.target(parent))
-                }
-                id => id.clone(),
+            let own = record(&line.bytes, at == 0);
+            let links = own.object().map(|object| self.dialect.links(object)).unwrap_or_default();
+            let id = links.id.as_deref();
+            let mut last = match id {
+                Some(_) if is_dropped || begins => links.parent().and_then(|it| moved.target(it)),
+                id => id.map(str::to_owned),
             };
             let new = repair.repaired(&old, at, self.dialect);
             for (number, bytes) in new.split_inclusive(|byte| *byte == b'\n').enumerate() {
                 let mut bytes = bytes.to_vec();
                 let is_own = number == usize::from(begins) && !is_dropped;
-                if !is_own && links.id.is_some() {
+                if !is_own && id.is_some() {
                     (bytes, last) = linked(self.dialect, &bytes, last.as_deref());
-                } else if begins && links.id.is_some() {
+                } else if begins && id.is_some() {
                     bytes = with_parent(self.dialect, &bytes, last.as_deref());
-                    last.clone_from(&links.id);
+                    last = id.map(str::to_owned);
                 }
                 is_new.push(!is_own);
                 self.lines.push(Line { source, bytes });
             }
-            if let Some(id) = links.id.filter(|id| is_dropped || last.as_ref() != Some(id)) {
-                moved.0.insert(id, (last, is_dropped));
+            if let Some(id) = id.filter(|id| is_dropped || last.as_deref() != Some(id)) {
+                moved.0.insert(id.to_owned(), (last, is_dropped));
             }
         }
         for (at, (line, is_new)) in self.lines.iter_mut().zip(is_new).enumerate() {
@@ -362,29 +361,10 @@ impl Copy {
         }
     }
 
-    /// Adds a line ending to the last line if it has none; otherwise the agent would append its
-    /// next line to that line.
-    fn end_the_last_line(&mut self) {
-        let Some(last) = self.lines.last_mut() else { return };
-        if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
-            last.bytes.push(b'\n');
-            let source = last.source;
-            self.act(source, "", RepairKind::EndLine);
-        }
-    }
-
     fn act(&mut self, line: u64, id: &str, what: RepairKind) {
         let id = id.to_owned();
         self.actions.push(Action { line, id, what });
     }
-}
-
-/// What is wrong with the copy. The line numbers of the problems are indexes of lines.
-struct Findings {
-    flaws: Vec<Flaw>,
-    problems: Vec<Problem>,
-    /// The messages in context order, each with the index of its line.
-    messages: Vec<(usize, Outline<'static>)>,
 }
 
 enum Change {
@@ -395,24 +375,6 @@ enum Change {
     Edit(Edits),
 }
 
-/// The id of a line in a tree, and the id of its parent.
-#[derive(Default)]
-struct OwnLinks {
-    id: Option<String>,
-    parent: Option<String>,
-}
-
-impl OwnLinks {
-    fn of(dialect: &dyn Dialect, line: &Line, is_first: bool) -> Self {
-        let record = record(&line.bytes, is_first);
-        record.object().map_or_else(Self::default, |object| {
-            let links = dialect.links(object);
-            let parent = links.parent().map(str::to_owned);
-            Self { id: links.id.map(Into::into), parent }
-        })
-    }
-}
-
 /// For each line that was removed, or that is followed by new lines, the id of the line that takes
 /// its place as a parent, and whether the line was removed.
 #[derive(Default)]
@@ -420,8 +382,8 @@ struct Moved(HashMap<String, (Option<String>, bool)>);
 
 impl Moved {
     /// Returns the id that replaces `id` as a parent.
-    fn target(&self, id: String) -> Option<String> {
-        self.0.get(&id).map_or(Some(id), |(to, _)| to.clone())
+    fn target(&self, id: &str) -> Option<String> {
+        self.0.get(id).map_or_else(|| Some(id.to_owned()), |(to, _)| to.clone())
     }
 
     /// Returns the bytes of a line with its links changed; `None` if none changes.

@@ -120,26 +120,21 @@ impl RepairKind {
             _ => true,
         }
     }
-
-    /// Describes the repair. `id` is the id of the call or result that is repaired.
-    fn sentence(&self, id: &str) -> String {
-        let to = match self {
-            Self::Move { to } | Self::Reparent { to } => to.to_string(),
-            Self::Rename { to } => to.clone(),
-            Self::Split { into } => into.to_string(),
-            Self::Remove { bytes } => counted(*bytes as u64, "byte"),
-            Self::Change { rule } => (*rule).to_owned(),
-            _ => String::new(),
-        };
-        SENTENCES[self.as_str()].replace("{to}", &to).replace("{id}", id)
-    }
 }
 
 impl Action {
     /// Describes the repair and the reason for it in a few words.
     pub fn say(&self) -> String {
         let id = if self.id.is_empty() { "without id" } else { &self.id };
-        self.what.sentence(id)
+        let to = match &self.what {
+            RepairKind::Move { to } | RepairKind::Reparent { to } => to.to_string(),
+            RepairKind::Rename { to } => to.clone(),
+            RepairKind::Split { into } => into.to_string(),
+            RepairKind::Remove { bytes } => counted(*bytes as u64, "byte"),
+            RepairKind::Change { rule } => (*rule).to_owned(),
+            _ => String::new(),
+        };
+        SENTENCES[self.what.as_str()].replace("{to}", &to).replace("{id}", id)
     }
 }
 

@@ -137,9 +137,9 @@ impl Planner {
     /// Returns the repairs. Calls at the end of the session that may still get a result are
     /// repaired only if `strict` is true.
     pub fn finish(mut self, strict: bool) -> Repair {
-        let end = self.pairs.finish();
-        let open = end.open.into_iter().filter(|_| strict);
-        for OpenCall { call, .. } in end.unanswered.into_iter().chain(open) {
+        let (open, unanswered) = self.pairs.finish();
+        let open = open.into_iter().filter(|_| strict);
+        for OpenCall { call, .. } in unanswered.into_iter().chain(open) {
             let call = &mut self.repair.calls[call];
             call.exchange = Some(match self.rules.results {
                 Results::Later => Exchange { last: call.record, user: None },

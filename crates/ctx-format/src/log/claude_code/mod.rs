@@ -15,13 +15,15 @@ use std::sync::LazyLock;
 use super::compaction::CompactionWriter;
 use super::{About, Log};
 use crate::compaction::LineText;
+use crate::dialect::anthropic::{self, Anthropic};
+use crate::dialect::blocks;
 use crate::dialect::content::{kind_of, text_record};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 use crate::dialect::sign::Sign;
-use crate::dialect::{anthropic, blocks};
 use crate::legality::content::{Mend, Names};
 use crate::log::view::ViewBuilder;
 use crate::repair::{NewResult, RecordChange};
+use crate::rules::Results;
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
     ReplyId, Role, Rule, Rules, SecondCopy, Unread, Usage, UsageOf, json,
@@ -134,16 +136,13 @@ impl Dialect for ClaudeCode {
     }
 
     fn rules(&self) -> Rules {
-        // The client itself moves results to where the API requires them.
         Rules {
             dialect: self.name(),
-            merges_roles: true,
-            system_apart: true,
-            user_first: true,
-            unique_ids: true,
+            // The client itself moves results to where the API requires them.
+            results: Results::Later,
             // The client adds three marks of its own, and the API accepts four.
             cache_marks: Some(1),
-            ..Rules::default()
+            ..Anthropic.rules()
         }
     }
 
@@ -163,10 +162,9 @@ impl Dialect for ClaudeCode {
         if !object.is_true("isCompactSummary") || kind_of(object) != "user" {
             return None;
         }
-        let parts = anthropic::message(object, &object.object_of("message")?)?.parts;
-        parts
-            .into_iter()
-            .find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
+        let message = anthropic::message(object, &object.object_of("message")?)?;
+        let mut parts = message.parts.into_iter();
+        parts.find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
@@ -222,14 +220,11 @@ impl Dialect for ClaudeCode {
     }
 
     fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
-        let found = match &result.found {
-            Some((line, place)) => Some((line, message_of(line)?, *place)),
-            None => None,
-        };
-        let message = found.as_ref().map(|(_, message, place)| (message, *place));
-        let block = anthropic::result_block(result.id, message)?;
         // The new line copies the folder, the version and so on.
-        let line = found.as_ref().map_or(&result.call, |(line, ..)| *line);
+        let line = result.found.as_ref().map_or(&result.call, |(line, _)| line);
+        let message = message_of(line)?;
+        let found = result.found.as_ref().map(|(_, place)| (&message, *place));
+        let block = anthropic::result_block(result.id, found)?;
         let mut edits = Edits::new();
         edits.set(0, line, "type", "\"user\"");
         edits.set(0, line, "message", &format!(r#"{{"role":"user","content":[{block}]}}"#));

@@ -108,7 +108,10 @@ impl Lines {
             self.last.is_at(LineId::at(object, "leafUuid"), object.is_true("explicit"));
         }
         let Some(id) = LineId::at(object, "uuid") else { return };
-        let named = |key| self.without_progress(LineId::at_filled(object, key));
+        let named = |key| {
+            let parent = LineId::at_filled(object, key)?;
+            self.progress.get(&parent).copied().unwrap_or(Some(parent))
+        };
         let mut node = Node {
             record,
             id,
@@ -163,11 +166,6 @@ impl Lines {
             self.places.insert(node.id, self.nodes.len());
             self.nodes.push(node);
         }
-    }
-
-    fn without_progress(&self, parent: Option<LineId>) -> Option<LineId> {
-        let parent = parent?;
-        self.progress.get(&parent).copied().unwrap_or(Some(parent))
     }
 
     /// Returns the index of the line with the given id; `None` if no line has this id.

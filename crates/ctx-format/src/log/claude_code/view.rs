@@ -97,7 +97,14 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     let nodes = &tree.lines.nodes;
     let is_sent: HashSet<usize> = context.lines.iter().copied().collect();
     let jumps = context.jumps.iter().filter(|(place, _)| is_sent.contains(place));
-    let mut flaws: Vec<Flaw> = jumps.map(|(place, to)| jump(tree, *place, *to)).collect();
+    // The client replaces the missing parent of such a line with another line.
+    let jumps = jumps.map(|(place, to)| {
+        let ((rule, why), line) = (tree.why_it_ends(*place), nodes[*to].record + 1);
+        let what =
+            format!("{why}: Claude Code continues from line {line}, at most five seconds earlier");
+        Flaw::new(nodes[*place].record, rule, Effect::Harmless, what)
+    });
+    let mut flaws: Vec<Flaw> = jumps.collect();
     let first = context.lines.first().copied();
     match first.filter(|first| nodes[*first].boundary.is_some()) {
         Some(boundary) => flaws.extend(kept_lines_missing(tree, boundary)),
@@ -111,15 +118,6 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
         flaws.push(Flaw::new(*record, "repeated-id", Effect::Harmless, what));
     }
     flaws
-}
-
-/// Creates the flaw for a line whose missing parent the client replaces with another line.
-fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
-    let nodes = &tree.lines.nodes;
-    let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
-    let what =
-        format!("{why}: Claude Code continues from line {line}, at most five seconds earlier");
-    Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
 /// Creates the flaw for a compaction if some of the old lines that it keeps are not in the file.
@@ -158,8 +156,6 @@ pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
         let number = json::text(raw).and_then(|_| texts.next());
         (object.place_of(raw), number.is_some_and(|number| numbers.binary_search(&number).is_ok()))
     });
-    for place in edit::cuts(object.text(), items) {
-        edits.cut(place);
-    }
+    edits.cut(edit::cuts(object.text(), items));
     edits
 }

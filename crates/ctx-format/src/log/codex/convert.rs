@@ -3,11 +3,11 @@
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
-use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, lines_of};
+use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Summary, Turn, TurnMessage};
 use crate::dialect::items;
 use crate::log::compaction::LineText;
-use crate::{Object, Part, Role};
+use crate::{Object, Role};
 
 pub(crate) struct Writer;
 
@@ -18,16 +18,13 @@ fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
 
 /// Writes the copy of a message that Codex shows on its screen. The client lists only sessions that
 /// contain such a copy of a user request.
-fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
+fn event(said: &TurnMessage<'_>, notes: &Notes<'_>) -> Option<Line> {
     let (kind, lists): (_, &[&str]) = match said.role {
         Role::User => ("user_message", &["images", "local_images", "text_elements"]),
         Role::Assistant => ("agent_message", &[]),
         _ => return None,
     };
-    let texts = said.pieces.iter().filter_map(|piece| match &piece.part {
-        Part::Text(text) => Some(text.as_ref()),
-        _ => None,
-    });
+    let texts = said.pieces.iter().filter_map(|piece| piece.part.text());
     let text = texts.collect::<Vec<_>>().join("\n");
     if text.is_empty() {
         return None;
@@ -48,7 +45,7 @@ impl Target for Writer {
     }
 
     fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary::Inside
+        BeforeSummary { is_inside: true, is_moved: false }
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -72,13 +69,10 @@ impl Target for Writer {
         wrap(&notes.time(at), "response_item", &json, at)
     }
 
-    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = lines_of(self, turn, notes);
-        if let Turn::Message(said) = turn
-            && !notes.summary_comes
-        {
-            lines.extend(event(said, notes));
+    fn event(&self, turn: &Turn<'_>, notes: &Notes<'_>) -> Option<Line> {
+        match turn {
+            Turn::Message(said) if !notes.summary_comes => event(said, notes),
+            _ => None,
         }
-        lines
     }
 }

@@ -48,7 +48,12 @@ impl Flaws {
         let is_header = SHAPES.header.is_of(object);
         let (_, begins_well) = *self.first.get_or_insert((record, is_header));
         if !begins_well {
-            self.see(object, payload.as_ref());
+            let text = |within: Option<&Object<'_>>, key| within?.text_of(key).map(Cow::into_owned);
+            let HeaderFacts { id, time, folder } = &mut self.known;
+            *id = id.take().or_else(|| text(payload.as_ref(), "thread_id"));
+            *time = time.take().or_else(|| text(Some(object), "timestamp"));
+            *folder = folder.take().or_else(|| text(payload.as_ref(), "cwd"));
+            self.has_ordinals |= object.get("ordinal").is_some();
         }
         if object.get("payload").is_none() {
             if SHAPES.old_header.is_of(object) || Entry::of(object).is_some() {
@@ -65,7 +70,7 @@ impl Flaws {
         }
         if object.text_of("timestamp").is_none() {
             if Entry::of(object).is_some() {
-                let what = "the line has no timestamp: Codex skips it".to_owned();
+                let what = "the line has no timestamp: Codex skips it";
                 let flaw = Flaw::new(record, "no-timestamp", Effect::Lost, what);
                 self.found.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
@@ -76,12 +81,7 @@ impl Flaws {
         self.ordinal = number.unwrap_or(self.ordinal + 1);
         if number.is_some_and(|number| !self.ordinals.insert(number)) {
             let what = "an earlier line has the same ordinal: the app does not show later messages";
-            self.found.push(Flaw::new(
-                record,
-                "repeated-ordinal",
-                Effect::Ignored,
-                what.to_owned(),
-            ));
+            self.found.push(Flaw::new(record, "repeated-ordinal", Effect::Ignored, what));
         }
         self.last = Some((record, ordinal.is_some()));
         if *line == Line::Other {
@@ -115,15 +115,6 @@ impl Flaws {
         flaws
     }
 
-    fn see(&mut self, object: &Object<'_>, payload: Option<&Object<'_>>) {
-        let text = |within: Option<&Object<'_>>, key| within?.text_of(key).map(Cow::into_owned);
-        let HeaderFacts { id, time, folder } = &mut self.known;
-        *id = id.take().or_else(|| text(payload, "thread_id"));
-        *time = time.take().or_else(|| text(Some(object), "timestamp"));
-        *folder = folder.take().or_else(|| text(payload, "cwd"));
-        self.has_ordinals |= object.get("ordinal").is_some();
-    }
-
     /// Writes a header with all members that the client requires.
     fn new_header(&self) -> String {
         let [id, time, cwd] = self.known.quoted();
@@ -155,13 +146,13 @@ impl Flaws {
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
         let what = "an item of this compaction is in a format that Codex does not load: Codex ignores the compaction and sends the messages before it";
-        return Some(Flaw::new(record, "compaction-not-read", Effect::Ignored, what.to_owned()));
+        return Some(Flaw::new(record, "compaction-not-read", Effect::Ignored, what));
     }
     if matches!(Entry::of(object)?, Entry::Item(item) if item::is_loaded(&item)) {
         return None;
     }
     let what = "the item is in a format that Codex does not load: Codex skips the line";
-    Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
+    Some(Flaw::new(record, "item-not-read", Effect::Lost, what))
 }
 
 /// Returns the edits that repair a violation of `rule` in a line.

@@ -117,15 +117,10 @@ pub(super) fn texts<'a>(message: &Object<'a>) -> Vec<Cow<'a, str>> {
 
 fn is_for_user(text: &str) -> bool {
     let mut ends = SHAPES.for_user.iter();
-    ends.any(|(begin, end)| begins_with(text, begin) && ends_with(text, end)) || is_external(text)
-}
-
-/// Recognizes `<external_NAME>…</external_NAME>`, in which the client encloses text from another
-/// program.
-fn is_external(text: &str) -> bool {
-    let text = text.trim();
-    let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
-    name.is_some_and(|(name, _)| text.ends_with(&format!("</external_{name}>")))
+    // The client encloses text from another program in `<external_NAME>…</external_NAME>`.
+    let name = text.trim().strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
+    ends.any(|(begin, end)| begins_with(text, begin) && ends_with(text, end))
+        || name.is_some_and(|(name, _)| text.trim().ends_with(&format!("</external_{name}>")))
 }
 
 fn begins_with(text: &str, begin: &str) -> bool {

@@ -130,10 +130,8 @@ impl Dialect for Codex {
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        match Entry::of(object)? {
-            Entry::Compacted(compacted) => compacted.summary(),
-            _ => None,
-        }
+        let Entry::Compacted(compacted) = Entry::of(object)? else { return None };
+        compacted.summary()
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
@@ -187,9 +185,7 @@ impl Dialect for Codex {
         };
         let mut edits = Edits::new();
         // Two lines cannot have the same number.
-        for cut in cut_members(line, line, |member| member.key == "ordinal") {
-            edits.cut(cut);
-        }
+        edits.cut(cut_members(line, line, |member| member.key == "ordinal"));
         edits.set(0, line, "payload", &item);
         Some(edits.of_object(line))
     }

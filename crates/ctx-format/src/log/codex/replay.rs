@@ -223,5 +223,5 @@ fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
     let newest = newest.filter(|newest| base != Some(*newest))?;
     let what = "a rollback has undone this compaction: Codex sends the earlier messages";
-    Some(Flaw::new(newest, "compaction-off-path", Effect::Ignored, what.to_owned()))
+    Some(Flaw::new(newest, "compaction-off-path", Effect::Ignored, what))
 }

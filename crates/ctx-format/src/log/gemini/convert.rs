@@ -147,7 +147,7 @@ impl Target for Writer {
     }
 
     fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary::InsideAndMoved
+        BeforeSummary { is_inside: true, is_moved: true }
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -188,7 +188,7 @@ impl Target for Writer {
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
         let (mut lines, mut turns) = (Vec::new(), turns.iter().peekable());
         while let Some(turn) = turns.next() {
-            notes.at(turn);
+            notes.origin = turn.origin();
             lines.extend(match (turn, turns.peek()) {
                 (Turn::Message(said), Some(Turn::Results(results)))
                     if said.role == Role::Assistant =>
@@ -251,14 +251,9 @@ fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
     if let Some(raw) = answer.block.as_deref().filter(|_| result.name.as_deref() == Some(name)) {
         return one_line(raw).into_owned();
     }
-    let (mut texts, mut media) = (Vec::new(), Vec::new());
-    for part in &result.parts {
-        match part {
-            Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-            Part::Opaque(raw) => texts.push(notes.as_text(raw, result)),
-            part => media.extend(self::part(part)),
-        }
-    }
+    let texts = notes.texts(result);
+    let media = |part: &Part<'_>| if let Part::Media(it) = part { self::media(it) } else { None };
+    let media: Vec<String> = result.parts.iter().filter_map(media).collect();
     if texts.len() > 1 {
         // If a result has several texts, they are joined with line endings.
         notes.count_at(LossKind::AsText, "text", result.slot.as_ref());

@@ -7,7 +7,7 @@
 //! compacts, when a session begins or resumes, and when a turn is interrupted.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, hash_map};
+use std::collections::{HashMap, HashSet};
 
 use super::message::SentMessage;
 use crate::dialect::gemini as part;
@@ -62,17 +62,13 @@ impl<'a> Line<'a> {
 fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     let mut messages: Vec<Object<'a>> = Vec::new();
     let mut places = HashMap::new();
-    for raw in object.elements_of("messages")? {
-        let message = Object::within(raw);
-        let Some((id, message)) = message.and_then(|it| Some((it.text_of("id")?, it))) else {
-            continue;
-        };
-        match places.entry(id) {
-            hash_map::Entry::Occupied(place) => messages[*place.get()] = message,
-            hash_map::Entry::Vacant(place) => {
-                place.insert(messages.len());
-                messages.push(message);
-            }
+    let all = object.elements_of("messages")?.into_iter().filter_map(Object::within);
+    for (id, message) in all.filter_map(|it| Some((it.text_of("id")?, it))) {
+        let place = *places.entry(id).or_insert(messages.len());
+        if place == messages.len() {
+            messages.push(message);
+        } else {
+            messages[place] = message;
         }
     }
     Some(messages)
@@ -124,8 +120,13 @@ impl Log {
                 let place = self.places.get(&LineId::of(id)).copied();
                 let gone = self.take_back(place.unwrap_or(0), Outside::DeadBranch);
                 let sent = gone.iter().filter(|entry| entry.turn.is_some()).count();
+                // The message that the rewind names is not in the file.
                 if place.is_none() && sent > 0 {
-                    self.flaws.push(rewound(record, sent));
+                    let gone = counted(sent, "message");
+                    let what = format!(
+                        "no message has the id that this rewind names: the Gemini CLI removes the {gone} before the rewind"
+                    );
+                    self.flaws.push(Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what));
                 }
             }
             Line::Checkpoint(messages) => {
@@ -141,7 +142,7 @@ impl Log {
             }
             Line::Other if Turn::of(object).is_some() => {
                 let what = "the Gemini CLI does not load this message, because it has no id";
-                let flaw = Flaw::new(record, "message-without-id", Effect::Lost, what.to_owned());
+                let flaw = Flaw::new(record, "message-without-id", Effect::Lost, what);
                 self.flaws.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
             Line::Message | Line::Other => {}
@@ -198,16 +199,6 @@ impl Log {
     }
 }
 
-/// Creates the flaw for a rewind to a message that is not in the file. `gone` is the number of
-/// messages that the rewind removed.
-fn rewound(record: usize, gone: usize) -> Flaw {
-    let gone = counted(gone, "message");
-    let what = format!(
-        "no message has the id that this rewind names: the Gemini CLI removes the {gone} before the rewind"
-    );
-    Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what)
-}
-
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
     let what = "no line is a header: the Gemini CLI does not recognize the file as a session";
     let time = first.text_of("timestamp").map(Into::into);
@@ -216,8 +207,7 @@ fn no_header(record: usize, first: &Object<'_>) -> Flaw {
     let header = format!(
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
     );
-    Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
-        .repaired_by(Remedy::Before(header))
+    Flaw::new(record, "no-header", Effect::Refused, what).repaired_by(Remedy::Before(header))
 }
 
 /// Returns true if a list of messages begins with a summary of earlier messages.
@@ -254,9 +244,8 @@ impl Turn {
             if sent.is_more_than_results() {
                 return Some(Self::User);
             }
-            return Some(Self::Results(
-                names("functionResponse").map(|name| LineId::of(&name)).collect(),
-            ));
+            let ids = names("functionResponse").map(|name| LineId::of(&name));
+            return Some(Self::Results(ids.collect()));
         }
         let listed = sent.listed_calls();
         let has_result = |call: &&Object<'_>| !part::list(call.get("result")).is_empty();

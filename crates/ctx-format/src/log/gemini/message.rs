@@ -113,8 +113,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
 
     /// The calls stored outside the content, along with their results.
     pub(super) fn listed_calls(&self) -> Vec<Object<'a>> {
-        let raw = self.message.elements_of("toolCalls").unwrap_or_default();
-        raw.into_iter().filter_map(Object::within).collect()
+        self.message.objects_of("toolCalls").into_iter().flatten().flatten().collect()
     }
 
     /// The arguments of calls and the responses in results that are not an object, as raw JSON, each

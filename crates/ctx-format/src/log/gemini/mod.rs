@@ -77,9 +77,8 @@ impl Dialect for Gemini {
         for call in sent.iter().flat_map(SentMessage::listed_calls) {
             outline.check_tool_name(&call, NAME, &call.text_of("id").unwrap_or_default());
         }
-        if sent.iter().any(|message| !message.bad_media().is_empty()) {
-            outline.fault(Rule::BadImage, "");
-        }
+        let is_bad = sent.iter().any(|message| !message.bad_media().is_empty());
+        outline.fault_if(is_bad, Rule::BadImage, "");
         Some(outline)
     }
 
@@ -94,13 +93,11 @@ impl Dialect for Gemini {
         for (part, media) in messages.sent().iter().flat_map(SentMessage::bad_media) {
             let data = media.text_of("data").unwrap_or_default();
             let data = bare(&data);
-            let mime = media.text_of("mimeType").unwrap_or_default();
-            match media.get("data").filter(|_| accepts(&mime, &data)) {
+            let mime = media.text_of("mimeType");
+            let is_accepted = accepts(mime.as_deref().unwrap_or_default(), &data);
+            match media.get("data").filter(|_| is_accepted) {
                 Some(raw) => mend.put(raw, json::quoted(&data)),
-                None => mend.put(
-                    part,
-                    format!("{{\"text\":{}}}", was_here("media", media.text_of("mimeType"))),
-                ),
+                None => mend.put(part, format!("{{\"text\":{}}}", was_here("media", mime))),
             }
         }
     }
@@ -175,7 +172,21 @@ impl Dialect for Gemini {
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         let mut wrapped = Wrapped::default();
         for sent in Messages::of(object).sent() {
-            wrap(&sent, &mut wrapped);
+            let message = sent.message;
+            wrapped.sent.extend(message.get("content"));
+            wrapped.copies.extend(message.get("displayContent"));
+            if sent.role == Role::User {
+                continue;
+            }
+            let outside = if sent.is_whole() { &mut wrapped.copies } else { &mut wrapped.sent };
+            outside.extend(message.get("thoughts"));
+            for call in sent.listed_calls() {
+                outside.extend(["id", "name", "args"].into_iter().filter_map(|key| call.get(key)));
+            }
+            for call in sent.listed_calls() {
+                wrapped.sent.extend(call.get("result"));
+                wrapped.copies.extend(call.get("resultDisplay"));
+            }
         }
         wrapped
     }
@@ -194,16 +205,11 @@ impl Dialect for Gemini {
     }
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
-        let mut copies = Vec::new();
         // Duplicates in undone messages can also be removed.
-        for message in &Messages::of(&object.whole()).list {
-            for raw in message.elements_of("toolCalls").unwrap_or_default() {
-                if let Some(call) = Object::within(raw) {
-                    copies.extend(SecondCopy::at(object, &call, "result", "resultDisplay"));
-                }
-            }
-        }
-        copies
+        let messages = Messages::of(&object.whole()).list;
+        let calls = messages.iter().filter_map(|message| message.objects_of("toolCalls"));
+        let calls = calls.flatten().flatten();
+        calls.filter_map(|it| SecondCopy::at(object, &it, "result", "resultDisplay")).collect()
     }
 
     fn log(&self) -> Option<&dyn Log> {
@@ -312,27 +318,5 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     let trimmed = text.trim();
     let inner = trimmed.strip_prefix(SNAPSHOT);
     let inner = inner.and_then(|inner| inner.strip_suffix(SNAPSHOT_END));
-    match inner {
-        Some(inner) => Cow::Owned(inner.trim().to_owned()),
-        None => text,
-    }
-}
-
-/// Adds the values that the model receives from a message, and their duplicates.
-fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
-    let message = sent.message;
-    wrapped.sent.extend(message.get("content"));
-    wrapped.copies.extend(message.get("displayContent"));
-    if sent.role == Role::User {
-        return;
-    }
-    let outside = if sent.is_whole() { &mut wrapped.copies } else { &mut wrapped.sent };
-    outside.extend(message.get("thoughts"));
-    for call in sent.listed_calls() {
-        outside.extend(["id", "name", "args"].into_iter().filter_map(|key| call.get(key)));
-    }
-    for call in sent.listed_calls() {
-        wrapped.sent.extend(call.get("result"));
-        wrapped.copies.extend(call.get("resultDisplay"));
-    }
+    if let Some(inner) = inner { Cow::Owned(inner.trim().to_owned()) } else { text }
 }

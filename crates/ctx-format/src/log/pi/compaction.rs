@@ -90,7 +90,17 @@ impl CompactionWriter for Writer {
                 let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
                 // Entries have no ids in version 1 of the format.
                 let texts = if has_ids { &ids[..] } else { &ids[..1] };
-                lines.push(copy(kept, texts, &edits)?);
+                let mut object = kept.object()?;
+                // A `context_edit` does not apply to copies, so that the copy gets the new content.
+                let new_content =
+                    LineId::at_filled(&object, "id").and_then(|id| *edits.get(&id)?);
+                let portion = new_content.map(Portion::with_content);
+                let edited = portion.and_then(|portion| entry::edited(&object.only(portion)));
+                if let Some(text) = &edited {
+                    object = Object::parse(text).map_err(|_| CompactionError::Unreadable)?;
+                }
+                let copy = copy_with(&object, texts, NO_USAGE);
+                lines.push(copy.of_object(&object).trim().to_owned());
                 parent = id;
             }
         }
@@ -100,24 +110,6 @@ impl CompactionWriter for Writer {
 
 fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
     kept.object()?.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
-}
-
-/// Copies an entry. The values of the keys in `texts` are replaced with the given texts. If a
-/// `context_edit` changes the content of the entry, the copy gets the new content, because the edit
-/// does not apply to copies.
-fn copy(
-    kept: &Kept<'_>,
-    texts: &[(&str, &str)],
-    edits: &view::Edits<'_>,
-) -> Result<String, CompactionError> {
-    let mut object = kept.object()?;
-    let content = LineId::at_filled(&object, "id").and_then(|id| *edits.get(&id)?);
-    let edited = content.and_then(|it| entry::edited(&object.only(Portion::with_content(it))));
-    if let Some(text) = &edited {
-        object = Object::parse(text).map_err(|_| CompactionError::Unreadable)?;
-    }
-    let edits = copy_with(&object, texts, NO_USAGE);
-    Ok(edits.of_object(&object).trim().to_owned())
 }
 
 /// Combines all system messages in the context into one, as pi does when it compacts. pi also

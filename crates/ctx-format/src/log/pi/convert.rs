@@ -74,7 +74,14 @@ impl Target for Writer {
         if is_reply {
             let stop = if said.has_calls() { "toolUse" } else { "stop" };
             let model = model.unwrap_or("unknown");
-            let (api, provider) = api_of(model);
+            // The API and the provider are guessed from the model's name.
+            let (api, provider) = if model.starts_with("claude") {
+                ("anthropic-messages", "anthropic")
+            } else if model.starts_with("gemini") {
+                ("google-generative-ai", "google")
+            } else {
+                ("openai-responses", "openai")
+            };
             message = message
                 .text("api", api)
                 .text("provider", provider)
@@ -112,24 +119,13 @@ impl Target for Writer {
     }
 
     fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary::Moved
+        BeforeSummary { is_inside: false, is_moved: true }
     }
 }
 
 fn is_signed(raw: &str) -> bool {
     Object::within(raw)
         .is_some_and(|it| kind_of(&it) == "thinking" && has_text(&it, "thinkingSignature"))
-}
-
-/// Guesses the API and the provider of a model from the model's name.
-fn api_of(model: &str) -> (&'static str, &'static str) {
-    if model.starts_with("claude") {
-        ("anthropic-messages", "anthropic")
-    } else if model.starts_with("gemini") {
-        ("google-generative-ai", "google")
-    } else {
-        ("openai-responses", "openai")
-    }
 }
 
 /// Writes the block for a part; `None` if the format does not support such a block.

@@ -86,9 +86,7 @@ impl Dialect for Pi {
             }
             _ => {}
         }
-        if !entry.bad_images().is_empty() {
-            outline.fault(Rule::BadImage, "");
-        }
+        outline.fault_if(!entry.bad_images().is_empty(), Rule::BadImage, "");
         Some(outline)
     }
 
@@ -104,8 +102,7 @@ impl Dialect for Pi {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         if let Some(text) = entry::edited(object) {
-            let message = self.message(&Object::parse(&text).ok()?)?;
-            return Some(message.into_owned());
+            return Some(self.message(&Object::parse(&text).ok()?)?.into_owned());
         }
         let entry = Entry::of(object)?;
         let parts = entry.parts(object);
@@ -208,12 +205,9 @@ impl Dialect for Pi {
     }
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
-        match Entry::of(object) {
-            Some(Entry { kind: EntryKind::ToolResult, body }) => {
-                SecondCopy::at(object, &body, "content", "details").into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
+        let result = Entry::of(object).filter(|entry| entry.kind == EntryKind::ToolResult);
+        let copy = result.and_then(|it| SecondCopy::at(object, &it.body, "content", "details"));
+        copy.into_iter().collect()
     }
 
     fn log(&self) -> Option<&dyn Log> {

@@ -260,6 +260,5 @@ fn no_header(record: usize, first: &Object<'_>) -> Flaw {
     let [id, time, cwd] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
     let header =
         format!(r#"{{"type":"session",{version}"id":{id},"timestamp":{time},"cwd":{cwd}}}"#);
-    Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
-        .repaired_by(Remedy::Before(header))
+    Flaw::new(record, "no-header", Effect::Refused, what).repaired_by(Remedy::Before(header))
 }

@@ -128,7 +128,7 @@ fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Opti
         return None;
     }
     let what = "the first kept entry is not above the compaction: pi keeps no earlier entries";
-    Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what.to_owned()))
+    Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what))
 }
 
 #[cfg(test)]

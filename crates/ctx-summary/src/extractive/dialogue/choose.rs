@@ -144,15 +144,13 @@ impl Judge for Chooser<'_> {
         }
     }
 
-    fn candidate(&self, chain: &[usize], lengths: &[u64]) -> Option<Candidate> {
+    fn candidate(&self, chain: &[usize], mut tokens: u64) -> Option<Candidate> {
         let number = *chain.first()?;
-        let (mut tokens, mut worth) = (0, 0.0);
-        let mut words = HashSet::new();
+        let (mut worth, mut words) = (0.0, HashSet::new());
         let mut messages: Vec<usize> = Vec::new();
         let own = self.talk.statements[number].said;
         for at in chain {
             let said = self.talk.statements[*at].said;
-            tokens += lengths[*at];
             if self.open[said] == 0 && !messages.contains(&said) {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];

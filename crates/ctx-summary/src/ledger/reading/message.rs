@@ -19,11 +19,9 @@ impl Reading {
         if message.role.is_system() {
             return Self::of_system(message);
         }
-        let says = |part: &Part<'_>| match part {
-            Part::Text(text) => writer(text) == Writer::User && !demonstrates(text),
-            _ => false,
-        };
-        let is_request = message.role == Role::User && message.parts.iter().any(says);
+        let says = |text: &str| writer(text) == Writer::User && !demonstrates(text);
+        let mut texts = message.parts.iter().filter_map(Part::text);
+        let is_request = message.role == Role::User && texts.any(says);
         let mut reader = Reader::new(Source::Message { is_request }, zone == Zone::Old);
         for part in &message.parts {
             reader.part(part, message.role);
@@ -85,7 +83,7 @@ impl Reader {
             Part::Call(call) => self.call(call),
             Part::Result(result) => {
                 let first = self.reading.quotes.len();
-                for text in result.parts.iter().filter_map(text_of) {
+                for text in result.parts.iter().filter_map(Part::said) {
                     let clean = self.clean(text);
                     match users_words(result, result.name.as_deref(), &clean) {
                         Some(said) => self.of_user(said),
@@ -205,19 +203,12 @@ fn demonstrates(text: &str) -> bool {
     demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
 }
 
-fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
-    match part {
-        Part::Text(text) | Part::Refusal(text) => Some(text),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::{Message, Part, Role, Zone};
 
     use crate::ledger::fixtures::{calls, result, says};
-    use crate::ledger::item::ItemKind;
+    use crate::ledger::items::ItemKind;
     use crate::ledger::reading::{Event, Reading};
     use crate::ledger::segment::Origin;
 

@@ -236,10 +236,7 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
 
 /// Returns everything in a message that a handle can refer to: each text and each whole result.
 fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>> {
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
-        _ => None,
-    });
+    let texts = message.parts.iter().filter_map(Part::text).map(Cow::Borrowed);
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 

@@ -211,9 +211,7 @@ fn reasoning_goes_wherever_it_stands() {
         let mut edits = Edits::new();
         let places = Gemini.message(&object).expect("a message").reasoning;
         assert!(places.is_sorted_by_key(|place| place.start));
-        for place in places {
-            edits.cut(place);
-        }
+        edits.cut(places);
         edits.of_object(&object)
     };
     let rest =

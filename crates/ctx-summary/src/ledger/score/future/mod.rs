@@ -199,10 +199,7 @@ fn text(message: &Message<'_>) -> String {
 }
 
 fn said<'m>(parts: &'m [Part<'_>]) -> impl Iterator<Item = &'m str> {
-    with_results(parts).filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_ref()),
-        _ => None,
-    })
+    with_results(parts).filter_map(Part::text)
 }
 
 /// Returns the number of tokens in the texts and calls of a message, plus a fixed number for its
