@@ -3,12 +3,14 @@
 
 use std::fmt::Write;
 
-/// Escapes control characters, line separators and bidirectional marks, so that untrusted text can
+use ctx_text::is_invisible;
+
+/// Escapes control characters and invisible characters, so that untrusted text can
 /// neither control the terminal nor look like different text.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || is_direction_or_line_end(c) {
+        if c.is_control() || is_invisible(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -24,12 +26,6 @@ pub fn shell_word(text: &str) -> String {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// Returns true for Unicode line separators and bidirectional control characters.
-fn is_direction_or_line_end(c: char) -> bool {
-    matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Escapes the message in a GitHub workflow command, as described in GitHub's documentation. Also

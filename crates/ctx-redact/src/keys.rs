@@ -4,7 +4,10 @@
 use std::ops::Range;
 
 use crate::rules::{Class, Rest, keys_with};
-use crate::value::{begins_private_key, is_long_number, line_end};
+use crate::value::{
+    begins_private_key, first_of_base64, from_base64, is_long_number, is_random, line_end,
+    looks_random,
+};
 use crate::{Cursor, is_word, run, run_back};
 
 /// The minimum length of the longest run without a dash in a key. A random string of 20 characters
@@ -18,13 +21,15 @@ const SHORTEST: usize = 19;
 /// random string.
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
-    let joins = |byte: &u8| matches!(*byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
     // Return early, because most words are short and are followed by a space or a comma.
-    if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(joins) {
+    let may_go_on = |byte: &u8| b"-./:+=\n\r\\".contains(byte);
+    if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(may_go_on) {
         return word.len() >= SHORTEST;
     }
-    let rest = bytes.get(word.end..word.start + SHORTEST);
-    rest.is_some_and(|rest| rest.iter().all(|byte| is_word(*byte) || joins(byte)))
+    let most = &bytes[word.start..bytes.len().min(word.start + SHORTEST)];
+    let length = run(most, |byte| is_word(byte) || b"-./:+=".contains(&byte));
+    // A terminal may have broken the key at the end of the line.
+    length == SHORTEST || length >= FIRST_MIN && line_end(&bytes[word.start + length..]).is_some()
 }
 
 /// Finds a key with a known prefix, at the start of a word.
@@ -35,7 +40,11 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
         let prefix = key.prefix.len();
         let tail = bytes.strip_prefix(key.prefix.as_bytes())?;
         let length = match &key.rest {
-            Rest::Run { class, length, is_exact } => run_of(tail, *class, *length, *is_exact)?,
+            Rest::Run { class, length, is_exact } => {
+                let unbroken = run_of(tail, *class, *length, *is_exact);
+                broken(bytes, prefix, *class, |tail| run_of(tail, *class, *length, *is_exact))
+                    .or(unbroken)?
+            }
             Rest::Dotted(lengths) => dotted(tail, lengths)?,
             Rest::Uuid => uuid(tail)?,
             Rest::PrivateKey => encoded_key(bytes)? - prefix,
@@ -49,15 +58,7 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Returns the length of the run of `class` characters at the start of `tail`, if the run has the
 /// vendor's format.
 fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
-    let has = |byte: u8| match class {
-        Class::Letters => byte.is_ascii_alphanumeric(),
-        Class::Dashed => is_dashed(byte),
-        Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-        Class::Groups => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
-        Class::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-        Class::Base64 => byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte),
-        Class::Path => is_dashed(byte) || byte == b'/',
-    };
+    let has = |byte| is_in_class(byte, class);
     if is_exact {
         let length = run(&tail[..tail.len().min(wanted + 1)], has);
         let ends = tail.get(length).is_none_or(|b| !is_word(*b));
@@ -73,6 +74,115 @@ fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<us
         _ => true,
     };
     (length >= wanted && is_key).then_some(length)
+}
+
+fn is_in_class(byte: u8, class: Class) -> bool {
+    match class {
+        Class::Letters => byte.is_ascii_alphanumeric(),
+        Class::Dashed => is_dashed(byte),
+        Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        Class::Groups => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
+        Class::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        Class::Base64 => is_base64(byte),
+        Class::Path => is_dashed(byte) || byte == b'/',
+    }
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte)
+}
+
+/// The maximum number of lines onto which a terminal breaks a key.
+const LINES_MAX: usize = 8;
+/// The minimum length of the first part of a broken key, with its prefix.
+const FIRST_MIN: usize = 8;
+
+/// Returns the length after the prefix of a key that a terminal has broken into several lines.
+/// `length_of` returns the length of the key at the beginning of the text.
+fn broken(
+    bytes: &[u8],
+    prefix: usize,
+    class: Class,
+    length_of: impl Fn(&[u8]) -> Option<usize>,
+) -> Option<usize> {
+    let line = |at: usize| {
+        let part = &bytes[at..bytes.len().min(at + KEY_MAX)];
+        run(part, |byte| is_in_class(byte, class))
+    };
+    let mut end = prefix + line(prefix);
+    if end < FIRST_MIN {
+        return None;
+    }
+    let (mut key, mut found) = (bytes[..end].to_vec(), None);
+    for _ in 1..LINES_MAX {
+        let Some(length) = line_end(&bytes[end..]) else { break };
+        let start = end + length;
+        let part = line(start);
+        // What follows the key is a word or another line, not its rest.
+        let is_rest = |part: &[u8]| looks_random(part) || class != Class::Hex && is_mixed(part);
+        if part < 4 || !is_rest(&bytes[start..start + part]) {
+            break;
+        }
+        end = start + part;
+        key.extend_from_slice(&bytes[start..end]);
+        let is_key = length_of(&key[prefix..]) == Some(key.len() - prefix)
+            && (class == Class::Hex || is_random(&key[prefix..]));
+        if is_key {
+            found = Some(end - prefix);
+        }
+    }
+    found
+}
+
+/// Returns true if the part contains a capital after a small letter, and a small letter after a
+/// digit or after two capitals.
+fn is_mixed(part: &[u8]) -> bool {
+    let rises =
+        part.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let falls = part.windows(3).any(|three| {
+        three[0].is_ascii_uppercase()
+            && three[1].is_ascii_uppercase()
+            && three[2].is_ascii_lowercase()
+    });
+    rises && falls
+}
+
+/// The maximum length of encoded text that is searched for secrets; longer text is a file.
+const KEY_MAX: usize = 1 << 12;
+
+/// Finds text in base64 or hexadecimal digits that contains a secret; the cursor is at the start of
+/// a word.
+pub(super) fn encoded(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (at, bytes) = (cursor.at, cursor.rest());
+    if cursor.before().last().is_some_and(|byte| is_base64(*byte) && *byte != b'=') {
+        return None;
+    }
+    let head = &bytes[..bytes.len().min(KEY_MAX)];
+    let length = run(head, is_base64);
+    if !(SHORTEST..KEY_MAX).contains(&length) {
+        return None;
+    }
+    let word = &head[..length];
+    let is_hex = word.iter().all(u8::is_ascii_hexdigit);
+    // Most words are not encoded text, as their beginning shows.
+    let starts =
+        if is_hex { is_text(&from_hex(&word[..8])?) } else { is_text(&first_of_base64(word)?) };
+    if !starts {
+        return None;
+    }
+    let text = if is_hex { from_hex(word)? } else { from_base64(word)? };
+    let text = is_text(&text).then(|| String::from_utf8(text).ok())??;
+    (!crate::scan(&text).is_empty()).then(|| at..at + length)
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'))
+}
+
+fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = digits.chunks_exact(2);
+    pairs.map(|pair| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()).collect()
 }
 
 fn is_dashed(byte: u8) -> bool {
@@ -310,6 +420,57 @@ mod tests {
             "eyJhbGciOiJI.short.x",
             "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn keys_on_several_lines_go() {
+        let random = "aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5fG7hI9";
+        for key in [
+            ["ghp_", &random[..36]].concat(),
+            ["glpat-", &random[..20]].concat(),
+            ["sk-ant-api03-", random, random].concat(),
+            ["AKIA", "QWERTY7UIOP3ASDF"].concat(),
+            ["dop_v1_", &"9f86d081884c7d659a2feaa0c55ad015".repeat(2)].concat(),
+        ] {
+            for (at, end) in
+                (8..key.len() - 4).flat_map(|at| [(at, "\n"), (at, "\r\n"), (at, "\\n")])
+            {
+                let (first, rest) = key.split_at(at);
+                for next in ["", " then", "\nthen", "\", 5]"] {
+                    let text = format!("it is {first}{end}{rest}{next}");
+                    assert_eq!(
+                        redact(&text),
+                        (format!("it is [REDACTED]{next}").into(), 1),
+                        "{text}"
+                    );
+                }
+            }
+        }
+        for text in
+            ["npm_config\nregistry2x", "sk-learn\nscikit2Learn", "AKIA0\nQWERTY", "key_\nfoo2bar"]
+        {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn encoded_keys_go() {
+        let key = ["ghp_", "aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5"].concat();
+        let hex = key.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        for encoded in [
+            hex.to_uppercase(),
+            hex,
+            // The same key and a password in base64, the key also in the alphabet for URLs.
+            "Z2hwX2FCM2RFNWdIN2pLOW1OMXBRM3NUNXVWN3dYOXlaMWJDM2RFNQ==".to_owned(),
+            "Z2hwX2FCM2RFNWdIN2pLOW1OMXBRM3NUNXVWN3dYOXlaMWJDM2RFNQ".to_owned(),
+            "cGFzc3dvcmQ6IGh1bnRlcjJ4Cg==".to_owned(),
+        ] {
+            let text = format!("echo {encoded} | x");
+            assert_eq!(redact(&text), ("echo [REDACTED] | x".into(), 1), "{text}");
+        }
+        for text in ["68656c6c6f20776f726c642068656c6c6f20776f726c64", "d2Vla3Mgb2YgYSBtb250aA=="] {
             assert_eq!(redact(text), (text.into(), 0));
         }
     }

@@ -25,11 +25,14 @@ mod forms;
 mod keys;
 mod name;
 mod named;
+mod plain;
 mod prose;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod value;
+
+use plain::PlainText;
 
 /// The text that replaces a secret.
 pub const MARK: &str = "[REDACTED]";
@@ -67,6 +70,17 @@ fn marked(text: &str, secrets: &[Range<usize>]) -> String {
 /// Returns the byte ranges of the secrets that [`redact`] replaces in its first pass, from left to
 /// right.
 pub fn find(text: &str) -> Vec<Range<usize>> {
+    let secrets = scan(text);
+    if !secrets.is_empty() {
+        return secrets;
+    }
+    let plain = PlainText::of(text);
+    plain.map_or(secrets, |plain| {
+        scan(&plain.text).iter().map(|secret| plain.source_of(secret)).collect()
+    })
+}
+
+fn scan(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut secrets = Vec::new();
     let (mut from, mut at) = (0, 0);
@@ -162,7 +176,7 @@ static STEPS: [Step; 256] = {
             b' ' => Step::Blank,
             b'-' | b'=' | b':' | b'.' | b'~' | b'$' | b'{' | b'>' | b'(' | b'|'
             // The first bytes of the full-width colon, 是 and 为.
-            | 0xEF | 0xE6 | 0xE4 => Step::Sign,
+            | 0xEF | 0xE6 | 0xE4 | b'<' => Step::Sign,
             _ => Step::Pass,
         };
         steps[byte] = step;
@@ -183,10 +197,11 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     if !may_be || bytes[at] == b'_' || !starts_word(bytes, from, at) {
         return None;
     }
-    let rules: [(bool, Rule); 5] = [
+    let rules: [(bool, Rule); 6] = [
         (may_be_scheme, forms::bearer),
         (is_glued, prose::glued),
         (may_be_key, keys::prefixed),
+        (may_be_key, keys::encoded),
         (may_be_key, keys::discord),
         (may_be_key, value::random_alone),
     ];
@@ -230,6 +245,7 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
         }
         b':' => colon(cursor, if next == Some(&b'=') { 2 } else { 1 }),
         b'.' if next == Some(&b'a') => keys::terraform(cursor),
+        b'<' if next == Some(&b'<') => forms::here_string(cursor),
         b'~' => keys::azure(cursor),
         b'$' => forms::password_hash(cursor),
         b'{' => forms::sha_hash(cursor),
@@ -247,8 +263,9 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// the colon.
 fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let last = cursor.before().last().copied().unwrap_or(b' ');
-    let rules: [(bool, Rule); 6] = [
+    let rules: [(bool, Rule); 7] = [
         (cursor.bytes().get(cursor.at + 1) == Some(&b'/'), forms::url_password),
+        (matches!(last, b'p'), forms::windows_flag),
         (last.is_ascii_digit(), keys::telegram),
         (true, forms::curl_login),
         (matches!(last, b'2' | b'3'), forms::pgpass),
@@ -256,16 +273,29 @@ fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
         (last == b's', keys::putty),
     ];
     let secret = first_found(cursor, &rules);
-    secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor))
+    secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor)).or_else(
+        || match cursor.bytes().get(cursor.at + 1) {
+            Some(b' ') if last >= b'A' => prose::of_something(cursor, ":"),
+            Some(next) if is_word(*next) && is_word(last) => prose::after_user(cursor, ":"),
+            _ => None,
+        },
+    )
 }
 
 /// Finds a secret after the space at the cursor, if a flag, a name or a sentence before the space
 /// introduces it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
-    let mut secret = None;
-    if cursor.bytes().get(cursor.at + 1) == Some(&b'i') {
-        secret = joined_by(cursor, " is ").or_else(|| prose::of_something(cursor));
-    }
+    let mut secret = match cursor.bytes().get(cursor.at + 1) {
+        Some(b'a') => prose::before_name(cursor),
+        Some(b'-' | 0xE2) => prose::after_dash(cursor),
+        Some(b'/') => prose::after_user(cursor, " / "),
+        Some(_) => prose::joint(cursor).and_then(|joint| {
+            let named = named::assigned(cursor, joint.len());
+            let named = named.or_else(|| prose::of_something(cursor, joint));
+            named.or_else(|| prose::before_name(cursor))
+        }),
+        None => None,
+    };
     if secret.is_none() && may_be_flag {
         secret = forms::long_flag(cursor);
     }

@@ -9,7 +9,7 @@ use crate::rules::{Name, RULES, SecretKind};
 pub(super) const NAME_MAX: usize = 64;
 
 /// Words that may come between a name and the sign after it: `密码是：`, `密码设为`.
-const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は"];
+const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は", "는", "은"];
 
 /// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
@@ -36,15 +36,20 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         Some(name) if rest.ends_with('\\') => name,
         _ => name,
     };
-    let plain = name.to_lowercase().replace(['-', '_'], "");
+    let mut plain = name.to_lowercase().replace(['-', '_'], "");
+    if plain == "code" {
+        // Of the codes, only that of a login is a secret: `verification code`.
+        let word = rest.trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '-')).next();
+        plain.insert_str(0, &word.unwrap_or_default().to_lowercase().replace('-', ""));
+    }
     let last = plain.bytes().last();
     let mut names = RULES.names.iter().filter(|known| known.end.bytes().last() == last);
     let long = names.find(|known| plain.ends_with(known.end));
     let found = long.or_else(|| {
         // `PASS: test` is a test result.
-        let is_verdict = name.bytes().all(|b| b.is_ascii_uppercase())
-            && cursor.bytes().get(cursor.at) != Some(&b'=');
-        RULES.short_names.iter().find(|known| !is_verdict && is_last_word(name, known.end))
+        let is_verdict = name == "PASS" && cursor.bytes().get(cursor.at) != Some(&b'=');
+        let mut names = RULES.short_names.iter();
+        names.find(|known| !is_verdict && is_last_word(name, known.end))
     })?;
     (!plain.contains("public")).then_some((name, found.kind))
 }
@@ -70,7 +75,7 @@ fn bare(before: &str) -> &str {
 
 fn unquoted(text: &str) -> &str {
     let text = text.trim_end_matches([' ', '\t']);
-    let text = text.trim_end_matches(['"', '\'', '`', '*']);
+    let text = text.trim_end_matches(['"', '\'', '`', '*', '「', '『', '“', '«', '（']);
     text.trim_end_matches('\\')
 }
 

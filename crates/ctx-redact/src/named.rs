@@ -6,8 +6,8 @@ use std::ops::Range;
 use crate::name::{may_be_constant, name_before};
 use crate::rules::SecretKind;
 use crate::value::{
-    VALUE_MAX, Value, has_sign, is_constant, is_login, is_no_value, is_path, is_phrase, is_prose,
-    is_random, is_reference, is_term, line_end, looks_random,
+    VALUE_MAX, Value, has_sign, is_constant, is_login, is_no_value, is_path, is_phrase, is_pin,
+    is_prose, is_random, is_reference, is_term, line_end, looks_random,
 };
 use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
 
@@ -57,6 +57,7 @@ fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
         }
         SecretKind::Key => is_one && is_random(value),
         SecretKind::Login => is_login(value),
+        SecretKind::Pin => is_pin(value),
         SecretKind::Mnemonic => false,
     }
 }
@@ -86,6 +87,7 @@ impl Assignment<'_> {
         match kind {
             SecretKind::Key => is_random(bytes),
             SecretKind::Login => is_login(bytes),
+            SecretKind::Pin => is_pin(bytes),
             SecretKind::Mnemonic => false,
             SecretKind::Secret => bytes.len() >= 6 && looks_random(),
             SecretKind::Password if !is_said && self.is_variable(value) => bytes.len() >= 4,
@@ -153,7 +155,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     let is_secret = match kind {
         SecretKind::Password => value.len() >= 4 && is_short,
         SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
-        SecretKind::Key | SecretKind::Login | SecretKind::Mnemonic => false,
+        _ => false,
     };
     // A reference is not a secret, and the module `keys` finds framed keys.
     let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));

@@ -6,16 +6,21 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::forms::is_netrc;
+use crate::forms::{self, is_netrc};
 use crate::name::name_before;
 use crate::rules::{SecretKind, is_in, words};
-use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
-use crate::{Cursor, ends_with_ignoring_case, is_word, run};
+use crate::value::{
+    Value, is_no_value, is_phrase, is_pin, is_plain_password, is_prose, is_strong, is_term,
+    is_value, looks_random,
+};
+use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
 /// The last four bytes of names that may introduce a value, in lower case. Setting the bit for
 /// lower case turns `_` into `\x7f`.
-const ENDS: [&[u8; 4]; 8] =
-    [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
+const ENDS: [&[u8; 4]; 12] = [
+    b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by", b"user", b"r\x7fpw",
+    b"wort", b"enha",
+];
 /// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
@@ -59,6 +64,9 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
 /// in a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
 pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
+    if let Some(secret) = forms::argument_of(cursor) {
+        return Some(secret);
+    }
     let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
         ("identified by", SecretKind::Password)
     } else if before.last().is_some_and(|b| is_word(*b) || *b >= 0x80) {
@@ -80,29 +88,31 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
         }
         SecretKind::Password => {
             is_netrc(cursor, bytes)
-                || bytes.len() >= 6 && is_plain(bytes) && (looks_random(bytes) || is_phrase(bytes))
+                || bytes.len() >= 6
+                    && is_plain_password(bytes)
+                    && (looks_random(bytes) || is_phrase(bytes))
         }
         // A generated value counts as a secret only after a variable name.
         SecretKind::Secret | SecretKind::Key => {
-            name.contains('_') && bytes.len() >= 12 && is_plain(bytes) && looks_random(bytes)
+            name.contains('_')
+                && bytes.len() >= 12
+                && is_plain_password(bytes)
+                && looks_random(bytes)
         }
-        SecretKind::Login | SecretKind::Mnemonic => false,
+        SecretKind::Login | SecretKind::Mnemonic | SecretKind::Pin => false,
     };
     is_secret.then_some(range)
-}
-
-/// Returns false for a path, an identifier or a call, as in `password utils/hash2.ts` or `password
-/// field_2`.
-fn is_plain(value: &[u8]) -> bool {
-    value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
 
 /// Finds a value that follows its name without a space: `密码hunter2x`.
 pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at)?;
-    let is_secret =
-        kind == SecretKind::Password && bytes.len() >= 6 && looks_random(bytes) && !is_term(bytes);
+    let is_secret = match kind {
+        SecretKind::Password => bytes.len() >= 6 && looks_random(bytes) && !is_term(bytes),
+        SecretKind::Pin => is_pin(bytes),
+        _ => false,
+    };
     is_secret.then_some(range)
 }
 
@@ -115,25 +125,128 @@ fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool
     (sentence, sentence.len() < part.len() || part.len() == before.len())
 }
 
+/// Returns the word after the space at the cursor that joins a name to its value in one of several languages, with
+/// the spaces around it: ` is `.
+#[inline]
+pub(super) fn joint(cursor: Cursor<'_>) -> Option<&'static str> {
+    let joints: &[&str] = match cursor.bytes().get(cursor.at + 1..cursor.at + 3)? {
+        b"is" => &[" is ", " ist "],
+        b"es" => &[" est ", " es "],
+        b"er" => &[" er "],
+        b"eq" => &[" equals "],
+        b"la" => &[" lautet "],
+        b"je" => &[" jest "],
+        b"br" => &[" brzmi "],
+        b"sh" => &[" should be "],
+        b"to" if cursor.before().ends_with("sło".as_bytes()) => &[" to "],
+        [0xC3, _] => &[" è ", " é ", " är "],
+        _ => return None,
+    };
+    joints.iter().copied().find(|joint| cursor.starts_with(joint))
+}
+
 /// Finds the password in `the password for the database is hunter2x`; the cursor is at the space
 /// before `is`.
-pub(super) fn of_something(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    const NAMES: [&str; 5] =
-        ["password for ", "password of ", "password to ", "passphrase for ", "passphrase of "];
-    if !cursor.starts_with(" is ") {
-        return None;
-    }
-    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + 4)?;
+pub(super) fn of_something(cursor: Cursor<'_>, joint: &str) -> Option<Range<usize>> {
+    const NAMES: [&str; 13] = [
+        "password for ",
+        "password of ",
+        "password to ",
+        "passphrase for ",
+        "passphrase of ",
+        "passwort ",
+        "kennwort ",
+        "mot de passe ",
+        "contraseña ",
+        "senha ",
+        "hasło ",
+        "пароль ",
+        "Пароль ",
+    ];
+    let value = Value::at(cursor.text, cursor.at + joint.len())?;
+    let bytes = value.bytes;
     let may_be_secret = bytes.len() >= 6
         && (looks_random(bytes) || is_phrase(bytes))
-        && is_plain(bytes)
+        && is_plain_password(bytes)
         && !is_term(bytes);
-    if !may_be_secret {
+    // After a colon, most values are no secrets.
+    if !may_be_secret || joint == ":" && !value.is_strong(cursor.text) {
         return None;
     }
     let sentence = sentence(cursor, 60, b".!?;,\n").0.to_ascii_lowercase();
     let has = |name: &str| sentence.windows(name.len()).any(|part| part == name.as_bytes());
-    NAMES.iter().any(|name| has(name)).then_some(range)
+    NAMES.iter().any(|name| has(name)).then_some(value.range)
+}
+
+/// Finds the value between a verb and its name, as in `use hunter2 as the password`, or before its
+/// name, as in `Hunter2! is the password`; the cursor is at the space before `as` or `is`.
+pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let is_used = cursor.starts_with(" as ");
+    if !is_used && !cursor.starts_with(" is ") {
+        return None;
+    }
+    let before = cursor.before().trim_ascii_end();
+    let before = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
+    let length = run_back(before, 64, is_value);
+    let value = &before[before.len() - length..];
+    if value.len() < SHORTEST || !is_plain_password(value) || is_term(value) || !looks_random(value)
+    {
+        return None;
+    }
+    let start = cursor.from + before.len() - length;
+    let verb = || sentence_words(Cursor { at: start, ..cursor }).0.last().unwrap_or_default();
+    let is_given = if is_used { is_in("uses", &verb()) } else { is_strong(value) };
+    let mut rest = &cursor.rest()[4..];
+    loop {
+        let (word, after) = rest.split_at(run(rest, is_word));
+        if is_in("pronouns", word) && after.starts_with(b" ") {
+            rest = &after[1..];
+            continue;
+        }
+        // The name ends the phrase: `as the password hash` is about something else.
+        let ends = match after {
+            [b' ', next @ ..] => is_in("prepositions", &next[..run(next, is_word)]),
+            [next, ..] => b".,;!?)\n\r\"'\\".contains(next),
+            [] => true,
+        };
+        let is_named = is_in("password-words", &word.to_ascii_lowercase());
+        return (is_given && is_named && ends).then(|| start..start + length);
+    }
+}
+
+/// Finds the password after a dash or an arrow: `password — Hunter2!`; the cursor is at the space
+/// before the dash.
+pub(super) fn after_dash(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let dash =
+        [" — ", " – ", " → ", " - ", " -> "].into_iter().find(|dash| cursor.starts_with(dash))?;
+    let (_, kind) = name_before(cursor)?;
+    let value = Value::at(cursor.text, cursor.at + dash.len())?;
+    (kind == SecretKind::Password && value.is_strong(cursor.text)).then_some(value.range)
+}
+
+/// Finds the password in `the login is bob / hunter2` or `credentials: bob:hunter2`; the cursor is
+/// at the sign after the user's name.
+pub(super) fn after_user(cursor: Cursor<'_>, sign: &str) -> Option<Range<usize>> {
+    let before = cursor.before();
+    let user = run_back(before, 40, |b| is_word(b) || b"-.@".contains(&b));
+    let before = &before[..before.len() - user];
+    if before.last() != Some(&b' ') || !cursor.starts_with(sign) {
+        return None;
+    }
+    let joint = before.trim_ascii_end();
+    let is_joined = [&b":"[..], b"=", b" is", b" are", b" as", b" with", b" ist", b" sind"]
+        .iter()
+        .any(|end| joint.ends_with(end));
+    if user == 0 || !is_joined {
+        return None;
+    }
+    let value = Value::at(cursor.text, cursor.at + sign.len())?;
+    let at = cursor.from + joint.len();
+    let about_login = |word: Vec<u8>| is_in("logins", &word);
+    let logs_in = || joint.ends_with(b" in as") || joint.ends_with(b" in with");
+    let is_secret = value.is_strong(cursor.text)
+        && (logs_in() || sentence_words(Cursor { at: at - 1, ..cursor }).0.any(about_login));
+    is_secret.then_some(value.range)
 }
 
 /// Returns true if the sentence before the cursor contains `my` or `our`: `my wifi password`.
@@ -204,7 +317,10 @@ pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
     let is_number = bytes.iter().all(u8::is_ascii_digit);
     let may_be = if is_number { bytes.len() >= 4 } else { may_be_word(bytes) };
-    may_be && ends_sentence(cursor.text, value.range.end) && announces(cursor)
+    may_be
+        && cursor.starts_with(" is ")
+        && ends_sentence(cursor.text, value.range.end)
+        && announces(cursor)
 }
 
 /// Finds the words of a passphrase at `at`: `my passphrase is correct horse battery staple`. After
@@ -272,7 +388,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     } else {
         value.len() >= SHORTEST && value[0].is_ascii_alphabetic() && looks_random(value)
     };
-    let is_one = is_plain(value) && !is_no_value(value) && !is_term(value);
+    let is_one = is_plain_password(value) && !is_no_value(value) && !is_term(value);
     (is_one && is_secret).then_some(range)
 }
 
@@ -408,6 +524,98 @@ mod tests {
             ("my password is correct horse battery staple", "my password is [REDACTED]"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn sentences_of_other_languages_go() {
+        for (text, clean) in [
+            ("Das Passwort lautet hunter2x.", "Das Passwort lautet [REDACTED]."),
+            ("Mein Kennwort ist hunter2x", "Mein Kennwort ist [REDACTED]"),
+            ("Passwort hunter2x", "Passwort [REDACTED]"),
+            ("le mot de passe est hunter2x", "le mot de passe est [REDACTED]"),
+            ("Mot de passe : hunter2x", "Mot de passe : [REDACTED]"),
+            (
+                "Le mot de passe de la base est hunter2x",
+                "Le mot de passe de la base est [REDACTED]",
+            ),
+            ("la contraseña es hunter2x", "la contraseña es [REDACTED]"),
+            ("La contraseña de la base es hunter2x", "La contraseña de la base es [REDACTED]"),
+            ("la password è hunter2x", "la password è [REDACTED]"),
+            ("a senha é hunter2x", "a senha é [REDACTED]"),
+            ("hasło to hunter2x", "hasło to [REDACTED]"),
+            ("Hasło brzmi hunter2x", "Hasło brzmi [REDACTED]"),
+            ("het wachtwoord is hunter2x", "het wachtwoord is [REDACTED]"),
+            ("lösenordet är hunter2x", "lösenordet är [REDACTED]"),
+            ("пароль — Hunter2!", "пароль — [REDACTED]!"),
+            ("Пароль от базы: Hunter2!", "Пароль от базы: [REDACTED]!"),
+            ("密码就是hunter2x", "密码就是[REDACTED]"),
+            ("パスワードは「hunter2x」です", "パスワードは「[REDACTED]」です"),
+            ("비밀번호는 hunter2x 입니다", "비밀번호는 [REDACTED] 입니다"),
+            ("验证码是482913", "验证码是[REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn prose_of_other_languages_stays() {
+        for text in [
+            "das Passwort ist falsch, das Passwort ist Pflicht!",
+            "le mot de passe est obligatoire, le train passe : 14h30, the impasse: abc1234",
+            "la contraseña es incorrecta! a senha é inválida, hasło jest nieprawidłowe",
+            "пароль: неверный, パスワードは必須です, 비밀번호는 필수입니다, 验证码是必填的",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn passwords_beside_their_user_or_before_their_name_go() {
+        for (text, clean) in [
+            ("the login is bob / Hunter2!", "the login is bob / [REDACTED]!"),
+            ("Credentials: bob:h#nter2x", "Credentials: bob:[REDACTED]"),
+            ("log in as bob / h4nt3rx.", "log in as bob / [REDACTED]."),
+            ("use hunter2x as the pw", "use [REDACTED] as the pw"),
+            (
+                "Please set 'hunter2x' as my new password.",
+                "Please set '[REDACTED]' as my new password.",
+            ),
+            ("h#nter2x is the password for it", "[REDACTED] is the password for it"),
+            ("password -> h#nter2x", "password -> [REDACTED]"),
+            ("the password for the db: h#nter2x", "the password for the db: [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+        for text in [
+            "use sha512 as the password hash, use python3 as the interpreter",
+            "run it as root / h#nter2x, log: a / b2c3d4, the login is disabled / removed2",
+            "log in with Chrome / Firefox120, login: octocat / Hello-World",
+            "credentials: file:config2.json, user abc12345, auth abc12345",
+            "password - min8chars, password -> bcrypt2, reset password - issue1234",
+            "abc12 is my password manager, this is the password prompt",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn pins_and_codes_go() {
+        for (text, clean) in [
+            ("The PIN is 4831", "The PIN is [REDACTED]"),
+            ("PIN: 4831", "PIN: [REDACTED]"),
+            ("the SIM's pin code is 4831.", "the SIM's pin code is [REDACTED]."),
+            ("verificationCode = \"482913\"", "verificationCode = \"[REDACTED]\""),
+            ("the one-time code is 482913", "the one-time code is [REDACTED]"),
+            ("--pin 4831", "--pin [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+        for text in [
+            "pin: 17, pins: 1234, the pin 1234 is high, PIN = 1.2.3, OTP: 27",
+            "error code: 4831, exit code is 1234, code: 1234, source code: 1234",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Rules {
     /// Short names such as `pass`, which count only as whole words.
     pub(super) short_names: Vec<Name>,
     pub(super) flags: Vec<Flag>,
+    /// Commands, and which of the arguments after each is a password.
+    pub(super) commands: Vec<(usize, &'static str)>,
     words: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
@@ -69,6 +71,8 @@ pub(super) enum SecretKind {
     Login,
     /// A wallet's seed phrase.
     Mnemonic,
+    /// A PIN or a one-time code.
+    Pin,
 }
 
 /// A flag whose value is a password.
@@ -91,6 +95,8 @@ pub(super) enum FlagValue {
     Both,
     /// The value follows this character in the next argument: `-U user%VALUE`.
     After(u8),
+    /// The value is the last argument of the command: `-b FILE USER VALUE`.
+    Last,
 }
 
 /// Returns the keys whose prefix may begin with these bytes.
@@ -132,6 +138,11 @@ impl Rules {
     fn add(&mut self, section: &str, line: &'static str) -> Option<()> {
         if section == "[flags]" {
             self.flags.push(flag(line)?);
+            return Some(());
+        }
+        if section == "[commands]" {
+            let (place, command) = line.split_once(" | ")?;
+            self.commands.push((place.parse().ok()?, command));
             return Some(());
         }
         let (name, rule) = line.split_once(" = ")?;
@@ -179,6 +190,7 @@ fn flag(line: &'static str) -> Option<Flag> {
         "joined" => FlagValue::Joined,
         "apart" => FlagValue::Apart,
         "both" => FlagValue::Both,
+        "last" => FlagValue::Last,
         other => FlagValue::After(*other.strip_prefix("after ")?.as_bytes().first()?),
     };
     let programs = columns.next()?.split(' ').collect();

@@ -48,6 +48,14 @@ fn hostile_text_takes_linear_time() {
         "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.",
         "my passphrase is correct horse ",
         "password was set to ",
+        "\\u0070",
+        "\\",
+        "\u{1b}[0",
+        "ghp_aB3dE5gH\n",
+        "htpasswd -b ",
+        "the login is bob / ",
+        "password — ",
+        "Z2hwX2FC",
         "\\n",
     ];
     for piece in pieces {
@@ -214,6 +222,7 @@ proptest! {
                 "hunter2x", "aB3dE5gH7jK9mN1pQ3sT", "ABCDEFGHIJKLMNO7", "5", "é", "决定", "/", ",",
                 "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfnygWyF8PbnGy0AHB7MaXGmXQ",
                 " is ", "是", "--token ", "-u ", "key", "sig=", "&", "12345678", "hooks.slack.com/services/",
+                "\\u0070", "\\u005b", "\\/", "\u{200b}", "ghp_aB3dE5gH7jK9", "cGFzc3dvcmQ6IGh1bnRlcjJ4", " as the pw",
                 "SG.", "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.", "\\n", "q9X4fKpTz81mWvB7nRc2LdYs6HgJ3eQa0UiOx5",
             ]),
             0..14,

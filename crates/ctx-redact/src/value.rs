@@ -62,6 +62,13 @@ impl<'t> Value<'t> {
         })
     }
 
+    /// Returns true if the value, with a sign that ends it, is hardly a name or a word.
+    pub(super) fn is_strong(&self, text: &str) -> bool {
+        let end = run(&text.as_bytes()[self.range.end..], |b| b == b'!');
+        is_plain_password(self.bytes)
+            && is_strong(&text.as_bytes()[self.range.start..][..self.bytes.len() + end])
+    }
+
     /// Returns the range of the whole value, including what follows the first `VALUE_MAX` bytes.
     pub(super) fn whole(self, text: &str) -> Range<usize> {
         let mut range = self.range;
@@ -100,6 +107,25 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
         && !is_public_id(value)
+}
+
+/// Returns false for a path, an identifier or a call, as in `password utils/hash2.ts` or `password
+/// field_2`.
+pub(super) fn is_plain_password(value: &[u8]) -> bool {
+    value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
+}
+
+/// Returns true for random values that, unlike `file2` and `Firefox120`, are hardly a name.
+pub(super) fn is_strong(value: &[u8]) -> bool {
+    value.len() >= 6
+        && looks_random(value)
+        && !is_term(value)
+        && (value.iter().any(|b| b"!#$%^&*+~@".contains(b)) || Classes::of(value).jumps >= 3)
+}
+
+/// Returns true for a number that can be a PIN or a one-time code.
+pub(super) fn is_pin(value: &[u8]) -> bool {
+    (4..=8).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
 }
 
 fn is_public_id(value: &[u8]) -> bool {
@@ -308,22 +334,43 @@ pub(super) fn is_login(value: &[u8]) -> bool {
     if !(8..=LOGIN_MAX).contains(&value.len()) {
         return false;
     }
-    let text = BASE64.decode(value).unwrap_or_default();
+    let text = from_base64(value).unwrap_or_default();
     let colon = text.iter().position(|b| *b == b':');
     colon.is_some_and(|colon| colon > 0 && colon + 1 < text.len())
         && text.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
 }
 
+/// Decodes base64 in the standard or the URL-safe alphabet.
+pub(super) fn from_base64(value: &[u8]) -> Option<Vec<u8>> {
+    BASE64.decode(value.iter().map(|byte| standard(*byte)).collect::<Vec<_>>()).ok()
+}
+
+/// Decodes the first eight characters of base64.
+pub(super) fn first_of_base64(value: &[u8]) -> Option<[u8; 6]> {
+    let mut first = [0; 6];
+    let letters: &[u8; 8] = value.first_chunk()?;
+    BASE64.decode_slice(letters.map(standard), &mut first).ok()?;
+    Some(first)
+}
+
+fn standard(byte: u8) -> u8 {
+    match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => other,
+    }
+}
+
 /// Returns true if the value is the beginning of a framed private key in base64.
 pub(super) fn begins_private_key(value: &[u8]) -> bool {
-    let text = BASE64.decode(value).unwrap_or_default();
+    let text = from_base64(value).unwrap_or_default();
     text.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
 /// Returns true if the value is a long number in base64. A Discord token begins with its user's
 /// number in base64.
 pub(super) fn is_long_number(value: &[u8]) -> bool {
-    let text = BASE64.decode(value).unwrap_or_default();
+    let text = from_base64(value).unwrap_or_default();
     text.len() >= 17 && text.iter().all(u8::is_ascii_digit)
 }
 

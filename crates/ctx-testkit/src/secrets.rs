@@ -237,6 +237,11 @@ fn prose() -> Vec<Planted> {
         planted_in("Chinese with a colon", "密码：", &word(), "。"),
         planted_in("Chinese with a verb and a colon", "数据库密码是：", &word(), "，记住"),
         planted_in("Chinese with a verb", "口令为 ", &word(), "。"),
+        planted_in("German", "Das Passwort lautet ", &value(), "."),
+        planted_in("French", "le mot de passe est ", &value(), "\n"),
+        planted_in("before its name", "use ", &value(), " as the pw"),
+        planted_in("beside its user", "the login is bob / ", &value(), " for now"),
+        planted_in("PIN", "the PIN is ", "4831", ", keep it"),
         planted_in("wallet", "seed phrase: ", &wallet.concat(), "\n"),
     ]
 }

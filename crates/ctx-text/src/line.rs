@@ -18,16 +18,27 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Makes a line that can be shown to people: each run of white space and control characters becomes
-/// a single space.
+/// Makes a line that can be shown to people: each run of white space, control characters and
+/// invisible characters becomes a single space.
 pub fn plain_line(text: &str) -> String {
     let text = trim(text);
     if is_plain_line(text) {
         return text.to_owned();
     }
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control() || is_invisible(c));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join(" ")
+}
+
+/// Returns true for characters that show nothing themselves, but reverse, hide or break the text
+/// around them: marks of direction, characters without width, line separators and tags. The joiners
+/// U+200C and U+200D do not count, because Persian words and many emoji contain them.
+pub fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+    ) || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Returns true if the trimmed text is already a line of printable ASCII with single spaces. Most
@@ -176,6 +187,7 @@ mod tests {
         assert_eq!(one_line(" a\n\n b\t\u{3000}c "), "a b c");
         assert_eq!(one_line("a\u{1b}[1m"), "a\u{1b}[1m");
         assert_eq!(plain_line(" a\r\n\tb \u{1b}[1m c "), "a b [1m c");
+        assert_eq!(plain_line("a\u{202e}b \u{200b}\u{e0041}c می‌خواهم"), "a b c می‌خواهم");
         assert_eq!(plain_line(" \n"), "");
         for text in ["", " ", " a ", "\u{3000}a \t", "\u{b} a\u{85}", "\u{1c}a", "é\n", "\u{a0}"] {
             assert_eq!(trim(text), text.trim());

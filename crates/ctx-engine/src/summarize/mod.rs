@@ -110,11 +110,11 @@ impl Summary {
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     // Quotes are marked line by line, so nothing but `\n` may look like a line break.
-    // Control characters in the names of tools or files must not reach a terminal.
-    let is_control = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
-    };
-    let text = clean.replace("\r\n", "\n").replace(is_control, " ");
+    // Control characters in the names of tools or files must not reach a terminal, and invisible
+    // characters must not hide text from a reader.
+    let is_unseen =
+        |c: char| c.is_control() && !matches!(c, '\n' | '\t') || ctx_text::is_invisible(c);
+    let text = clean.replace("\r\n", "\n").replace(is_unseen, " ");
     summary.text = plan.recognizer.compose(&text);
     summary.redacted_late = secrets;
     summary
@@ -176,7 +176,7 @@ mod text_tests {
     fn the_last_form_has_its_header_one_line_end_and_no_secret() {
         let plan = Plan { recognizer: Recognizer::new(Some("[Before]"), &[]), ..plan() };
         let old = old(&plan, LEDGER, &[ASK]);
-        let text = "a\r\nb\rc\u{2028}d\u{1b}\u{9b}\te password=hunter2x";
+        let text = "a\r\nb\rc\u{2028}d\u{1b}\u{202e}\te password=hunter2x";
         let clean = clean(&plan, old.summary(text.to_owned()));
         let text = clean.text;
         assert!(text.starts_with("[Before]\n\n"), "{text}");

@@ -81,8 +81,7 @@ pub fn append_summary(
 ) -> Result<bool, StoreError> {
     let folder = store.shared_folder(&folder(store))?;
     let file = folder.read(&format!("{session}.md"))?;
-    // Control characters, for example in a file name, must not reach a terminal.
-    let text = text.trim_end().replace(|c: char| c.is_control() && c != '\n', " ");
+    let text = text.trim_end().replace(|c: char| c != '\n' && is_unseen(c), " ");
     let body = format!(" messages\n\n{text}\n");
     if file.old.ends_with(body.as_bytes()) {
         return Ok(false);
@@ -157,10 +156,14 @@ impl DailyEntry {
     }
 }
 
-/// Replaces control characters with spaces, so that text from a session cannot start an entry or
-/// control a terminal.
+/// Replaces control and invisible characters with spaces, so that text from a session cannot start
+/// an entry, control a terminal or hide from a reader.
 fn on_one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
+    text.replace(is_unseen, " ")
+}
+
+fn is_unseen(c: char) -> bool {
+    c.is_control() || ctx_text::is_invisible(c)
 }
 
 fn daily(store: &Store) -> PathBuf {
