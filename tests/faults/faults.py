@@ -17,7 +17,10 @@ READS = """openat openat2 open read pread64 readv statx fstat newfstatat stat ls
 readlink readlinkat access faccessat faccessat2 fcntl flock close dup getcwd ioctl""".split()
 MEMORY = "mmap mremap".split()
 THREADS = ["clone3", "clone"]
-INTERRUPTIBLE = "openat read pread64 write pwrite64 writev fsync fdatasync flock fcntl close renameat2".split()
+INTERRUPTIBLE = (
+    "openat read pread64 write pwrite64 writev fsync fdatasync flock fcntl close "
+    "rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat"
+).split()
 # A fault in these calls has side effects: a descriptor that strace does not let them close keeps
 # its lock, and Linux does not interrupt an fcntl that does not wait.
 NOTICED = ("close", "fcntl")

@@ -19,7 +19,7 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
     PATIENCE, TempFile, create, file_names, hash, if_there, inherit, is_same_file, lock, make_dirs,
     marked, marked_in, never_used, only_regular, open_careful, parent, reap, reap_beside,
-    sync_name, take_the_place,
+    remove_file, rename, sync_name, take_the_place,
 };
 use crate::id::TIME;
 use crate::os::{Lease, keep_writers_out};
@@ -195,7 +195,7 @@ impl SharedFile {
                 self.old.starts_with(&bytes) || number == Some(meta.ino()) || is_kept()
             });
             if number.is_some() && is_known {
-                let _ = fs::remove_file(&aside);
+                let _ = remove_file(&aside);
             } else if number.is_some() {
                 edits.push(aside);
             }
@@ -260,17 +260,17 @@ fn replace(
     match take_the_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
         Ok(true) => {
             // Ignore a failure, because the next run will remove the old version.
-            let _ = fs::remove_file(&aside);
+            let _ = remove_file(&aside);
             Ok(())
         }
         // This file system cannot exchange names, so check the file first and then replace it.
         Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
-        Ok(false) => fs::rename(temp.path(), path).or_cannot("replace", path),
+        Ok(false) => rename(temp.path(), path).or_cannot("replace", path),
         Err(error) => {
             // Remove our file only if its content has not changed, because an editor may have
             // written to it while it was in place.
             if read(&aside).is_ok_and(|(found, _)| found == bytes) {
-                let _ = fs::remove_file(&aside);
+                let _ = remove_file(&aside);
             }
             Err(error)
         }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
     Entries, MOMENT, PATIENCE, TempFile, careful, if_there, is_left, lock, make_dirs, only_regular,
-    open_careful, open_plain, parent, persist, reap, reap_beside, sync_dir,
+    open_careful, open_plain, parent, persist, reap, reap_beside, rename, sync_dir,
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, Version, snapshot_files};
@@ -202,7 +202,7 @@ impl Store {
     /// only means recomputing it.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
-        fs::rename(temp.path(), path).or_not_written(path)?;
+        rename(temp.path(), path).or_not_written(path)?;
         temp.keep();
         Ok(())
     }

@@ -30,7 +30,7 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::fs::{
     FileId, PATIENCE, careful, file_id, id_of, if_there, is_there, is_unchanged, open_plain,
-    parent, sync_name, try_lock,
+    parent, remove_file, rename, sync_name, try_lock,
 };
 use crate::os;
 
@@ -51,7 +51,7 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
         // This file system does not support a rename that fails if the target exists, so check for
         // the target first.
         Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
-            fs::rename(from, path).or_cannot("create", path)
+            rename(from, path).or_cannot("create", path)
         }
         other => other.or_cannot("create", path),
     }
@@ -239,7 +239,7 @@ pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
 }
 
 fn rename_over(temp: TempFile, target: &Path) -> Result<()> {
-    fs::rename(temp.path(), target).or_not_written(target)?;
+    rename(temp.path(), target).or_not_written(target)?;
     temp.keep();
     sync_name(target)
 }
@@ -276,7 +276,7 @@ impl Drop for TempName {
     fn drop(&mut self) {
         let remove = || {
             if file_id(&self.path)? == self.id {
-                fs::remove_file(&self.path)?;
+                remove_file(&self.path)?;
             }
             Ok(())
         };
@@ -420,7 +420,7 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
     names
         .filter(|name| parts(name, MARK).is_some_and(|(stem, _)| is_wanted(stem)))
         .map(|name| dir.join(name))
-        .filter(|path| abandoned(path).is_some_and(|_locked| fs::remove_file(path).is_ok()))
+        .filter(|path| abandoned(path).is_some_and(|_locked| remove_file(path).is_ok()))
         .count()
 }
 

@@ -3,10 +3,9 @@
 //! folder is being opened.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{OrCannot, Result};
-use crate::fs::{parent, sync_dir};
+use crate::fs::{create_private_dir, parent, sync_dir};
 
 /// An iterator over the names in a folder.
 pub(crate) struct Entries(Dir);
@@ -55,7 +54,7 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
 }
 
 fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
-    match unlinkat(folder, name, AtFlags::empty()) {
+    match retry_on_intr(|| unlinkat(folder, name, AtFlags::empty())) {
         Ok(()) => return Ok(()),
         // If the path is a folder, Linux reports EISDIR, and other systems report EPERM.
         Err(Errno::ISDIR | Errno::PERM) => {}
@@ -72,7 +71,7 @@ fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
             other => other?,
         }
     }
-    Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+    Ok(retry_on_intr(|| unlinkat(folder, name, AtFlags::REMOVEDIR))?)
 }
 
 fn open(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags) -> io::Result<OwnedFd> {
@@ -92,7 +91,7 @@ pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     }
     let above = parent(dir);
     make_dirs(above)?;
-    match DirBuilder::new().mode(0o700).create(dir) {
+    match create_private_dir(dir) {
         Ok(()) => sync_dir(above),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error).or_cannot("create", dir),

@@ -12,10 +12,10 @@ pub(crate) use atomic::{
 pub(crate) use folder::{Entries, make_dirs, remove_tree};
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,6 +36,34 @@ pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
 /// The pause between two attempts to take a lock or to open a leased file.
 const POLL: Duration = Duration::from_millis(2);
+
+/// Renames a file. This function and the next three try again if a signal interrupts the call,
+/// which can happen on a FUSE file system.
+pub(crate) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    uninterrupted(|| fs::rename(&from, &to))
+}
+
+pub(crate) fn hard_link(file: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    uninterrupted(|| fs::hard_link(&file, &link))
+}
+
+pub(crate) fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    uninterrupted(|| fs::remove_file(&path))
+}
+
+/// Creates a folder that only its owner can enter.
+pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
+    uninterrupted(|| DirBuilder::new().mode(0o700).create(dir))
+}
+
+fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
 
 /// Returns options that open a file for reading, without following a link or blocking on a FIFO.
 pub(crate) fn careful() -> OpenOptions {
@@ -367,10 +395,22 @@ mod files_tests {
 }
 
 #[cfg(test)]
-mod hash_tests {
-    use std::io::Read;
+mod tests {
+    use std::io::{self, Read};
 
-    use super::{HashingReader, hash};
+    use super::{HashingReader, hash, uninterrupted};
+
+    #[test]
+    fn an_interrupted_call_is_made_again() {
+        let mut left = 3;
+        let done = uninterrupted(|| {
+            left -= 1;
+            if left > 0 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        });
+        assert!(done.is_ok() && left == 0);
+        let failed = uninterrupted(|| Err(io::ErrorKind::NotFound.into()));
+        assert_eq!(failed.expect_err("another error").kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn all_bytes_are_hashed_whoever_reads_them() {

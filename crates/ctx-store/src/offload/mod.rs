@@ -286,7 +286,7 @@ impl Folder {
         let missing = || StoreError::Changed(store.offloaded());
         let all = if_there(Self::of_all(store))?.ok_or_else(missing)?;
         let path = all.path.join(session.as_str());
-        match mkdirat(&all.handle, session.as_str(), Mode::RWXU) {
+        match retry_on_intr(|| mkdirat(&all.handle, session.as_str(), Mode::RWXU)) {
             Ok(()) => all.sync()?,
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error).or_cannot("create", &path),
@@ -350,13 +350,13 @@ impl Folder {
 
     /// Moves the file at `from` into the folder. An existing file with the same name is replaced.
     fn adopt(&self, from: &Path, name: &OffloadName) -> io::Result<()> {
-        Ok(renameat(CWD, from, &self.handle, name.to_string())?)
+        Ok(retry_on_intr(|| renameat(CWD, from, &self.handle, name.to_string()))?)
     }
 
     /// Moves a file from this folder into a folder in the trash.
     fn give(&self, name: &OffloadName, to: &Path) -> Result<()> {
         let name = name.to_string();
-        let moved = renameat(&self.handle, &name, CWD, to.join(&name));
+        let moved = retry_on_intr(|| renameat(&self.handle, &name, CWD, to.join(&name)));
         moved.or_cannot("move to the trash", &self.path.join(&name))
     }
 

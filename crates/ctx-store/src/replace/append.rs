@@ -20,7 +20,7 @@
 //! copy that omits our bytes. A file with any other content has been rewritten by another program,
 //! and is left alone.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -31,7 +31,9 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OrCannot, Result, Severity, StoreError};
-use crate::fs::{careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain};
+use crate::fs::{
+    careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain, remove_file,
+};
 use crate::os::Lease;
 use crate::{
     Facts, Figures, FileHash, NewContent, ReplaceOutcome, Replacement, SessionFile, SessionId,
@@ -331,7 +333,7 @@ impl Store {
     pub(crate) fn remove_note(note: &Path) {
         // A note that cannot be removed does no harm, because the next run will see that nothing
         // needs to be repaired.
-        let _ = fs::remove_file(note);
+        let _ = remove_file(note);
     }
 
     /// Removes the notes for a session that is being deleted from the store.

@@ -19,7 +19,6 @@ pub(crate) mod swap;
 pub(crate) mod target;
 
 use std::convert::Infallible;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +26,9 @@ use ctx_format::{FixedFile, Tally};
 use ring::digest::{Context, SHA256};
 
 use crate::error::{OrCannot, Result, Severity, StoreError};
-use crate::fs::{TempFile, create, each_block, hex, is_there, parent, reap_beside, sync_name};
+use crate::fs::{
+    TempFile, create, each_block, hex, is_there, parent, reap_beside, remove_file, sync_name,
+};
 use crate::replace::swap::{NewFile, swap};
 use crate::trash::removal::{Removal, StoreItem};
 use crate::trash::sync_removal;
@@ -111,7 +112,7 @@ impl Store {
         // Remove second names left by killed runs. The file is locked, so no running tool needs
         // them.
         for link in live.second_names()? {
-            fs::remove_file(&link).or_cannot("remove", &link)?;
+            remove_file(&link).or_cannot("remove", &link)?;
         }
         let session = session.clone();
         Ok(Replacement { store: self, session, lock, live, draft, may_grow: true })

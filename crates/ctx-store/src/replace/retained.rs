@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
     file_id, hash, id_of, is_unchanged, open_plain, parent, reap, reap_all, reap_beside,
+    remove_file,
 };
 use crate::os::Writers;
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
@@ -125,7 +126,7 @@ impl Store {
             swept.busy.push((id.clone(), retained.to_owned()));
             return Ok(());
         }
-        fs::remove_file(retained).or_cannot("remove", retained)
+        remove_file(retained).or_cannot("remove", retained)
     }
 
     /// Takes a snapshot of a file that another process wrote to during or after the replacement of

@@ -2,7 +2,7 @@
 //! processes append to the live file in the meantime. This module also handles files that other
 //! processes put in the session file's place at the moment of the exchange.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::{
-    TempFile, TempName, begins_line, ends_line, file_id, fingerprint, fingerprint_of, hash, id_of,
-    inherit, is_unchanged, open_plain, parent, sync_dir, take_the_place,
+    TempFile, TempName, begins_line, ends_line, file_id, fingerprint, fingerprint_of, hard_link,
+    hash, id_of, inherit, is_unchanged, open_plain, parent, remove_file, rename, sync_dir,
+    take_the_place,
 };
 use crate::os::{Lease, Writers, has_no_writer};
 use crate::{FileHash, NewContent, SessionFile, Snapshot, Store};
@@ -101,7 +102,7 @@ pub(crate) fn swap(
         check(&file, path, &content)?;
         if is_over && carry_over.are_over(&file, begun)? {
             // No process can write to the old file any more, and all its bytes have been saved.
-            fs::remove_file(&old).or_cannot("remove", &old)?;
+            remove_file(&old).or_cannot("remove", &old)?;
             return Ok((carry_over.late, None));
         }
         Ok((carry_over.late, Some(old)))
@@ -171,7 +172,7 @@ fn save_foreign_files(
 /// after the last check and before our rename, that file is lost.
 fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     let path = &live.path;
-    match fs::hard_link(path, aside) {
+    match hard_link(path, aside) {
         // Another process has just removed the file.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(StoreError::Changed(path.clone()));
@@ -188,7 +189,7 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     if link.id != id_of(&live.meta) {
         return Err(StoreError::Changed(path.clone()));
     }
-    let renamed = fs::rename(new, path).or_cannot("replace", path);
+    let renamed = rename(new, path).or_cannot("replace", path);
     link.keep = renamed.is_ok();
     renamed
 }

@@ -6,7 +6,7 @@
 //! commit record, so that it can be undone. If a replaced file's bytes are already in a snapshot,
 //! the new snapshot's file is a hard link to the earlier one.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
-    TempFile, each_block, file_id, fingerprint, fingerprint_of, hex, open_plain, persist, sync_name,
+    TempFile, each_block, file_id, fingerprint, fingerprint_of, hard_link, hex, open_plain,
+    persist, sync_name,
 };
 use crate::snapshot::meta::{FileHash, META_FORMAT, Meta, SnapshotKind, Tokens, retained_name};
 use crate::store::{Store, StoreLock};
@@ -431,7 +432,7 @@ impl EqualBytes {
             Some(_) => store.packed_path(id),
             None => store.data_path(id),
         });
-        match fs::hard_link(file, &name) {
+        match hard_link(file, &name) {
             Ok(()) => sync_name(&name).map(|()| true),
             Err(_) => Ok(false),
         }

@@ -8,13 +8,13 @@
 //! session in its newest snapshot's meta.json.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Result;
+use crate::fs::remove_file;
 use crate::store::{Store, StoreLock, read_derived};
 use crate::{Entry, Facts, Meta, Replacement, SessionId, SnapshotId, SnapshotKind, file_names};
 
@@ -109,7 +109,7 @@ impl Store {
     pub(crate) fn remove_recent(&self, session: &SessionId) {
         // Ignore a failure. The remaining record lists snapshots that do not exist, which does no
         // harm.
-        let _ = fs::remove_file(self.recent_path(session));
+        let _ = remove_file(self.recent_path(session));
     }
 
     /// Returns those notes about a session that its next snapshot inherits.

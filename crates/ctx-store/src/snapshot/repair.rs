@@ -2,13 +2,12 @@
 //! derived files, sets damaged files aside, and writes missing commit records.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use strum::Display;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{hash, if_there, open_plain, parent, reap, sync_dir};
+use crate::fs::{hash, if_there, open_plain, parent, reap, rename, sync_dir};
 use crate::snapshot::{Entry, Flaw, bytes_of_meta};
 use crate::{Facts, FileHash, Meta, SessionId, SnapshotId, SnapshotKind, Store, StoreItem};
 
@@ -145,7 +144,7 @@ impl Repair<'_> {
             sha256_before: Some(hash(&mut file).or_cannot("read", &log)?),
             ..Facts::default()
         };
-        fs::rename(&log, &aside).or_cannot("set aside", &log)?;
+        rename(&log, &aside).or_cannot("set aside", &log)?;
         for folder in [&bin, parent(&log)] as [&Path; 2] {
             sync_dir(folder)?;
         }

@@ -7,15 +7,14 @@ pub(crate) mod removal;
 mod undelete;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{file_names, if_there, is_there, make_dirs, sync_dir};
+use crate::fs::{create_private_dir, file_names, if_there, is_there, make_dirs, sync_dir};
 use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 use crate::{Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
@@ -155,7 +154,7 @@ impl Store {
         let (mut sequence, time) = (0, self.grace_begins()?);
         loop {
             let bin = dir.join(Stamp { sequence, time }.to_string());
-            match DirBuilder::new().mode(0o700).create(&bin) {
+            match create_private_dir(&bin) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => sequence += 1,
                 other => {
                     other.or_cannot("create", &bin)?;
