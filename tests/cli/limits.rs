@@ -122,3 +122,14 @@ fn too_little_memory() {
     nothing_is_lost(dir.path(), &before);
     assert_eq!(leftovers(dir.path()), [""; 0]);
 }
+
+/// C4: a stack of 64 KiB, which leaves no room for the arguments of a command line, is enough.
+#[test]
+fn too_small_a_stack() {
+    for line in CHANGES {
+        let (dir, before) = saved(60);
+        let done = bash(dir.path(), &format!("ulimit -s 64; {line}"));
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{line}");
+        nothing_is_lost(dir.path(), &before);
+    }
+}

@@ -2,19 +2,46 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread::Builder;
 
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use rustix::process::{Resource, getrlimit};
 
 use crate::completing::answer;
 use crate::{Binary, CommonArgs, ExitStatus, Failure, Io, Progress, Tool, help, manual, usage};
 
-/// Parses the command line, runs the tool, reports its failure, and returns the exit status.
+/// The stack that a tool needs, with plenty to spare.
+const STACK: usize = 8 << 20;
+
+/// Runs the tool. If the limit for the stack is far below the usual one, for example after `ulimit
+/// -s 64`, runs it in a thread, because a thread has a stack of its own.
 pub fn main(binary: &Binary) -> ExitCode {
+    let limit = getrlimit(Resource::Stack).current;
+    if limit.is_none_or(|limit| limit >= STACK as u64 / 8) {
+        return run(binary);
+    }
+    std::thread::scope(|scope| {
+        match Builder::new().stack_size(STACK).spawn_scoped(scope, || run(binary)) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(error) => {
+                let mut io = Io::of_process(binary.tool.name, &CommonArgs::default());
+                let what = format!("the stack is too small, and no thread can be started: {error}");
+                let failure = Failure::new(what).hint("raise the limit with ulimit -s 8192");
+                io.report(&failure);
+                ExitCode::from(failure.status.code())
+            }
+        }
+    })
+}
+
+/// Parses the command line, runs the tool, reports its failure, and returns the exit status.
+fn run(binary: &Binary) -> ExitCode {
     if let Some(answered) = answer(binary) {
         return answered;
     }
