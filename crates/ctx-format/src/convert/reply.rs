@@ -10,7 +10,7 @@ use crate::dialect::items;
 use crate::legality::content::Names;
 use crate::{Dialect, HeldMessage, Object, Part, Role, Slot, ToolResult};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 /// Creates turns for the new session from a message in the source.
 pub(crate) struct Maker<'m, 'n> {
@@ -150,7 +150,8 @@ impl<'a> Maker<'_, '_> {
         let said = |pieces: Vec<Piece<'a>>| Turn::Message(TurnMessage { pieces, ..whole.clone() });
         let (mut turns, mut pieces) = (Vec::new(), Vec::new());
         let mut results = Results::default();
-        let mut open: Vec<String> = Vec::new();
+        // The calls so far, some of which may still wait for a result.
+        let mut open: HashSet<String> = HashSet::new();
         for (origin, piece) in placed {
             let has_results = !results.origins.is_empty();
             match &piece.part {
@@ -165,8 +166,9 @@ impl<'a> Maker<'_, '_> {
                 Part::Text(_) | Part::Media(_) | Part::Opaque(_)
                     if has_results && self.family == Family::Gemini => {}
                 part => {
-                    open.retain(|id| calls.waiting.iter().any(|call| call.id == *id));
-                    if !results.answers.is_empty() && open.is_empty() && !self.notes.is_whole {
+                    let may_end = !results.answers.is_empty() && !self.notes.is_whole;
+                    if may_end && !calls.waiting.iter().any(|call| open.contains(&call.id)) {
+                        open.clear();
                         turns.push(said(std::mem::take(&mut pieces)));
                         turns.push(Turn::Results(std::mem::take(&mut results)));
                     }
@@ -302,7 +304,7 @@ pub(crate) struct Ids {
 /// The calls of a reply that are still waiting for a result.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    waiting: Vec<WaitingCall>,
+    waiting: VecDeque<WaitingCall>,
     /// The calls that already have a result.
     answered: HashSet<Key>,
 }
@@ -368,7 +370,7 @@ impl Ids {
                 piece.block = piece.block.filter(|_| family == Family::Items);
             }
             let slot = call.slot.clone();
-            calls.waiting.push(WaitingCall { key, id, name, slot, is_of_server });
+            calls.waiting.push_back(WaitingCall { key, id, name, slot, is_of_server });
         }
         calls
     }
@@ -380,11 +382,14 @@ impl Calls {
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         let key = Key::of_result(result);
         let fits = |call: &WaitingCall| call.key.is_answered_by(&key);
-        let is_named =
-            |call: &WaitingCall| fits(call) && result.name.as_deref() == Some(&*call.name);
-        let mut waiting = self.waiting.iter();
-        let place = waiting.position(is_named).or_else(|| self.waiting.iter().position(fits))?;
-        let WaitingCall { id, name, key, .. } = self.waiting.remove(place);
+        let is_named = |call: &WaitingCall| result.name.as_deref() == Some(&*call.name);
+        let mut place = self.waiting.iter().position(fits)?;
+        // Among the calls that fit, the first with the result's name is its call.
+        if result.name.is_some() && !is_named(&self.waiting[place]) {
+            let mut named = self.waiting.iter().skip(place);
+            place += named.position(|call| fits(call) && is_named(call)).unwrap_or_default();
+        }
+        let WaitingCall { id, name, key, .. } = self.waiting.remove(place)?;
         self.answered.insert(key);
         Some((id, name))
     }
