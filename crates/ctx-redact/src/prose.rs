@@ -125,44 +125,27 @@ fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool
     (sentence, sentence.len() < part.len() || part.len() == before.len())
 }
 
-/// Returns the word after the space at the cursor that joins a name to its value in one of several languages, with
-/// the spaces around it: ` is `.
+/// Returns the word after the space at the cursor, with the spaces around it, if the word joins a
+/// name to its value in some language: ` is `.
 #[inline]
-pub(super) fn joint(cursor: Cursor<'_>) -> Option<&'static str> {
-    let joints: &[&str] = match cursor.bytes().get(cursor.at + 1..cursor.at + 3)? {
-        b"is" => &[" is ", " ist "],
-        b"es" => &[" est ", " es "],
-        b"er" => &[" er "],
-        b"eq" => &[" equals "],
-        b"la" => &[" lautet "],
-        b"je" => &[" jest "],
-        b"br" => &[" brzmi "],
-        b"sh" => &[" should be "],
-        b"to" if cursor.before().ends_with("sło".as_bytes()) => &[" to "],
-        [0xC3, _] => &[" è ", " é ", " är "],
-        _ => return None,
+pub(super) fn joint(cursor: Cursor<'_>) -> Option<&str> {
+    let pairs = [b"is", b"es", b"er", b"eq", b"la", b"je", b"br", b"sh", b"to"];
+    let next = cursor.bytes().get(cursor.at + 1..cursor.at + 3)?;
+    if next[0] != 0xC3 && !pairs.iter().any(|pair| *pair == next) {
+        return None;
+    }
+    let is_joint = |joint: &&&str| {
+        cursor.rest()[1..].strip_prefix(joint.as_bytes()).is_some_and(|rest| rest.starts_with(b" "))
     };
-    joints.iter().copied().find(|joint| cursor.starts_with(joint))
+    let joint = words("joints").iter().find(is_joint)?;
+    // In English, `to` joins nothing: `the password to hunter2`.
+    let is_apart = *joint == "to" && !cursor.before().ends_with("sło".as_bytes());
+    (!is_apart).then(|| &cursor.text[cursor.at..cursor.at + joint.len() + 2])
 }
 
 /// Finds the password in `the password for the database is hunter2x`; the cursor is at the space
 /// before `is`.
 pub(super) fn of_something(cursor: Cursor<'_>, joint: &str) -> Option<Range<usize>> {
-    const NAMES: [&str; 13] = [
-        "password for ",
-        "password of ",
-        "password to ",
-        "passphrase for ",
-        "passphrase of ",
-        "passwort ",
-        "kennwort ",
-        "mot de passe ",
-        "contraseña ",
-        "senha ",
-        "hasło ",
-        "пароль ",
-        "Пароль ",
-    ];
     let value = Value::at(cursor.text, cursor.at + joint.len())?;
     let bytes = value.bytes;
     let may_be_secret = bytes.len() >= 6
@@ -174,8 +157,11 @@ pub(super) fn of_something(cursor: Cursor<'_>, joint: &str) -> Option<Range<usiz
         return None;
     }
     let sentence = sentence(cursor, 60, b".!?;,\n").0.to_ascii_lowercase();
-    let has = |name: &str| sentence.windows(name.len()).any(|part| part == name.as_bytes());
-    NAMES.iter().any(|name| has(name)).then_some(value.range)
+    let is_of_name = |name: &&str| {
+        let name = name.replace('_', " ");
+        sentence.windows(name.len()).any(|part| part == name.as_bytes())
+    };
+    words("names-of").iter().any(is_of_name).then_some(value.range)
 }
 
 /// Finds the value between a verb and its name, as in `use hunter2 as the password`, or before its
@@ -185,33 +171,27 @@ pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !is_used && !cursor.starts_with(" is ") {
         return None;
     }
-    let before = cursor.before().trim_ascii_end();
+    let before = cursor.before();
     let before = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
     let length = run_back(before, 64, is_value);
     let value = &before[before.len() - length..];
-    if value.len() < SHORTEST || !is_plain_password(value) || is_term(value) || !looks_random(value)
-    {
+    let may_be = value.len() >= SHORTEST && is_plain_password(value) && looks_random(value);
+    if !may_be || is_term(value) {
         return None;
     }
     let start = cursor.from + before.len() - length;
     let verb = || sentence_words(Cursor { at: start, ..cursor }).0.last().unwrap_or_default();
     let is_given = if is_used { is_in("uses", &verb()) } else { is_strong(value) };
-    let mut rest = &cursor.rest()[4..];
-    loop {
-        let (word, after) = rest.split_at(run(rest, is_word));
-        if is_in("pronouns", word) && after.starts_with(b" ") {
-            rest = &after[1..];
-            continue;
-        }
-        // The name ends the phrase: `as the password hash` is about something else.
-        let ends = match after {
-            [b' ', next @ ..] => is_in("prepositions", &next[..run(next, is_word)]),
-            [next, ..] => b".,;!?)\n\r\"'\\".contains(next),
-            [] => true,
-        };
-        let is_named = is_in("password-words", &word.to_ascii_lowercase());
-        return (is_given && is_named && ends).then(|| start..start + length);
-    }
+    let rest = &cursor.text[cursor.at + 4..];
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != ' ').unwrap_or(rest.len());
+    let mut words = rest[..end].split(' ').skip_while(|word| is_in("pronouns", word.as_bytes()));
+    let is_named = is_in("password-words", words.next()?.to_ascii_lowercase().as_bytes());
+    // The name ends the phrase: `as the password hash` is about something else.
+    let ends = match words.next() {
+        None => !rest[end..].starts_with(['-', '_', '/', '=']),
+        Some(next) => is_in("prepositions", next.as_bytes()),
+    };
+    (is_given && is_named && ends).then(|| start..start + length)
 }
 
 /// Finds the password after a dash or an arrow: `password — Hunter2!`; the cursor is at the space
