@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::named::margin;
 use crate::rules::{Class, Rest, keys_with};
 use crate::value::{
     begins_private_key, first_of_base64, from_base64, is_long_number, is_random, line_end,
@@ -116,7 +117,7 @@ fn broken(
     let (mut key, mut found) = (bytes[..end].to_vec(), None);
     for _ in 1..LINES_MAX {
         let Some(length) = line_end(&bytes[end..]) else { break };
-        let start = end + length;
+        let start = end + length + margin(&bytes[end + length..]);
         let part = line(start);
         // What follows the key is a word or another line, not its rest.
         let is_rest = |part: &[u8]| looks_random(part) || class != Class::Hex && is_mixed(part);
@@ -447,6 +448,11 @@ mod tests {
                     );
                 }
             }
+        }
+        let (first, rest) = (["ghp_", &random[..16]].concat(), &random[16..36]);
+        for [margin, next] in [["+", "\n+"], ["  1→", "\n  2→"], ["1\t", "\n2\t"]] {
+            let text = format!("{margin}{first}{next}{rest}{next}then");
+            assert_eq!(redact(&text), (format!("{margin}[REDACTED]{next}then").into(), 1));
         }
         for text in
             ["npm_config\nregistry2x", "sk-learn\nscikit2Learn", "AKIA0\nQWERTY", "key_\nfoo2bar"]

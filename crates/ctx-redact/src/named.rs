@@ -180,7 +180,7 @@ fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
 
 /// Returns the length of the margin before a line: a diff sign, or a line number with an arrow or a
 /// tab.
-fn margin(line: &[u8]) -> usize {
+pub(super) fn margin(line: &[u8]) -> usize {
     let blanks = run(line, |b| b == b' ');
     let digits = run(&line[blanks..], |b| b.is_ascii_digit());
     let rest = &line[blanks + digits..];
