@@ -23,12 +23,12 @@ pub(super) fn standalone(
     sentence: &str,
     lines: &mut Lines<'_>,
 ) -> Option<String> {
-    if kind == MemoryKind::Fact {
+    let is_remedy = is_remedy(quoted);
+    if kind == MemoryKind::Fact && !is_remedy {
         return Some(without_interjection(quoted).to_owned());
     }
     // Keep the whole line if the sentence alone does not state a decision or a wish. Keep a remedy
     // together with the problem that it solves.
-    let is_remedy = is_remedy(quoted);
     let mut line = None;
     if is_remedy || !rules.is_a(kind) {
         line = lines.around(sentence);

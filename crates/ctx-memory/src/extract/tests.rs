@@ -68,7 +68,7 @@ fn an_item_can_be_understood_alone() {
     let items = read(&say(Role::Assistant, report));
     let joined =
         "**`count` redeclared**: it is in `common` as well. Fixed by renaming it to `count_lines`";
-    assert_eq!(items, [(MemoryKind::Decision, joined.to_owned())]);
+    assert_eq!(items, [(MemoryKind::Fact, joined.to_owned())]);
 }
 
 #[test]

@@ -166,8 +166,8 @@ impl<'s> Sentence<'s> {
 
     /// Returns true if memory files keep the sentence as a statement of this kind. In addition to
     /// the sentences that [`Self::is_a`] accepts, conclusions with a reason are kept as decisions,
-    /// the user's constraints as preferences, and statements about people as facts. A sentence that
-    /// is true only for the moment is never kept.
+    /// the user's constraints as preferences, and statements about people, causes and remedies as
+    /// facts. A sentence that is true only for the moment is never kept.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -180,10 +180,7 @@ impl<'s> Sentence<'s> {
             return false;
         }
         // A sentence with a word for deciding is kept, whatever its form.
-        if kind == MemoryKind::Decision && (is_named || more.unnamed.is_match(self.text)) {
-            return is_named;
-        }
-        !more.passing.is_match(self.text)
+        is_named && kind == MemoryKind::Decision || !more.passing.is_match(self.text)
     }
 
     fn pattern(&self, kind: MemoryKind) -> Option<&'static Pattern> {
@@ -285,8 +282,6 @@ struct Table {
     passing: Matcher,
     /// Every matching sentence must contain at least one of these words.
     states: Option<Phrases>,
-    /// Causes and remedies that name nothing specific.
-    unnamed: Matcher,
 }
 
 /// A set of patterns from one table, with one bit per pattern.
@@ -328,8 +323,7 @@ impl Table {
             "veto hints" => self.veto = Matcher::hinted("", Phrases::new([value])),
             "passing hints" => self.passing = Matcher::hinted("", Phrases::new([value])),
             "veto" => self.veto.append(value),
-            "passing" => self.passing.append(value),
-            _ => self.unnamed.append(value),
+            _ => self.passing.append(value),
         }
     }
 
@@ -392,7 +386,7 @@ mod table_tests {
     fn every_pattern_compiles_and_has_a_bit_and_a_reason() {
         for table in TABLES.all() {
             assert!(table.patterns.len() <= PatternSet::BITS as usize);
-            for regex in [&table.veto, &table.passing, &table.unnamed] {
+            for regex in [&table.veto, &table.passing] {
                 compiles(regex);
             }
             for pattern in &table.patterns {

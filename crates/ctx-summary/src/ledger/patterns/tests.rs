@@ -101,18 +101,14 @@ fn conclusions_and_their_look_alikes() {
     let is = |sentence| is_kept(Decision, sentence, Role::Assistant);
     for sentence in [
         "I'll put the helpers into `paths` since it is a common dependency.",
-        "The root cause is that the lock is taken twice.",
-        "The loop fails because it stops at the first line.",
         "A reader of our own is the cleanest approach because no caller changes.",
         "The suggestion could break things that work today.",
         "The tool was mistaken about it: all cases are used.",
         "Skipped - all cases are used",
-        "Fixed by using `CommitWithHooks` instead.",
         "Changed from `list.New(tree)` to `list.With(data)`.",
         "So updating one place covers all agents without any hook.",
         "Added a custom `Unmarshal` method that handles both formats.",
         "推荐您去北京饭店吧，这家店设施齐全。",
-        "根本原因是锁被取了两次。",
     ] {
         assert!(is(sentence), "{sentence}");
     }
@@ -129,6 +125,25 @@ fn conclusions_and_their_look_alikes() {
     ] {
         assert!(!is(sentence), "{sentence}");
     }
+}
+
+#[test]
+fn causes_and_remedies_are_facts() {
+    for sentence in [
+        "The root cause is that the lock is taken twice.",
+        "The loop fails because it stops at the first line.",
+        "**Lint error**: the error was not wrapped. Fixed by wrapping it with `fmt.Errorf`.",
+        "根本原因是锁被取了两次。",
+    ] {
+        assert!(is_kept(Fact, sentence, Role::Assistant), "{sentence}");
+        assert!(!is_kept(Decision, sentence, Role::Assistant), "{sentence}");
+    }
+    for sentence in ["Let me find the root cause.", "The cause is probably a race in the importer."]
+    {
+        assert!(!is_kept(Fact, sentence, Role::Assistant), "{sentence}");
+    }
+    assert!(!is_a(Decision, "已经确定是锁的问题导致超时。", Role::Assistant));
+    assert!(is_a(Decision, "接口已经确定使用 gRPC。", Role::Assistant));
 }
 
 #[test]
