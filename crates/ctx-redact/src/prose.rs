@@ -180,8 +180,11 @@ pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
         return None;
     }
     let start = cursor.from + before.len() - length;
-    let verb = || sentence_words(Cursor { at: start, ..cursor }).0.last().unwrap_or_default();
-    let is_given = if is_used { is_in("uses", &verb()) } else { is_strong(value) };
+    let verb = before[..before.len() - length].trim_ascii_end();
+    let verb =
+        verb.strip_suffix(b"\"").or(verb.strip_suffix(b"'")).unwrap_or(verb).trim_ascii_end();
+    let verb = &verb[verb.len() - run_back(verb, 8, |b| b.is_ascii_alphabetic())..];
+    let is_given = if is_used { is_in("uses", verb) } else { is_strong(value) };
     let rest = &cursor.text[cursor.at + 4..];
     let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != ' ').unwrap_or(rest.len());
     let mut words = rest[..end].split(' ').skip_while(|word| is_in("pronouns", word.as_bytes()));
@@ -556,7 +559,7 @@ mod tests {
             ("the login is bob / Hunter2!", "the login is bob / [REDACTED]!"),
             ("Credentials: bob:h#nter2x", "Credentials: bob:[REDACTED]"),
             ("log in as bob / h4nt3rx.", "log in as bob / [REDACTED]."),
-            ("use hunter2x as the pw", "use [REDACTED] as the pw"),
+            ("1→use hunter2x as the pw", "1→use [REDACTED] as the pw"),
             (
                 "Please set 'hunter2x' as my new password.",
                 "Please set '[REDACTED]' as my new password.",
