@@ -1,11 +1,13 @@
 //! Finds which records of a log stay, and how their text changes.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
+use std::ptr;
 
 use chrono::{DateTime, Utc};
 use ctx_format::compaction::{CompactionWriter, with_changes};
 use ctx_format::convert::SourceId;
-use ctx_format::{Class, Log, Object, Portion};
+use ctx_format::{Class, Log, Message, Object, Portion};
 
 use super::super::content::Content;
 use super::{ByRecord, Marked};
@@ -110,48 +112,73 @@ impl LogRecords {
         last.map_or("", String::as_str)
     }
 
-    /// Returns the new text of a log record, and whether the text has changed. `before` contains
-    /// the records to which the log record was lowered, and `after` contains those that remain
-    /// after the compaction. Returns `None` if nothing is left of the log record.
-    pub(super) fn text_of(
+    /// Returns the new text of each log record that stays, and whether the text has changed.
+    /// `before` contains the records to which a log record was lowered, and `after` contains those
+    /// that remain after the compaction. A text is `None` if nothing is left of the log record.
+    pub(super) fn texts(
         &self,
         (log, lowered): (&Content, &Content),
-        group: &KeptRecord,
+        kept: &KeptRecords,
         before: &ByRecord<'_>,
         after: &ByRecord<'_>,
-    ) -> Option<(String, bool)> {
-        let text = self.texts.get(&group.record)?;
-        // A record may contain several messages, of which only some were lowered.
-        let lowered_from = before.get(&group.record).into_iter().flatten();
-        let lowered_from = lowered_from
-            .filter(|marked| !marked.text.is_empty())
-            .flat_map(|marked| &marked.sources)
-            .filter(|source| source.record == group.record)
-            .map(|source| source.message)
-            .collect::<Option<Vec<usize>>>();
-        let (before, after) = (objects(before, group.record), objects(after, group.record));
-        if before.iter().map(Object::text).eq(after.iter().map(Object::text)) {
-            return Some((text.clone(), false));
+    ) -> Vec<Option<(String, bool)>> {
+        let mut texts = Vec::new();
+        // All lines of a reply are lowered to the same record, which is parsed only once.
+        let is_shared = |all: &ByRecord<'_>, one: &KeptRecord, other: &KeptRecord| {
+            of(all, one.record).map(ptr::from_ref).eq(of(all, other.record).map(ptr::from_ref))
+        };
+        let groups = kept
+            .groups
+            .chunk_by(|one, other| is_shared(before, one, other) && is_shared(after, one, other));
+        for groups in groups {
+            let [old, new] = [before, after].map(|all| objects(all, groups[0].record));
+            let stays = old.iter().map(Object::text).eq(new.iter().map(Object::text));
+            let messages = LazyCell::new(|| [&old, &new].map(|all| Marked::messages(lowered, all)));
+            texts.extend(groups.iter().map(|group| {
+                let text = self.texts.get(&group.record)?;
+                if stays {
+                    return Some((text.clone(), false));
+                }
+                changed(log, text, numbers(before, group.record), &messages)
+            }));
         }
-        let before = Marked::messages(lowered, &before);
-        let after = Marked::messages(lowered, &after);
-        let object = Object::parse(text).ok()?;
-        let object = match lowered_from {
-            Some(numbers) => object.only(Portion::of(numbers)),
-            None => object,
-        };
-        let message = log.dialect.message(&object)?;
-        let Some(new) = with_changes(&object, &message, &before, &after) else {
-            return Some((text.clone(), false));
-        };
-        let left = Object::parse(&new).ok()?;
-        let is_left = log.dialect.message(&left).is_some_and(|it| !it.parts.is_empty());
-        is_left.then_some((new, true))
+        texts
     }
+}
+
+/// Returns the numbers of the messages in a log record that were lowered, or `None` if all were.
+fn numbers(before: &ByRecord<'_>, record: u64) -> Option<Vec<usize>> {
+    let lowered = of(before, record).filter(|marked| !marked.text.is_empty());
+    let sources = lowered.flat_map(|marked| &marked.sources);
+    sources.filter(|source| source.record == record).map(|source| source.message).collect()
+}
+
+/// Returns the text of a log record of whose lowered messages only some stay.
+fn changed(
+    log: &Content,
+    text: &str,
+    numbers: Option<Vec<usize>>,
+    [before, after]: &[Vec<Message<'_>>; 2],
+) -> Option<(String, bool)> {
+    let object = Object::parse(text).ok()?;
+    let object = match numbers {
+        Some(numbers) => object.only(Portion::of(numbers)),
+        None => object,
+    };
+    let message = log.dialect.message(&object)?;
+    let Some(new) = with_changes(&object, &message, before, after) else {
+        return Some((text.to_owned(), false));
+    };
+    let left = Object::parse(&new).ok()?;
+    let is_left = log.dialect.message(&left).is_some_and(|it| !it.parts.is_empty());
+    is_left.then_some((new, true))
+}
+
+fn of<'a>(all: &ByRecord<'a>, record: u64) -> impl Iterator<Item = &'a Marked> {
+    all.get(&record).into_iter().flatten().copied()
 }
 
 /// Returns the lowered records that come from the given log record.
 fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
-    let all = all.get(&record).into_iter().flatten();
-    all.filter_map(|marked| Object::parse(&marked.text).ok()).collect()
+    of(all, record).filter_map(|marked| Object::parse(&marked.text).ok()).collect()
 }

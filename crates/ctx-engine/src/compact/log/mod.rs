@@ -257,9 +257,8 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
     let kept = KeptRecords::of(new);
     let records = LogRecords::read(log, &kept, &context)?;
     let (was, is) = (Marked::by_record(&before), Marked::by_record(new));
-    let texts = kept.groups.iter().map(|group| records.text_of((log, lowered), group, &was, &is));
     Ok(Decision {
-        texts: texts.collect(),
+        texts: records.texts((log, lowered), &kept, &was, &is),
         summary: new.iter().find_map(|it| it.summary.clone()),
         context,
         kept,
