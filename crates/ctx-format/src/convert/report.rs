@@ -183,8 +183,12 @@ impl Loss {
         (count > 0).then_some(Self { kind, name, count, first_line: 1, paths })
     }
 
+    pub(crate) fn has_room_for_path(&self) -> bool {
+        self.paths.len() < MAX_PATHS
+    }
+
     pub(crate) fn add_path(&mut self, path: String) {
-        if self.paths.len() < MAX_PATHS {
+        if self.has_room_for_path() {
             self.paths.push(path);
         }
     }
@@ -224,10 +228,20 @@ impl Report {
         loss
     }
 
-    /// Counts a loss in the message of `entry`, at the path `within` this message.
-    pub(crate) fn count_in(&mut self, kind: LossKind, name: &str, entry: &Entry, within: &str) {
-        let path = entry.origin.path(self.is_list) + within;
-        self.count(kind, name, entry.line).add_path(path);
+    /// Counts a loss in the message of `entry`, at the path `within` this message. Only the first
+    /// paths are reported, and to find one, all of the record may be read.
+    pub(crate) fn count_in(
+        &mut self,
+        kind: LossKind,
+        name: &str,
+        entry: &Entry,
+        within: impl FnOnce() -> String,
+    ) {
+        let is_list = self.is_list;
+        let loss = self.count(kind, name, entry.line);
+        if loss.has_room_for_path() {
+            loss.add_path(entry.origin.path(is_list) + &within());
+        }
     }
 }
 

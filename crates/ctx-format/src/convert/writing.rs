@@ -138,7 +138,7 @@ impl Writing<'_> {
                 let whole = without_surrogates(&line.json);
                 // Half a character may be in JSON within a string.
                 if whole != line.json && !std::mem::replace(&mut is_named, true) {
-                    self.report.count_in(LossKind::LoneSurrogate, "", entries[0], "");
+                    self.report.count_in(LossKind::LoneSurrogate, "", entries[0], String::new);
                 }
                 line.json = whole;
             }
@@ -200,7 +200,7 @@ impl Writing<'_> {
                 if sent.iter().any(|raw| place(raw).contains(&half.start)) {
                     has_halves = true;
                     let within = path_to(text.trim(), half.start);
-                    self.report.count_in(LossKind::LoneSurrogate, "", entry, &within);
+                    self.report.count_in(LossKind::LoneSurrogate, "", entry, || within);
                 }
             }
             for (path, raw) in written.missing(&object, &sent, path) {

@@ -190,10 +190,12 @@ impl Notes<'_> {
     pub(crate) fn count_at(&mut self, kind: LossKind, name: &str, slot: Option<&Slot>) {
         let at = slot.map_or(0, |slot| slot.range.start);
         let found = self.texts.iter().position(|text| place(text).contains(&at));
-        let within = found.map_or(String::new(), |origin| path_to(self.texts[origin].trim(), at));
-        let end = within.rfind(']').map_or(0, |end| end + 1);
         let Some(entry) = self.entries.get(found.unwrap_or(self.origin)) else { return };
-        self.report.count_in(kind, name, entry, &within[..end]);
+        self.report.count_in(kind, name, entry, || {
+            let within = found.map(|origin| path_to(self.texts[origin].trim(), at));
+            let within = within.unwrap_or_default();
+            within[..within.rfind(']').map_or(0, |end| end + 1)].to_owned()
+        });
     }
 
     /// Reports that a result of the source is no longer marked as an error, if it was. A denial is
