@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::named::margin;
 use crate::rules::{Class, Rest, keys_with};
 use crate::value::{
-    begins_private_key, first_of_base64, from_base64, is_long_number, is_random, line_end,
+    begins_private_key, first_of_base64, from_base64, is_long_number, is_random, jumps, line_end,
     looks_random,
 };
 use crate::{Cursor, is_word, run, run_back};
@@ -120,7 +120,7 @@ fn broken(
         let start = end + length + margin(&bytes[end + length..]);
         let part = line(start);
         // What follows the key is a word or another line, not its rest.
-        let is_rest = |part: &[u8]| looks_random(part) || class != Class::Hex && is_mixed(part);
+        let is_rest = |part: &[u8]| looks_random(part) || class != Class::Hex && jumps(part) >= 4;
         if part < 4 || !is_rest(&bytes[start..start + part]) {
             break;
         }
@@ -133,19 +133,6 @@ fn broken(
         }
     }
     found
-}
-
-/// Returns true if the part contains a capital after a small letter, and a small letter after a
-/// digit or after two capitals.
-fn is_mixed(part: &[u8]) -> bool {
-    let rises =
-        part.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    let falls = part.windows(3).any(|three| {
-        three[0].is_ascii_uppercase()
-            && three[1].is_ascii_uppercase()
-            && three[2].is_ascii_lowercase()
-    });
-    rises && falls
 }
 
 /// The maximum length of encoded text that is searched for secrets; longer text is a file.

@@ -120,7 +120,7 @@ pub(super) fn is_strong(value: &[u8]) -> bool {
     value.len() >= 6
         && looks_random(value)
         && !is_term(value)
-        && (value.iter().any(|b| b"!#$%^&*+~@".contains(b)) || Classes::of(value).jumps >= 3)
+        && (value.iter().any(|b| b"!#$%^&*+~@".contains(b)) || jumps(value) >= 3)
 }
 
 /// Returns true for a number that can be a PIN or a one-time code.
@@ -284,6 +284,11 @@ struct Classes {
     /// The number of changes from one class to another. Characters outside these classes are
     /// ignored.
     jumps: usize,
+}
+
+/// Returns the number of changes between capitals, small letters and digits.
+pub(super) fn jumps(value: &[u8]) -> usize {
+    Classes::of(value).jumps
 }
 
 impl Classes {
