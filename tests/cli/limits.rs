@@ -133,3 +133,38 @@ fn too_small_a_stack() {
         nothing_is_lost(dir.path(), &before);
     }
 }
+
+/// A reply of 3,000 lines with the same id is compacted in linear time. When every line was
+/// compared with every other, it took minutes.
+#[test]
+fn a_reply_of_many_lines_takes_no_minutes() {
+    const LINES: usize = 3_000;
+    let dir = tempfile::tempdir().expect("a folder");
+    let id = |number: usize| format!("00000000-0000-4000-8000-{number:012}");
+    let line = |number: usize, above: usize, role: &str, message: String| {
+        format!(
+            r#"{{"parentUuid":"{}","isSidechain":false,"cwd":"/w","sessionId":"s","version":"2.1.197","type":"{role}","message":{message},"uuid":"{}","timestamp":"2026-11-01T10:00:00.000Z"}}"#,
+            id(above),
+            id(number)
+        )
+    };
+    let call = |number: usize| {
+        let call = format!(r#"{{"type":"tool_use","id":"t{number}","name":"ls","input":{{}}}}"#);
+        let message = format!(r#"{{"id":"m","role":"assistant","model":"c","content":[{call}]}}"#);
+        line(number, number - 1, "assistant", message)
+    };
+    let result = |number: usize| {
+        let message = format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}","content":"x"}}]}}"#
+        );
+        line(LINES + number, number, "user", message)
+    };
+    let first = line(1, 0, "user", r#"{"role":"user","content":"go"}"#.to_owned())
+        .replace(&format!(r#""{}""#, id(0)), "null");
+    let lines = [first].into_iter().chain((2..LINES).map(call)).chain((2..LINES).map(result));
+    let text: String = lines.map(|line| line + "\n").collect();
+    fs::write(dir.path().join("s.jsonl"), text).expect("writes");
+    let done =
+        bash(dir.path(), "ulimit -t 20; ctx-compact -q -s demo --min-idle 0s --force s.jsonl");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+}
