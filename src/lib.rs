@@ -4,6 +4,7 @@
 //! binary refers only to its own tool, so that only the necessary code is linked.
 
 pub mod completing;
+pub mod entry;
 pub mod in_place;
 pub mod json;
 pub mod offload;

@@ -53,7 +53,8 @@ fn the_table_is_in_order_and_complete() {
         .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     binaries.sort();
-    assert_eq!(names, binaries);
+    // `ctx` runs the tools.
+    assert_eq!([&["ctx"], &names[..]].concat(), binaries);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_cli::{ExitStatus, Shell, Tool};
 use ctx_format::problems::RULES;
+use ctx_tools::entry::ENTRY;
 use ctx_tools::template::filled;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -41,7 +42,7 @@ pub use ctx_all::tools;
 pub fn generated() -> io::Result<Files> {
     let mut files = Files::new();
     let tools = tools();
-    for tool in &tools {
+    for tool in tools.iter().copied().chain([&ENTRY]) {
         let name = tool.name;
         files.insert(format!("man/{name}.1").into(), man::page(tool)?);
         // The file names are those that the shells expect.
@@ -182,7 +183,8 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // Besides the files for each tool, there are `ctx.7`, the exit statuses and the rules.
-        assert_eq!(files.len(), tools().len() * 4 + 3);
+        // Besides the files for each tool and for `ctx`, there are `ctx.7`, the exit statuses and
+        // the rules.
+        assert_eq!(files.len(), (tools().len() + 1) * 4 + 3);
     }
 }

@@ -75,7 +75,7 @@ fn usages(tool: &Tool) -> Vec<String> {
 /// Returns the subcommands of a tool, each with its description and its own options.
 fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     let mut commands = Vec::new();
-    for command in tool.full_command().get_subcommands() {
+    for command in tool.full_command().get_subcommands().filter(|it| !it.is_hide_set()) {
         // Examples have their own section.
         let command = command.clone().after_long_help("");
         let usage =

@@ -23,29 +23,20 @@ pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     tools().into_iter().find(|tool| name == tool.name)
 }
 
-/// Returns the full name of a tool. `word` is the name of the tool, with or without the prefix
-/// `ctx-`.
-pub fn named(word: &OsStr) -> Option<&'static str> {
-    let word = word.to_str()?;
-    let mut names = tools().into_iter().map(|tool| tool.name);
-    names.find(|name| *name == word || name.strip_prefix("ctx-") == Some(word))
-}
-
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
 
-    use super::{called_as, named};
+    use ctx_tools::entry::list;
 
-    /// `ctx-tools ls` runs `ctx-ls`, just as `busybox ls` runs `ls`.
+    use super::{called_as, tools};
+
+    /// `ctx` lists each tool.
     #[test]
-    fn a_word_names_a_tool() {
-        let named = |word| named(OsStr::new(word));
-        assert_eq!(named("ls"), Some("ctx-ls"));
-        assert_eq!(named("ctx-memory"), Some("ctx-memory"));
-        for other in ["", "ctx-", "list", "-ls"] {
-            assert_eq!(named(other), None, "{other}");
-        }
+    fn the_list_is_complete() {
+        let mut listed: Vec<_> = list().map(|(name, _)| format!("ctx-{name}")).collect();
+        listed.sort();
+        assert_eq!(listed, tools().iter().map(|tool| tool.name).collect::<Vec<_>>());
     }
 
     /// The file name of the link selects the tool, whatever folder the link is in.

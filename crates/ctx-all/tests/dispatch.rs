@@ -17,24 +17,30 @@ fn it_is_each_tool() {
     let version = (Some(0), "ctx-ls 0.1.0\n".to_owned(), String::new());
     assert_eq!(run("ctx-ls", &["--version"]), version);
     assert_eq!(run("/usr/bin/ctx-ls", &["--version"]), version);
-    assert_eq!(run("ctx-tools", &["ls", "--version"]), version);
-    assert_eq!(run("ctx-tools", &["ctx-ls", "--version"]), version);
-    let (code, _, said) = run("ctx-tools", &["count", "/no/such/file"]);
+    assert_eq!(run("ctx", &["ls", "--version"]), version);
+    assert_eq!(run("ctx", &["ctx-ls", "--version"]), version);
+    let (code, _, said) = run("ctx", &["count", "/no/such/file"]);
     assert_eq!(code, Some(2));
     assert!(said.starts_with("ctx-count: /no/such/file: "), "{said}");
 }
 
-/// `--help` lists the tools; a missing or unknown tool name is an error.
+/// `ctx` lists the tools, and names the tool that a wrong word stands for.
 #[test]
-fn alone_it_tells_of_itself() {
-    let (code, help, _) = run("ctx-tools", &["--help"]);
-    assert_eq!(code, Some(0));
-    assert!(help.contains("\n  ls         List the sessions of all agents"), "{help}");
-    assert_eq!(help.lines().filter(|line| line.starts_with("  ")).count(), 16);
-    let version = "ctx-tools 0.1.0\n".to_owned();
-    assert_eq!(run("ctx-tools", &["-V"]), (Some(0), version, String::new()));
-    for args in [&[][..], &["lss"], &["-x"]] {
-        let said = "ctx-tools: specify a tool; ctx-tools -h lists all tools\n".to_owned();
-        assert_eq!(run("ctx-tools", args), (Some(2), String::new(), said));
+fn alone_it_lists_the_tools() {
+    for args in [&[][..], &["-h"], &["--help"], &["help"], &["help", "x"]] {
+        let (code, help, _) = run("ctx", args);
+        assert_eq!(code, Some(0));
+        assert!(help.contains("\n  ls         List the sessions of all agents"), "{help}");
+    }
+    assert_eq!(run("ctx", &["-V"]), (Some(0), "ctx 0.1.0\n".to_owned(), String::new()));
+    assert!(run("ctx", &["help", "ls"]).1.contains("\nUsage: ctx-ls "));
+    for (typed, answer) in [
+        ("compat", "did you mean compact? (ctx -h)"),
+        ("undo", "did you mean rollback --undo? (ctx -h)"),
+        ("x", "use one of ls, count, check, "),
+    ] {
+        let (code, _, said) = run("ctx", &[typed]);
+        assert_eq!(code, Some(2));
+        assert!(said.starts_with(&format!("ctx: there is no command {typed}; {answer}")), "{said}");
     }
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::Context;
 use chrono::DateTime;
+use ctx_tools::entry::ENTRY;
 
 use super::{Places, cargo, output, run};
 
@@ -25,10 +26,10 @@ fn recreate(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())
 }
 
-/// Creates a link to the program for each tool.
+/// Creates a link to the program for each tool, and for `ctx`.
 fn links(bin: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(bin)?;
-    for tool in crate::tools() {
+    for tool in crate::tools().into_iter().chain([&ENTRY]) {
         symlink(Path::new("..").join(PROGRAM), bin.join(tool.name))?;
     }
     Ok(())
@@ -49,7 +50,7 @@ fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     for (from, to) in SHARED {
         put(&root.join(from), &share.join(to))?;
     }
-    for tool in crate::tools() {
+    for tool in crate::tools().into_iter().chain([&ENTRY]) {
         let page = format!("{}.1", tool.name);
         put(&root.join("man").join(&page), &share.join("man/man1").join(&page))?;
     }
