@@ -88,13 +88,13 @@ fn ls(home: &TempDir) -> Case {
 }
 
 const TABLE: &str = "\
-AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE
-claude-code  shop      3h         2    170k   85.0%   492  due  Repair the \\u{1b}[31mcart
-codex        日志      2d         2     50k   19.4%   624       Read the log.
-pi           bot       5d         2      51       ?   405  ?    hello there
-openclaw     bot       6d         2     ~14       ?   374  ?    hello there
-codex        -        40d         -       -       -     4  -    (packed: unpack with zstd -d)
-gemini       site      2y         2      56    0.0%   219       Greets
+ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
+c1  claude-code  shop      3h         2    170k   85.0%  due  Repair the \\u{1b}[31mcart
+x1  codex        日志      2d         2     50k   19.4%       Read the log.
+p1  pi           bot       5d         2      51       ?  ?    hello there
+p1  openclaw     bot       6d         2     ~14       ?  ?    hello there
+-   codex        -        40d         -       -       -  -    (packed: unpack with zstd -d)
+g1  gemini       site      2y         2      56    0.0%       Greets
 ";
 
 #[test]
@@ -119,21 +119,39 @@ fn a_document_of_gemini_has_an_id() {
     ls(&home).args(["--json"]).stdout_has(r#""session":"g-old""#).run();
 }
 
-/// The long form shows the file and the id, which the next command needs.
+/// The long form shows the file, and the id if the path does not contain it.
 #[test]
 fn long_rows_have_ids_and_paths() {
     let home = home();
     let path = home.path().display();
     let expected = format!(
-        "AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  ID  PATH\n\
-         claude-code  shop      3h         2    170k   85.0%   492  due  c1  {path}/.claude/projects/-w-shop/c1.jsonl\n\
-         codex        日志      2d         2     50k   19.4%   624       x1  {path}/.codex/sessions/2026/01/01/rollout-1.jsonl\n"
+        "ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\n\
+         c1  claude-code  shop      3h         2    170k   85.0%  due  Repair the \\u{{1b}}[31mcart\n   \
+         492  {path}/.claude/projects/-w-shop/c1.jsonl\n\
+         x1  codex        日志      2d         2     50k   19.4%       Read the log.\n   \
+         624  x1  {path}/.codex/sessions/2026/01/01/rollout-1.jsonl\n"
     );
     for flag in ["-l", "--list"] {
         let agents = [flag, "--agent", "claude-code,codex"];
         let places = [".claude", ".codex/sessions/2026"].map(|it| format!("{path}/{it}"));
         ls(&home).args(agents).args(places).stdout(expected.as_str()).run();
     }
+}
+
+/// A short id has eight characters, or as many as it takes to tell it from the others in the
+/// folder, listed or not.
+#[test]
+fn a_short_id_stands_for_one_session() {
+    let home = tempfile::tempdir().expect("a folder");
+    let ids = ["0a1b2c3d-4e5f", "0a1b2c3d-4e6f", "0a1b2cff-4e5f"];
+    for (age, id) in ids.iter().enumerate() {
+        let session = pi("").replace("\"p1\"", &format!("\"{id}\""));
+        put(home.path(), &format!("{age}.jsonl"), age as u64 * DAY, &session);
+    }
+    let rows = bash(home.path(), "ctx-ls --limit 2 . | tail -n +2 | cut -d ' ' -f 1");
+    assert_eq!(rows.stdout, "0a1b2c3d-4e5\n0a1b2c3d-4e6\n");
+    let row = bash(home.path(), "ctx-ls . | tail -n 1 | cut -d ' ' -f 1");
+    assert_eq!(row.stdout, "0a1b2cff\n");
 }
 
 /// A project is given by the name of its folder or by its path.
@@ -235,7 +253,7 @@ fn variables_move_the_places() {
     ls(&home)
         .env("CLAUDE_CONFIG_DIR", moved.to_str().expect("text"))
         .args(["--agent", "claude-code"])
-        .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         2    1.0k    0.5%   468       moved\n")
+        .stdout("ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\nc1  claude-code  shop      1d         2    1.0k    0.5%       moved\n")
         .run();
 }
 
@@ -334,7 +352,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     let _socket = std::os::unix::net::UnixListener::bind(d.join("s.jsonl")).expect("a socket");
     ls(&dir)
         .args(["d"])
-        .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         1      ~8       ?   425  ?    hi\n")
+        .stdout("ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\nc1  claude-code  shop      1d         1      ~8       ?  ?    hi\n")
         .stderr("ctx-ls: warning: 2 files are not sessions: d/foreign.jsonl\nctx-ls: warning: cannot read 1 path: d/loop: a link to a folder that contains it\n")
         .run();
 }

@@ -55,6 +55,9 @@ pub struct Row {
     pub step: Option<&'static str>,
     /// True if the file is compressed with zstd.
     pub packed: bool,
+    /// The shortest beginning of the session's id that stands for no other session.
+    #[serde(skip)]
+    pub short_id: Option<String>,
     #[serde(skip)]
     mark: Mark,
 }
@@ -89,8 +92,29 @@ impl Row {
             due: step.map(|step| step == Step::Compact),
             step: step.map(Step::into),
             packed: found.is_packed,
+            short_id: None,
             mark: found.mark,
         }
+    }
+}
+
+/// The minimum length of a short id, which stays unique while a few thousand sessions are added.
+const SHORTEST_ID: usize = 8;
+
+/// Sets the short id of each row that has an id.
+pub(crate) fn shorten_ids(rows: &mut [Row]) {
+    let id_of = |row: &Row| row.content.as_ref().and_then(|content| content.session.clone());
+    let mut ids: Vec<String> = rows.iter().filter_map(id_of).collect();
+    ids.sort();
+    ids.dedup();
+    let same = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    for row in rows {
+        let Some(id) = id_of(row) else { continue };
+        let at = ids.partition_point(|it| *it < id);
+        let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        let shared = neighbours.filter_map(|at| Some(same(ids.get(at)?, &id))).max();
+        let length = shared.map_or(SHORTEST_ID, |shared| SHORTEST_ID.max(shared + 1));
+        row.short_id = Some(id.chars().take(length).collect());
     }
 }
 
@@ -126,7 +150,7 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ListFormat {
-    /// List the id and the path instead of the title
+    /// Show the size, the path and the full id of each session in a second line
     #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]
     pub list: bool,
     /// Print one JSON object per session
@@ -177,33 +201,36 @@ const NOTHING: &str = "-";
 /// The text of a table cell whose value is unknown.
 const UNKNOWN: &str = "?";
 /// The terminal's width is divided by this number to get the maximum width of a project name.
-const PROJECT_PART: usize = 5;
+const PROJECT_PART: usize = 6;
 
-/// Returns a table with headings. The long form is not cut to the width of the terminal.
+/// Returns a table with headings. The long form has a second line for each session.
 fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
-    let last = if is_long { "ID|PATH" } else { "TITLE" };
-    let mut listing =
-        Listing::new(&format!("AGENT|PROJECT|>AGE|>MESSAGES|>TOKENS|>WINDOW|>SIZE|DUE|{last}"));
-    let width = io.columns().filter(|_| !is_long);
+    let mut listing = Listing::new("ID|AGENT|PROJECT|>AGE|>MESSAGES|>TOKENS|>WINDOW|DUE|TITLE");
+    let width = io.columns();
     // A long name must leave space for the columns after it.
     let most_of_project = width.map_or(usize::MAX, |width| width / PROJECT_PART);
     for row in rows {
-        let mut cells = cells(row, most_of_project);
-        if is_long {
-            cells.extend([id(row), path_to_show(&row.path)]);
-        } else {
-            cells.push(title(row));
-        }
-        listing.push(cells);
+        listing.push(cells(row, most_of_project));
     }
-    listing.painted(width, io)
+    let table = listing.painted(width, io);
+    if !is_long {
+        return table;
+    }
+    let home = width.and_then(|_| std::env::home_dir());
+    let places = rows.iter().map(|row| format!("\n  {}", file(row, home.as_deref())));
+    let places = [String::new()].into_iter().chain(places);
+    table.lines().zip(places).map(|(line, place)| [line, &place, "\n"].concat()).collect()
 }
 
-/// Returns the session's id, as assigned by the agent.
-fn id(row: &Row) -> String {
-    let content = row.content.as_ref();
-    let id = content.and_then(|it| it.session.as_deref());
-    id.map_or_else(|| NOTHING.to_owned(), printable)
+/// Returns the size and the path of a session's file. A path below `home` is shortened. The id is
+/// added, unless the path contains it.
+fn file(row: &Row, home: Option<&Path>) -> String {
+    let below = home.and_then(|home| row.path.strip_prefix(home).ok());
+    let path = below.map(|path| Path::new("~").join(path));
+    let path = path_to_show(path.as_ref().unwrap_or(&row.path));
+    let id = row.content.as_ref().and_then(|it| it.session.as_deref());
+    let id = id.map(printable).filter(|id| !path.contains(id)).map(|id| id + "  ");
+    format!("{:>4}  {}{path}", short_bytes(row.bytes), id.unwrap_or_default())
 }
 
 /// Returns the title of the session, or else its first request.
@@ -216,8 +243,8 @@ fn title(row: &Row) -> String {
     }
 }
 
-/// Returns the cells that appear in both the short and the long form of the table.
-fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
+/// Returns the cells of a row of the table.
+fn cells(row: &Row, most_of_project: usize) -> [String; 9] {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();
     let project = content.and_then(|it| Path::new(it.folder.as_deref()?).file_name());
@@ -238,7 +265,8 @@ fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
         None if row.packed => NOTHING,
         None => UNKNOWN,
     };
-    vec![
+    [
+        row.short_id.as_deref().map_or_else(nothing, printable),
         row.agent.clone(),
         project.map_or_else(nothing, |name| {
             cut_to_width(&printable(&name.to_string_lossy()), most_of_project)
@@ -247,8 +275,8 @@ fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
         content.map_or_else(nothing, |it| it.messages.to_string()),
         tokens.unwrap_or_else(nothing),
         window,
-        short_bytes(row.bytes),
         due.to_owned(),
+        title(row),
     ]
 }
 

@@ -16,7 +16,7 @@ use ctx_tokens::Encoding;
 
 use crate::content::{Index, Reading, read};
 use crate::find::{AgentFolder, Finds, SessionFile, find};
-use crate::list::{Row, RowOptions, sort};
+use crate::list::{Row, RowOptions, shorten_ids, sort};
 
 /// Which sessions to list. If `project` is not an absolute path, it is a project name.
 #[derive(Clone, Debug, Default)]
@@ -137,6 +137,7 @@ impl Query {
             }
         }
         sort(&mut listed.rows);
+        shorten_ids(&mut listed.rows);
         index.forget_vanished();
         (listed, index)
     }

@@ -15,9 +15,9 @@ use crate::store::StoreArgs;
 /// List the sessions of all agents on this machine, newest first
 ///
 /// Searches the folders of all known agents, or the given files and folders. Each row shows the
-/// agent, the project, the age of the file, the messages and tokens that the agent would send now,
-/// their share of the window, the size of the file, whether a compaction is due, and the title or
-/// the first request.
+/// beginning of the id, which stands for the session wherever a file can be named; the agent, the
+/// project, the age of the file, the messages and tokens that the agent would send now, their share
+/// of the window, whether a compaction is due, and the title or the first request.
 ///
 /// The number of tokens is the API's count for the newest reply, plus our own count of all later
 /// messages, as in ctx-count --calibrate and ctx-check --due. If the file contains no such count

@@ -45,13 +45,13 @@ fn long_names_of_projects_are_cut() {
     assert_eq!(
         listed(80),
         "\
-AGENT        PROJECT           AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\n\
-claude-code  a-project-whose…   2h         1     ~12       ?   162  ?    Look a…\n"
+ID  AGENT        PROJECT        AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\n\
+s   claude-code  a-project-wh…   2h         1     ~12       ?  ?    Look at the…\n"
     );
     assert!(listed(200).contains("a-project-whose-name-is-very-long"));
     for columns in [30, 80, 120] {
         let rows = listed(columns);
         let widths = rows.lines().map(|line| line.chars().count());
-        assert_eq!(widths.max(), Some(usize::from(columns).min(98)), "{rows}");
+        assert_eq!(widths.max(), Some(usize::from(columns).min(92)), "{rows}");
     }
 }
