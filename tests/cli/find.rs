@@ -65,6 +65,7 @@ fn a_number_of_another_session_is_never_restored() {
             "ctx-rollback: {day} is not a snapshot number; to name a day, write {year}-{month}-{date}\n"
         ))
         .run();
+    snapshot(dir).args(["--show", "1", "s.jsonl"]).stdout(OLD).run();
     rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
 }

@@ -110,6 +110,15 @@ impl Io {
         self.write(text.as_ref().as_bytes())
     }
 
+    /// Writes text from a session to stdout. On a terminal, control characters are escaped.
+    pub fn text(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.columns().is_none() {
+            return self.write(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        self.print(text.lines().map(|line| printable(line) + "\n").collect::<String>())
+    }
+
     /// Writes a value to stdout as one line of JSON.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
         self.print(json_line(value))

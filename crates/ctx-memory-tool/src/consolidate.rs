@@ -9,8 +9,6 @@ use ctx_tools::args::CountingArgs;
 use ctx_tools::store::{StoreArgs, failure, merge_failure, warn_edits};
 use similar::TextDiff;
 
-use crate::write_text;
-
 /// Consolidate the memory of all sessions into one file
 ///
 /// Adds new entries in STORE/memory/daily to STORE/memory/extracted, and lists the entries there in
@@ -112,5 +110,5 @@ fn show(change: &Change, io: &mut Io) -> Result<()> {
     let [old, new] = [&change.old, &change.new].map(|bytes| String::from_utf8_lossy(bytes));
     let diff = TextDiff::from_lines(&*old, &*new);
     let (from, to) = (format!("a/{}", change.name), format!("b/{}", change.name));
-    write_text(diff.unified_diff().header(&from, &to).to_string().as_bytes(), io)
+    io.text(diff.unified_diff().header(&from, &to).to_string().as_bytes())
 }

@@ -5,7 +5,6 @@ use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Statuses};
 use ctx_tools::store::StoreArgs;
 
 use crate::stored::{SourceLine, Stored};
-use crate::write_text;
 
 /// Print the text of a result of `ctx-memory search`
 ///
@@ -29,7 +28,7 @@ impl Args {
         for reference in &self.refs {
             match bytes(reference, &stored) {
                 Ok(bytes) => {
-                    write_text(&bytes, io)?;
+                    io.text(&bytes)?;
                     statuses.add(ExitStatus::Done);
                 }
                 Err(failure) => statuses.failed(&failure, io),

@@ -14,12 +14,12 @@ mod stored;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Io, Outcome, Result, Tool, printable};
+use ctx_cli::{Io, Outcome, Tool};
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
-/// `search` ranks the content of the store by its relevance to a query and prints one JSON object
-/// per result; `get` prints the text of a search result. `consolidate` merges the memory of all
+/// `search` ranks the content of the store by its relevance to a query and prints the best results;
+/// `get` prints the text of a search result. `consolidate` merges the memory of all
 /// sessions into one file. `inject` assembles the context for the start of a session: base prompt,
 /// soul, memory, runtime, summary.
 #[derive(Debug, Parser)]
@@ -52,14 +52,4 @@ fn one_of<T: Copy + Into<&'static str> + Send + Sync>(
         let named = all.iter().find(|it| name(it) == word);
         *named.expect("clap accepts only possible values")
     })
-}
-
-/// Writes text to stdout. On a terminal, control characters are escaped.
-fn write_text(bytes: &[u8], io: &mut Io) -> Result<()> {
-    if io.columns().is_none() {
-        return io.write(bytes);
-    }
-    let text = String::from_utf8_lossy(bytes);
-    let lines = text.lines().map(|line| printable(line) + "\n");
-    io.write(lines.collect::<String>().as_bytes())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, json_line, json_object};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint, Result, json_line, json_object, printable};
 use ctx_search::{Changes, Filter, Hit, ROLES, SearchError, SearchIndex, SourceKind, snippet};
 use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, time_of};
@@ -21,9 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Search the store, and print the best results first
 ///
 /// Searches memory files (by entry or paragraph), summaries of sessions, messages in snapshots, and
-/// offloaded results. Prints one JSON object per line, with the keys `ref` (for `ctx-memory get`),
-/// `path` and `line`, `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; among
-/// results with equal scores, the newest comes first. docs/json.md lists all keys.
+/// offloaded results. On a terminal, prints two lines for each result: its ref (for `ctx-memory
+/// get`), kind, role and time, and the passage. In a pipe or a file, prints one JSON object per
+/// line; docs/json.md lists all keys. --text and --json select one of these forms. Among results
+/// with equal scores, the newest comes first.
 ///
 /// Results that contain the query verbatim come first, and the earliest message among them is at
 /// the top, so that a search for a name, a path or a line of code leads to its origin. Verbatim
@@ -68,6 +69,12 @@ pub(crate) struct Args {
     /// Print at most N results
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// Print two lines of text for each result, as on a terminal
+    #[arg(long)]
+    text: bool,
+    /// Print one JSON object per result, as in a pipe
+    #[arg(long, conflicts_with = "text")]
+    json: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -86,8 +93,14 @@ impl Args {
         let mut texts = HitReader::new(&stored);
         let hits = index.search(&query, &filter, self.limit, |hit| texts.text(hit));
         let hits = hits.map_err(|error| search_failure(&error, &store))?;
+        let is_text = self.text || (!self.json && io.columns().is_some());
         for hit in &hits {
-            io.write(line(hit, &query, &stored, &mut texts).as_bytes())?;
+            let found = if is_text {
+                passage(hit, &query, &mut texts, io)
+            } else {
+                line(hit, &query, &stored, &mut texts)
+            };
+            io.print(found)?;
         }
         for failure in &stored.failed {
             io.report(failure);
@@ -149,6 +162,19 @@ fn search_failure(error: &SearchError, store: &Store) -> Failure {
 
 /// The maximum number of characters in a snippet.
 const SHOWN: usize = 240;
+
+/// Formats a result as text: where the passage is, and the passage.
+fn passage(hit: &Hit, query: &str, texts: &mut HitReader<'_>, io: &Io) -> String {
+    let place = format!("{}:{}", hit.source.name, SourceLine::from_number(hit.line));
+    let time = DateTime::from_timestamp_millis(hit.time);
+    let time = time.map(|time| time.format("%Y-%m-%d %H:%M").to_string());
+    let kind: &str = hit.source.kind.into();
+    let about: Vec<&str> = [Some(kind), hit.role, time.as_deref()].into_iter().flatten().collect();
+    let text = texts.text(hit).map(|text| snippet(&text, query, SHOWN));
+    let text = text.as_deref().unwrap_or("(the text can no longer be read)");
+    let place = io.paint(Paint::Bold, &printable(&place));
+    format!("{place}  {}\n  {}\n", about.join(", "), printable(text))
+}
 
 /// Formats a result as a line of JSON. The snippet is null if the text can no longer be read.
 pub(crate) fn line(

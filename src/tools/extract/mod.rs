@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,12 @@ struct Args {
     /// In a session without tags, the default is all messages except system messages.
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
+    /// Print the latest summary in the session instead of items
+    ///
+    /// The summary may be from ctx-compact, from ctx-summarize or from the agent itself. If there is
+    /// none, the exit status is 1.
+    #[arg(long, conflicts_with_all = ["kind", "zone", "into", "into_store", "dry_run", "json", "batch", "output"])]
+    summary: bool,
     /// Id of the session [default: the file's, or "stdin"]
     #[arg(short, long, value_name = "ID")]
     session: Option<SessionId>,
@@ -312,6 +319,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if paths.len() > 1 && args.session.is_some() {
         return Err(Failure::new("-s cannot be used with several files"));
     }
+    if args.summary {
+        return print_summaries(&args, &paths, io);
+    }
     let store = args.open_store(matches)?;
     if args.dry_run {
         let mut nowhere = io::sink();
@@ -366,6 +376,30 @@ fn print_report(
         })?;
     }
     Ok(ExitStatus::Done)
+}
+
+/// Prints the latest summary of each session that has one.
+fn print_summaries(args: &Args, paths: &[PathBuf], io: &mut Io) -> Outcome {
+    let mut status = ExitStatus::No;
+    for path in paths {
+        let mut session = args.filter.read.open(path)?;
+        let dialect = session.dialect();
+        let mut latest = None;
+        session.pass(|record| {
+            let object = record.whole_object().filter(|_| !record.is_outside());
+            let text = dialect.zip(object).and_then(|(dialect, it)| dialect.summary_text(it));
+            latest = text.map(Cow::into_owned).or(latest.take());
+            Ok(())
+        })?;
+        match latest {
+            Some(text) => {
+                io.text(format!("{}\n", text.trim_end()).as_bytes())?;
+                status = ExitStatus::Done;
+            }
+            None => io.warn(format_args!("{}: contains no summary", session.name)),
+        }
+    }
+    Ok(status)
 }
 
 /// Prints the items, one per line.

@@ -93,8 +93,12 @@ pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
 }
 
 /// Prints the bytes of a snapshot, for `--show ID`.
-pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mut Io) -> Outcome {
-    let entry = store.find_snapshot(session, id).map_err(failure)?;
+pub(super) fn show(store: &Store, scope: &Scope<'_>, id: &str, io: &mut Io) -> Outcome {
+    let entry = match scope.file {
+        Some(_) => scope.all(store, io)?.find(id).cloned(),
+        None => store.find_snapshot(scope.session, id),
+    };
+    let entry = entry.map_err(failure)?;
     let (mut bytes, _) = store.open_verified(&entry).map_err(failure)?;
     copy_out(&mut bytes, io)?;
     Ok(ExitStatus::Done)

@@ -40,7 +40,7 @@ pub const TOOL: Tool = Tool::new("ctx-snapshot", Args::command, run, include_str
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 struct Args {
     /// Session files to save; stdin if FILE is omitted or -
-    #[arg(value_name = "FILE", value_parser = operand(), conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
+    #[arg(value_name = "FILE", value_parser = operand(), conflicts_with_all = ["verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Id of the session [default: the file's]
     #[arg(short, long, value_name = "ID")]
@@ -62,7 +62,7 @@ struct Args {
     /// as it was before the change. The history is read from the audit log.
     #[arg(long, help_heading = "Looking at snapshots")]
     log: bool,
-    /// Print the bytes of a snapshot
+    /// Print the bytes of a snapshot, of FILE if one is named
     #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
     show: Option<String>,
     /// Check that all snapshots are complete and undamaged
@@ -135,7 +135,6 @@ struct Args {
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
-    let session = args.session.as_ref();
     if args.list {
         let scope = args.scope(&store)?;
         let list = if args.trash { list::trash } else { list::list };
@@ -145,7 +144,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return list::log(&store, &args.scope(&store)?, args.json, io);
     }
     if let Some(id) = &args.show {
-        return list::show(&store, session, id, io);
+        return list::show(&store, &args.scope(&store)?, id, io);
     }
     if args.verify {
         return args.verify(&store, io);
@@ -172,7 +171,9 @@ impl Args {
         let file = match self.files.as_slice() {
             [] => None,
             [file] => Some(file.as_path()),
-            _ => return Err(Failure::new("--list takes one FILE at a time")),
+            _ => {
+                return Err(Failure::new("several files are named").hint("name one FILE at a time"));
+            }
         };
         let time = |flag, text: &Option<String>| {
             let when = text.as_ref().map(|text| time_of(flag, text, store));

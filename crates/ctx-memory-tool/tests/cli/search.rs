@@ -34,6 +34,15 @@ fn each_kind_is_found() {
     assert!(offloaded[0].starts_with("offloaded/demo/"), "{offloaded:?}");
 }
 
+/// A person reads where the passage is, and the passage.
+#[test]
+fn a_result_can_be_text() {
+    let field = Field::new();
+    let id = field.snapshot("demo", &[r#"{"role":"user","content":"zephyr \u001b[31m"}"#]);
+    let text = format!("{id}:1  snapshot, user, 2026-11-20 10:00\n  zephyr \\u{{1b}}[31m\n");
+    field.call(&["search", "--text", "zephyr"]).stdout(text).run();
+}
+
 /// Filters restrict the search.
 #[test]
 fn filters_confine() {
