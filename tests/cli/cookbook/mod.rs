@@ -5,6 +5,7 @@ mod ci;
 mod cron;
 mod hooks;
 mod local_model;
+mod python;
 mod shell;
 mod systemd;
 
