@@ -99,9 +99,9 @@ fn days_and_times_name_snapshots() {
         .stderr_has("ctx-rollback: no snapshot is older than ")
         .run();
     rollback(dir)
-        .args(["--before", "3d", "s.jsonl"])
+        .args(["--before", "last week", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: --before: \"3d\" is not a time; for a time in the past, write \"3 days ago\"\n")
+        .stderr("ctx-rollback: --before: \"last week\" is not a time; for a time in the past, write \"3 days ago\"\n")
         .run();
 }
 

@@ -361,8 +361,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
 fn what_was_named_and_is_not_there_is_a_failure() {
     let home = home();
     let c1 = home.path().join(".claude/projects/-w-shop/c1.jsonl");
-    let missing =
-        "ctx-ls: no: cannot read: No such file or directory (os error 2); check the path\n";
+    let missing = "ctx-ls: no: cannot read: No such file or directory (os error 2); check the path, or name a project with --project\n";
     ls(&home).args(["no"]).stderr(missing).code(2).run();
     ls(&home)
         .args(["no", c1.to_str().expect("text"), "--paths-only"])

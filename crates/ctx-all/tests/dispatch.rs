@@ -36,7 +36,7 @@ fn alone_it_lists_the_tools() {
     assert!(run("ctx", &["help", "ls"]).1.contains("\nUsage: ctx-ls "));
     for (typed, answer) in [
         ("compat", "did you mean compact? (ctx -h)"),
-        ("undo", "did you mean rollback --undo? (ctx -h)"),
+        ("undo", "did you mean ctx rollback --undo FILE? (ctx -h)"),
         ("x", "use one of ls, count, check, "),
     ] {
         let (code, _, said) = run("ctx", &[typed]);

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use chrono::{DateTime, Utc};
 use ctx_cli::in_parallel;
 use ctx_engine::message_counter::MessageCounter;
-use ctx_policy::duration::FixedSpan;
 use ctx_policy::trigger::Triggers;
 use ctx_store::Store;
 use ctx_tokens::Encoding;
@@ -39,9 +39,9 @@ pub struct Query {
     /// List only sessions that need a compaction
     #[cfg_attr(feature = "clap", arg(long))]
     pub due: bool,
-    /// List only sessions that changed within the last AGE, such as 12h or 7d
-    #[cfg_attr(feature = "clap", arg(long, value_name = "AGE"))]
-    pub since: Option<FixedSpan>,
+    /// List only sessions that changed since TIME, such as 12h, 7d or yesterday
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", value_parser = since))]
+    pub since: Option<DateTime<Utc>>,
     /// List only the N newest of these sessions
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub limit: Option<usize>,
@@ -51,6 +51,16 @@ pub struct Query {
     /// Read N files at a time [default: one per core]
     #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// Parses a time, or a length of time before now, in which `m` stands for minutes.
+#[cfg(feature = "clap")]
+fn since(text: &str) -> Result<DateTime<Utc>, ctx_store::WhenError> {
+    let now = Utc::now();
+    let span = text.parse::<ctx_policy::duration::FixedSpan>().ok();
+    let time =
+        span.and_then(|span| now.checked_sub_signed(chrono::TimeDelta::from_std(span.0).ok()?));
+    time.map_or_else(|| ctx_store::When::parse(text, now).map(|when| when.start), Ok)
 }
 
 /// Returns the names that `--agent` accepts: the agents whose folders are known, and all dialects.
@@ -172,7 +182,8 @@ impl Query {
 
     fn shows(&self, row: &Row) -> bool {
         let is_asked = self.agent.is_empty() || self.agent.contains(&row.agent);
-        let is_new = self.since.is_none_or(|since| row.age <= since.0.as_secs());
+        let is_new =
+            self.since.is_none_or(|since| Utc::now() - Duration::from_secs(row.age) >= since);
         is_asked && is_new && self.is_of_project(row) && (!self.due || row.due == Some(true))
     }
 }
@@ -214,7 +225,10 @@ impl Listed {
             let project = query.project.as_ref();
             let project = project.map_or_else(String::new, |it| format!(" of {}", it.display()));
             let due = if query.due { " that are due" } else { "" };
-            warnings.push(format!("no sessions{project}{due} in {}", places.join(", ")));
+            let since =
+                |it: DateTime<Utc>| it.format(" changed since %Y-%m-%d %H:%M UTC").to_string();
+            let since = query.since.map_or_else(String::new, since);
+            warnings.push(format!("no sessions{project}{since}{due} in {}", places.join(", ")));
         }
         warnings
     }

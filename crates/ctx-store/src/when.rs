@@ -23,13 +23,13 @@ pub struct When {
 pub enum WhenError {
     /// The text is not a date or time in any known form.
     #[error(
-        "expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
+        "expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday, 7d or \"1 week ago\""
     )]
     Malformed,
     /// The text is a date such as 5/11/2026, which means different days in different countries.
     #[error("write the date as year, month and day: 2026-11-15")]
     Order,
-    /// The text is a length of time without `ago`, such as `3 days`.
+    /// The text is a length of time without a number, such as `last week`.
     #[error("for a time in the past, write \"3 days ago\"")]
     NotAgo,
     /// The text is a length of time with the ambiguous unit `m`.
@@ -103,6 +103,7 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     };
     let when = match (day.strip_suffix("ago"), time) {
         (Some(span), None) => ago(span.trim(), now)?.map(When::moment),
+        (None, None) if ago(day, now).is_ok() => ago(day, now)?.map(When::moment),
         (None, None) if day == "now" => Some(When::moment(now)),
         (Some(_), Some(_)) => None,
         (None, None) => When::day(day_in_words(day, now)?),
@@ -231,6 +232,7 @@ mod tests {
             ("1 week ago", "2026-11-17T05:30:15.25Z"),
             ("1w ago", "2026-11-17T05:30:15.25Z"),
             ("3d ago", "2026-11-21T05:30:15.25Z"),
+            ("3d", "2026-11-21T05:30:15.25Z"),
             ("3 Days ago", "2026-11-21T05:30:15.25Z"),
             ("2 hours ago", "2026-11-24T03:30:15.25Z"),
             ("30min ago", "2026-11-24T05:00:15.25Z"),
@@ -272,8 +274,6 @@ mod tests {
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [
-            ("3d", WhenError::NotAgo),
-            ("1 week", WhenError::NotAgo),
             ("last week", WhenError::NotAgo),
             ("5m ago", WhenError::Minutes),
             ("tuesday", WhenError::Weekday),

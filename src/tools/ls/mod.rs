@@ -78,7 +78,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let list = args.format.of(&listed.rows, io);
     io.write(&list)?;
     let failures = listed.failed.iter().map(|(path, error)| {
-        Failure::unread(error).at(path.display().to_string(), None).hint("check the path")
+        Failure::unread(error)
+            .at(path.display().to_string(), None)
+            .hint("check the path, or name a project with --project")
     });
     report_failures(failures.collect(), args.query.paths.len(), io)
 }

@@ -101,8 +101,9 @@ impl Args {
             }
             ([one], None) if is_chosen => (None, Some(one)),
             ([one], Some(_)) if !is_chosen => (Some(one), None),
-            ([latest], None) if latest.as_os_str() == "latest" && !latest.exists() => {
-                return Err(Failure::new("no file is named").hint("ctx-rollback latest FILE"));
+            ([id], None) if is_latest_or_number(id) && !id.exists() => {
+                return Err(Failure::new("no file is named")
+                    .hint(format!("ctx-rollback {} FILE", id.display())));
             }
             ([one], None) => {
                 let file = shell_word(&one.display().to_string());
@@ -130,6 +131,11 @@ impl Args {
     }
 }
 
+/// Returns true if the operand can only be meant as a snapshot.
+fn is_latest_or_number(id: &Path) -> bool {
+    id.to_str().is_some_and(|id| id == "latest" || id.bytes().all(|it| it.is_ascii_digit()))
+}
+
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let (id, file) = args.operands()?;
@@ -148,7 +154,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         (Some(session), _) => store.find_restore(session, wanted),
         (None, Some(file)) => store.find_restore_of_file(file, wanted),
         (None, None) => {
-            return Err(Failure::new("the session is not known").hint("name it: -s ID"));
+            return Err(Failure::new("the session is not known")
+                .hint("name it: -s ID; without --to, ctx-rollback ID FILE restores FILE"));
         }
     };
     let mut restore = found.map_err(|error| match (&error, target) {
