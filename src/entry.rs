@@ -13,11 +13,6 @@ use ctx_cli::{ExitStatus, Failure, Tool, help};
 /// The name of each tool, without `ctx-`, and what the tool does.
 const LIST: &str = include_str!("entry.txt");
 
-const ABOUT: [&str; 2] = [
-    "Count, compact, check, repair and restore the sessions of coding agents",
-    "ctx TOOL runs ctx-TOOL. ctx(7) describes records, pipelines and exit statuses.",
-];
-
 /// `ctx` in the form of a tool, which gives it a manual page and completions.
 pub const ENTRY: Tool = Tool::new(
     "ctx",
@@ -38,8 +33,7 @@ fn command() -> Command {
     let tools = list().map(|(name, about)| Command::new(name).about(about));
     let tools = tools.chain([Command::new("help").hide(true).arg(Arg::new("tool"))]);
     Command::new("ctx")
-        .about(ABOUT[0])
-        .long_about(ABOUT.join("\n\n"))
+        .about("Run a tool for the sessions of coding agents: ctx TOOL runs ctx-TOOL")
         .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{subcommands}{after-help}")
         .override_usage("ctx TOOL [OPTIONS] [FILE]...")
         .disable_help_subcommand(true)
@@ -58,14 +52,6 @@ pub fn main(manual: &'static str) -> ExitCode {
     let Some((name, _)) = list().find(|(name, _)| *name == word) else {
         return super::main(&ENTRY, manual);
     };
-    let (name, error) = start(name, &args[1..]);
-    // If stderr is closed, there is nowhere to report the error.
-    let _ = writeln!(io::stderr(), "ctx: cannot start {name}: {error}; install it or set PATH");
-    ExitCode::from(ExitStatus::Failed.code())
-}
-
-/// Replaces this process with the tool. Returns only if the tool cannot be started.
-fn start(name: &str, args: &[OsString]) -> (String, io::Error) {
     let name = format!("ctx-{name}");
     let itself = env::current_exe().unwrap_or_default();
     let beside = itself.with_file_name(&name);
@@ -75,6 +61,9 @@ fn start(name: &str, args: &[OsString]) -> (String, io::Error) {
         _ if beside.exists() => beside,
         _ => PathBuf::from(&name),
     };
-    let error = process::Command::new(program).arg0(&name).args(args).exec();
-    (name, error)
+    // This process becomes the tool, unless the tool cannot be started.
+    let error = process::Command::new(program).arg0(&name).args(&args[1..]).exec();
+    // If stderr is closed, there is nowhere to report the error.
+    let _ = writeln!(io::stderr(), "ctx: cannot start {name}: {error}; install it or set PATH");
+    ExitCode::from(ExitStatus::Failed.code())
 }

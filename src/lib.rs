@@ -59,6 +59,24 @@ pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
     ctx_cli::main(&Binary { tool, manual, answered, completed: completing::of })
 }
 
+/// Defines the `main` function of a tool's binary, given the module of the tool.
+#[macro_export]
+macro_rules! binary {
+    ($tool:ident) => {
+        fn main() -> std::process::ExitCode {
+            $crate::main(
+                &$crate::tools::$tool::TOOL,
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/man/ctx-",
+                    stringify!($tool),
+                    ".1"
+                )),
+            )
+        }
+    };
+}
+
 /// All tools, in alphabetical order.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[

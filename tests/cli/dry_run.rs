@@ -157,11 +157,11 @@ fn without_it_the_same_calls_change_something() {
 fn every_tool_knows_dry_runs_or_says_that_it_needs_none() {
     for tool in tools() {
         if READERS.contains(&tool.name) {
-            let no_need = "it changes no session, so there is nothing to try first";
+            let no_need = "it changes no session, so it needs no dry run";
             Case::new(tool_path(tool.name))
                 .args(["-n"])
                 .code(2)
-                .stderr(&format!("{}: there is no flag -n; {no_need}\n", tool.name))
+                .stderr_has(&format!("{}: there is no flag -n; {no_need}", tool.name))
                 .run();
             continue;
         }

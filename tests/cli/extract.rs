@@ -203,12 +203,12 @@ fn an_edit_that_a_killed_run_took_out_is_told_of() {
 /// The latest summary is printed, without the record around it.
 #[test]
 fn a_summary_is_read_as_text() {
-    extract().args(["--summary"]).stdin(TAGGED).stdout("We decided on B.\n").run();
+    let latest = |input: &str| extract().args(["--summary"]).stdin(input);
+    latest(TAGGED).stdout("We decided on B.\n").run();
     let newer = r#"{"role":"user","name":"ctx_summary","content":"We decided on D.\nAnd E.\n"}"#;
-    let both = format!("{TAGGED}{newer}\n");
-    extract().args(["--summary"]).stdin(both).stdout("We decided on D.\nAnd E.\n").run();
+    latest(&format!("{TAGGED}{newer}")).stdout("We decided on D.\nAnd E.\n").run();
     let none = "ctx-extract: warning: <stdin>: contains no summary\n";
-    extract().args(["--summary"]).stdin(CHAT).code(1).stderr(none).run();
+    latest(CHAT).code(1).stderr(none).run();
 }
 
 #[test]

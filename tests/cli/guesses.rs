@@ -14,7 +14,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-count -m gpt-4o s.jsonl", "there is no flag -m; did you mean --model? (ctx-count -h)"),
     ("ctx-count --tokenizer cl100k_base s.jsonl", "there is no flag --tokenizer; did you mean --encoding? (ctx-count -h)"),
     ("ctx-count -l s.jsonl", "there is no flag -l; it counts messages without a flag: a line is a message"),
-    ("ctx-count -n s.jsonl", "there is no flag -n; it changes no session, so there is nothing to try first"),
+    ("ctx-count -n s.jsonl", "there is no flag -n; it changes no session, so it needs no dry run"),
     ("ctx-count folder/", "folder/: is a directory; to read the session files in this folder: -r folder/"),
     ("ctx-count -R folder", "there is no flag -R; did you mean --recursive? (ctx-count -h)"),
     ("ctx-count --max-tokens 100 s.jsonl", "there is no flag --max-tokens; ctx-check --max-tokens N checks a limit"),
@@ -113,7 +113,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-gc --list", "there is no flag --list; did you mean --list-trash? (ctx-gc -h)"),
     ("ctx-check -n s.jsonl", "-n requires --repair; only --repair changes anything: leave -n out, or add --repair"),
     ("ctx-rollback latest --undo s.jsonl", "ID and a flag both name a snapshot; leave out either ID or the flag"),
-    ("ctx-ls --dry-run", "there is no flag --dry-run; it changes no session, so there is nothing to try first"),
+    ("ctx-ls --dry-run", "there is no flag --dry-run; it changes no session, so it needs no dry run"),
     ("ctx-count --budget", "there is no flag --budget; ctx-check --max-tokens N checks a limit"),
 ];
 

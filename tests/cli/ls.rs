@@ -148,10 +148,10 @@ fn a_short_id_stands_for_one_session() {
         let session = pi("").replace("\"p1\"", &format!("\"{id}\""));
         put(home.path(), &format!("{age}.jsonl"), age as u64 * DAY, &session);
     }
-    let rows = bash(home.path(), "ctx-ls --limit 2 . | tail -n +2 | cut -d ' ' -f 1");
-    assert_eq!(rows.stdout, "0a1b2c3d-4e5\n0a1b2c3d-4e6\n");
-    let row = bash(home.path(), "ctx-ls . | tail -n 1 | cut -d ' ' -f 1");
-    assert_eq!(row.stdout, "0a1b2cff\n");
+    let ids =
+        |flag: &str| bash(home.path(), &format!("ctx-ls {flag} . | tail -n +2 | cut -d ' ' -f 1"));
+    assert_eq!(ids("").stdout, "0a1b2c3d-4e5\n0a1b2c3d-4e6\n0a1b2cff\n");
+    assert_eq!(ids("--limit 1").stdout, "0a1b2c3d-4e5\n");
 }
 
 /// A project is given by the name of its folder or by its path.

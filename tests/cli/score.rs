@@ -413,7 +413,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
     score()
         .args(["--batch", "--future", "before.jsonl"])
         .args(files())
-        .stderr("ctx-score: --future cannot be used with --batch; leave the flag out: it applies only to single sessions\n")
+        .stderr("ctx-score: --batch cannot be used with --future; leave one of them out\n")
         .code(2)
         .run();
     score()

@@ -50,7 +50,7 @@ Models
 Sessions now
   none
 Store
-  snapshots  0 of 0 sessions, 0
+  snapshots  0, from 0 sessions, 0
   trash      0
   all        0
 Acceptance
@@ -154,7 +154,7 @@ fn since_leaves_out_what_was_before() {
     Case::new(CTX_STATS)
         .args(["--since", "soon"])
         .code(2)
-        .stderr("ctx-stats: --since: \"soon\" is not a time; expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\"\n")
+        .stderr("ctx-stats: --since: \"soon\" is not a time; expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday, 7d or \"1 week ago\"\n")
         .run();
 }
 

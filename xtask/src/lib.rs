@@ -137,7 +137,7 @@ fn leftovers(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, generated, stale, tools, write};
+    use super::{Files, stale, write};
     use std::fs;
     use std::path::PathBuf;
 
@@ -166,25 +166,5 @@ mod tests {
 
         write(root.path(), &files).expect("repaired");
         assert!(stale(root.path(), &files).expect("read").is_empty());
-    }
-
-    #[test]
-    fn each_tool_has_a_page_and_three_completions() {
-        let files = generated().expect("generated");
-        for tool in tools() {
-            let name = tool.name;
-            for path in [
-                format!("man/{name}.1"),
-                format!("completions/bash/{name}"),
-                format!("completions/zsh/_{name}"),
-                format!("completions/fish/{name}.fish"),
-            ] {
-                let content = files.get(&PathBuf::from(&path));
-                assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
-            }
-        }
-        // Besides the files for each tool and for `ctx`, there are `ctx.7`, the exit statuses and
-        // the rules.
-        assert_eq!(files.len(), (tools().len() + 1) * 4 + 3);
     }
 }

@@ -1,14 +1,19 @@
 //! The `ctx-tools` program, which contains all tools.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ctx_cli::Tool;
 use include_dir::{Dir, include_dir};
 
 /// The manual pages shown by `--man`.
 static MAN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../man");
 
 fn main() -> ExitCode {
-    match ctx_all::called_as(&std::env::args_os().next().unwrap_or_default()) {
+    let program = PathBuf::from(std::env::args_os().next().unwrap_or_default());
+    // The name of the link selects the tool, whatever folder the link is in.
+    let is_called = |tool: &&Tool| program.file_name() == Some(tool.name.as_ref());
+    match ctx_all::tools().into_iter().find(is_called) {
         Some(tool) => ctx_tools::main(tool, manual(tool.name)),
         None => ctx_tools::entry::main(manual("ctx")),
     }

@@ -217,7 +217,7 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::Listing;
+    use super::{Listing, Portion, aligned, bar, labelled};
 
     #[test]
     fn columns_are_aligned_whatever_the_script_and_cut_at_the_edge() {
@@ -230,11 +230,6 @@ mod tests {
         assert_eq!(listing.text(Some(4)), "NAM…\n日…\nab …\n");
         assert_eq!(listing.for_stdout(None), "日志     7  a title\nab    1.2k\n");
     }
-}
-
-#[cfg(test)]
-mod table_tests {
-    use super::{aligned, labelled};
 
     #[test]
     fn values_stand_below_each_other_behind_what_they_are() {
@@ -251,11 +246,6 @@ mod table_tests {
         assert_eq!(aligned(rows.to_vec()), " 7 1200 a.jsonl\n12    9\n");
         assert_eq!(aligned(Vec::new()), "");
     }
-}
-
-#[cfg(test)]
-mod bar_tests {
-    use super::{Portion, bar};
 
     fn drawn(amounts: &[u64], columns: usize) -> String {
         let portions: Vec<Portion> = ('a'..)

@@ -7,7 +7,7 @@ use chrono::DateTime;
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, json_line, json_object};
 use ctx_engine::PassError;
-use ctx_format::{Dialect, Record, Role, counted};
+use ctx_format::{Role, counted};
 use ctx_memory::consolidate::is_mark;
 use ctx_memory::inject::{Context, Layer, assemble};
 use ctx_memory::summary_path;
@@ -100,10 +100,27 @@ impl Args {
             .at(&session.name, None)
             .hint("run without --transcript, and pass the context to the agent or the API"));
         }
-        let mut placing = Placing::new(&context, dialect, target.open(io)?);
-        session.pass(|record| placing.push(record))?;
-        let placed = placing.finish();
-        placed.map_err(|error| passes::failure(error, &session.name))?.finish()?;
+        let mut output = target.open(io)?;
+        let message = json_object! { role: "system", name: NAME, content: &context.text };
+        // Do not insert an empty context.
+        let mut message = (!context.text.is_empty()).then(|| json_line(&message));
+        let mut ends_a_line = true;
+        session.pass(|record| {
+            let said = record.message(dialect);
+            let said = said.filter(|it| matches!(it.role, Role::System | Role::Developer));
+            if said.as_ref().is_some_and(|it| it.name.as_deref() == Some(NAME)) {
+                // This message is from an earlier run.
+                return Ok(());
+            }
+            if said.is_none() {
+                place(&mut message, ends_a_line, &mut output)?;
+            }
+            ends_a_line = record.bytes.ends_with(b"\n");
+            output.write_all(record.bytes).map_err(PassError::output)
+        })?;
+        let placed = place(&mut message, ends_a_line, &mut output);
+        placed.map_err(|error| passes::failure(error, &session.name))?;
+        output.finish()?;
         session.report(io);
         Ok(ExitStatus::Done)
     }
@@ -159,50 +176,15 @@ impl Args {
     }
 }
 
-/// Copies a session and inserts the context message, replacing the message from an earlier run, if
-/// any.
-struct Placing<'a> {
-    /// The context message; `None` once the message has been written.
-    message: Option<Vec<u8>>,
-    dialect: Option<&'a dyn Dialect>,
-    output: Output<'a>,
+/// Writes the message, unless it was written before.
+fn place(
+    message: &mut Option<String>,
     ends_a_line: bool,
-}
-
-impl<'a> Placing<'a> {
-    fn new(context: &Context, dialect: Option<&'a dyn Dialect>, output: Output<'a>) -> Self {
-        let message = json_object! { role: "system", name: NAME, content: &context.text };
-        // Do not insert an empty context.
-        let message = (!context.text.is_empty()).then(|| json_line(&message).into_bytes());
-        Self { message, dialect, output, ends_a_line: true }
-    }
-
-    fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
-        let message = record.message(self.dialect);
-        let is_system =
-            message.as_ref().is_some_and(|it| matches!(it.role, Role::System | Role::Developer));
-        if is_system && message.is_some_and(|it| it.name.as_deref() == Some(NAME)) {
-            return Ok(());
-        }
-        if !is_system {
-            self.place()?;
-        }
-        self.ends_a_line = record.bytes.ends_with(b"\n");
-        self.output.write_all(record.bytes).map_err(PassError::output)
-    }
-
-    fn place(&mut self) -> Result<(), PassError> {
-        let Some(message) = self.message.take() else { return Ok(()) };
-        let line_end: &[u8] = if self.ends_a_line { b"" } else { b"\n" };
-        let written = self.output.write_all(line_end);
-        let written = written.and_then(|()| self.output.write_all(&message));
-        written.map_err(PassError::output)
-    }
-
-    fn finish(mut self) -> Result<Output<'a>, PassError> {
-        self.place()?;
-        Ok(self.output)
-    }
+    output: &mut Output<'_>,
+) -> Result<(), PassError> {
+    let Some(message) = message.take() else { return Ok(()) };
+    let line_end = if ends_a_line { "" } else { "\n" };
+    write!(output, "{line_end}{message}").map_err(PassError::output)
 }
 
 /// The memory files to read if the master file is missing or empty. In the master, the most

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,7 @@ use ctx_search::{Document, Source, SourceKind};
 use ctx_store::{Entry, OffloadedFile, SnapshotBytes, Store};
 use ctx_tools::store::failure;
 
-use crate::searchable_text::{
-    SearchableText, entry_of, known_role, paragraphs, said, said_in_line,
-};
+use crate::searchable_text::{entry_of, known_role, paragraphs, said};
 
 /// The folders in a store that contain memory files, each with the kind of source that it holds.
 const FOLDERS: [(&str, SourceKind); 5] = [
@@ -209,23 +207,15 @@ impl<'a> Stored<'a> {
         name: &str,
     ) -> Option<(SnapshotBytes, &'static dyn Dialect)> {
         let entry = self.snapshots.get(name)?;
-        let dialect = dialect_of(entry)?;
+        let meta = entry.meta.as_ref().ok()?;
+        let dialect = dialect::by_name(meta.tally.dialect.as_deref()?)?;
         Some((self.store.open_bytes(&entry.id).ok()?, dialect))
     }
 
     fn held_in_snapshot(&self, entry: &Entry, place: SourceLine) -> Result<Option<StoredText>> {
-        let open = || self.store.open_bytes(&entry.id).map_err(failure);
-        let dialect = dialect_of(entry);
-        // The line is nearly always a complete record, so the lines before it need not be parsed.
-        if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
-            let bytes = line_of(open()?, place.line);
-            let bytes = bytes.map_err(|error| self.cannot_read(entry, &error))?;
-            if let Some(SearchableText { text, .. }) = said_in_line(dialect, &bytes) {
-                return Ok(Some(StoredText { bytes, text }));
-            }
-        }
+        let bytes = self.store.open_bytes(&entry.id).map_err(failure)?;
         let mut found = None;
-        self.each_record(entry, open()?, |at, record, dialect| {
+        self.each_record(entry, bytes, |at, record, dialect| {
             if at == place {
                 let said = record.whole_object().and_then(|it| said(dialect, it));
                 found =
@@ -273,12 +263,6 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The dialect of a snapshot, according to its commit record.
-fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
-    let meta = entry.meta.as_ref().ok()?;
-    dialect::by_name(meta.tally.dialect.as_deref()?)
-}
-
 /// Returns true if searches include the file `name` in a folder of this kind.
 fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
@@ -305,19 +289,6 @@ fn start_of(day: NaiveDate) -> i64 {
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Returns the bytes of a line, including the line end, or an empty slice if there is no such line.
-fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
-    let mut reader = BufReader::with_capacity(256 << 10, bytes);
-    for _ in 1..line {
-        if reader.skip_until(b'\n')? == 0 {
-            break;
-        }
-    }
-    let mut found = Vec::new();
-    reader.read_until(b'\n', &mut found)?;
-    Ok(found)
 }
 
 /// A position in a source: a line, and a message within that line. If a session is a single JSON

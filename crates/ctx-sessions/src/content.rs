@@ -243,7 +243,7 @@ fn one_line(text: &str) -> Option<String> {
 
 /// The first line of an index. Increase the version number in this line whenever a change to the
 /// code alters what is read from a session file.
-const HEAD: &str = concat!("{\"sessions\":\"4 ", env!("CARGO_PKG_VERSION"), "\"}");
+const HEAD: &str = concat!("{\"sessions\":\"5 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The cached results of reading session files, by path.
 #[derive(Debug, Default)]
@@ -254,14 +254,6 @@ pub struct Index {
     pub is_changed: bool,
 }
 
-/// A line of the index, which describes one file.
-#[derive(Deserialize, Serialize)]
-struct IndexLine<P, M, C> {
-    path: P,
-    mark: M,
-    content: C,
-}
-
 impl Index {
     /// Parses an index. Returns an empty index if another version of the tools wrote `text`.
     pub fn parse(text: &str) -> Self {
@@ -269,11 +261,7 @@ impl Index {
         if lines.next() != Some(HEAD) {
             return Self::default();
         }
-        let entries = lines.filter_map(|line| {
-            let line: IndexLine<PathBuf, Mark, Option<Content>> =
-                serde_json::from_str(line).ok()?;
-            Some((line.path, (line.mark, line.content)))
-        });
+        let entries = lines.filter_map(|line| serde_json::from_str(line).ok());
         Self { entries: entries.collect(), is_changed: false }
     }
 
@@ -304,14 +292,8 @@ impl Index {
     /// Returns the text of the index, which is always the same for the same entries. Paths that are
     /// not valid UTF-8 are omitted.
     pub fn to_text(&self) -> String {
-        let mut lines: Vec<String> = self
-            .entries
-            .iter()
-            .filter_map(|(path, (mark, content))| {
-                let line = IndexLine { path: path.to_str()?, mark, content };
-                serde_json::to_string(&line).ok()
-            })
-            .collect();
+        let lines = self.entries.iter().filter_map(|entry| serde_json::to_string(&entry).ok());
+        let mut lines: Vec<String> = lines.collect();
         lines.sort_unstable();
         lines.insert(0, HEAD.to_owned());
         lines.push(String::new());
@@ -321,62 +303,3 @@ impl Index {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod index_tests {
-    use std::path::Path;
-
-    use super::{HEAD, Index};
-    use crate::{Content, Mark, Reading};
-
-    fn reading(size: u64, is_settled: bool) -> Reading {
-        Reading {
-            mark: Mark { size, ..Mark::default() },
-            is_settled,
-            content: Some(Content { messages: size, ..Content::default() }),
-        }
-    }
-
-    #[test]
-    fn what_was_put_is_found_while_the_file_is_the_same() {
-        let mut index = Index::default();
-        index.put(Path::new("/b"), &reading(7, true));
-        index.put(Path::new("/a"), &Reading { content: None, ..reading(1, true) });
-        index.put(Path::new("/c"), &reading(2, false));
-        assert!(index.is_changed);
-        let text = index.to_text();
-        let index = Index::parse(&text);
-        assert!(!index.is_changed);
-        assert_eq!(index.to_text(), text);
-        let of = |path, size| index.get(Path::new(path), &reading(size, true).mark);
-        assert_eq!(of("/b", 7).flatten().map(|it| it.messages), Some(7));
-        assert_eq!(of("/b", 8), None);
-        assert_eq!(of("/a", 1), Some(None), "no session");
-        assert_eq!(of("/c", 2), None, "a later change may leave the mark as it is");
-    }
-
-    #[test]
-    fn what_is_no_index_of_this_version_holds_nothing() {
-        let mut index = Index::default();
-        index.put(Path::new("/b"), &reading(7, true));
-        let text = index.to_text();
-        let other = text.replacen(HEAD, "{\"sessions\":\"0 0\"}", 1);
-        assert_ne!(other, text);
-        for bad in ["", "\0\0", "{", "[]\n", &other] {
-            let index = Index::parse(bad);
-            assert_eq!(index.get(Path::new("/b"), &reading(7, true).mark), None, "{bad:?}");
-        }
-        let torn = Index::parse(&text[..text.len() - 9]);
-        assert_eq!(torn.to_text().lines().count(), 1, "only its head");
-    }
-
-    #[test]
-    fn vanished_files_are_forgotten() {
-        let mut index = Index::default();
-        index.put(Path::new("/no/such/file"), &reading(7, true));
-        index.put(Path::new("/"), &reading(8, true));
-        index.forget_vanished();
-        let text = index.to_text();
-        assert!(!text.contains("/no/such") && text.lines().count() == 2, "{text}");
-    }
-}

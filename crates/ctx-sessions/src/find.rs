@@ -164,15 +164,10 @@ impl Finder {
     /// Drops a packed file if the same session also exists unpacked, because Codex then reads the
     /// unpacked file.
     fn without_packed_twins(&mut self) {
-        let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
-        let has_twin = |found: &SessionFile| {
-            found.is_packed
-                && found.path.extension() == Some(OsStr::new("zst"))
-                && plain.contains(found.path.with_extension("").as_path())
-        };
-        let twins: HashSet<PathBuf> =
-            self.finds.files.iter().filter(|it| has_twin(it)).map(|it| it.path.clone()).collect();
-        self.finds.files.retain(|it| !twins.contains(&it.path));
+        let paths = self.finds.files.iter().map(|it| it.path.clone());
+        let all: HashSet<PathBuf> = paths.collect();
+        let is_twin = |it: &SessionFile| it.is_packed && all.contains(&it.path.with_extension(""));
+        self.finds.files.retain(|it| !is_twin(it));
     }
 }
 
@@ -346,70 +341,3 @@ pub(crate) fn project_root(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod agents_tests {
-    use std::path::{Path, PathBuf};
-
-    use super::{AgentFolder, is_of_helper, is_session_name};
-
-    fn folders(variables: &[(&str, &str)]) -> Vec<(&'static str, PathBuf)> {
-        let places = AgentFolder::usual(|name| {
-            let set = variables.iter().find(|(own, _)| *own == name);
-            set.map(|(_, value)| value.into())
-        });
-        places.into_iter().map(|it| (it.agent, it.folder)).collect()
-    }
-
-    #[test]
-    fn places_are_below_the_home_unless_a_variable_names_them() {
-        let usual = [
-            ("claude-code", "/h/.claude/projects"),
-            ("codex", "/h/.codex/sessions"),
-            ("codex", "/h/.codex/archived_sessions"),
-            ("gemini", "/h/.gemini/tmp"),
-            ("openclaw", "/h/.openclaw/agents"),
-            ("pi", "/h/.pi/agent/sessions"),
-        ];
-        let usual: Vec<_> = usual.map(|(agent, dir)| (agent, dir.into())).into();
-        assert_eq!(folders(&[("HOME", "/h"), ("CODEX_HOME", "")]), usual);
-        let moved = folders(&[
-            ("HOME", "/h"),
-            ("CLAUDE_CONFIG_DIR", "/c"),
-            ("CODEX_HOME", "/x"),
-            ("GEMINI_CLI_HOME", "/g"),
-            ("OPENCLAW_HOME", "/o"),
-            ("PI_CODING_AGENT_DIR", "~/p"),
-        ]);
-        let dirs: Vec<_> = moved.iter().map(|(_, dir)| dir.to_str()).collect();
-        let expected = [
-            "/c/projects",
-            "/x/sessions",
-            "/x/archived_sessions",
-            "/g/.gemini/tmp",
-            "/o/.openclaw/agents",
-            "/h/p/sessions",
-        ];
-        assert_eq!(dirs, expected.map(Some));
-        let named = folders(&[("OPENCLAW_STATE_DIR", "/s"), ("PI_CODING_AGENT_SESSION_DIR", "/t")]);
-        assert_eq!(named, [("openclaw", "/s/agents".into()), ("pi", "/t".into())]);
-    }
-
-    #[test]
-    fn sessions_and_helpers_are_told_by_their_names() {
-        for (path, is_session, is_helper) in [
-            ("p/0a1b.jsonl", true, false),
-            ("p/agent-7.jsonl", true, true),
-            ("p/0a1b/subagents/agent-7.jsonl", true, true),
-            ("p/0a1b/tool-results/x.txt", false, false),
-            ("chats/session-1.json", true, false),
-            ("chats/0a1b/x.jsonl", true, true),
-            ("logs.json", false, false),
-            ("s/rollout-1.jsonl.zst", true, false),
-        ] {
-            let path = Path::new(path);
-            assert_eq!(is_session_name(path), is_session, "{path:?}");
-            assert_eq!(is_of_helper(path), is_helper, "{path:?}");
-        }
-    }
-}

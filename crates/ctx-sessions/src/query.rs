@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
+#[cfg(feature = "clap")]
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use ctx_cli::in_parallel;
 use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
@@ -34,7 +36,8 @@ pub struct Query {
     /// The name of a project is the name of the folder in which the agent works. If the value
     /// contains a slash, or is . or .., it is a path, and sessions in the folders below it are also
     /// listed.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR",
+        value_hint = clap::ValueHint::DirPath, value_parser = OsStringValueParser::new().map(whole_project)))]
     pub project: Option<PathBuf>,
     /// List only sessions that need a compaction
     #[cfg_attr(feature = "clap", arg(long))]
@@ -51,6 +54,16 @@ pub struct Query {
     /// Read N files at a time [default: one per core]
     #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// Makes the project absolute if it is a path.
+#[cfg(feature = "clap")]
+fn whole_project(named: std::ffi::OsString) -> PathBuf {
+    let text = named.as_encoded_bytes();
+    let is_path = text.contains(&b'/') || text == b"." || text == b"..";
+    let named = PathBuf::from(named);
+    let whole = || std::fs::canonicalize(&named).or_else(|_| std::path::absolute(&named));
+    is_path.then(whole).and_then(Result::ok).unwrap_or(named)
 }
 
 /// Parses a time, or a length of time before now, in which `m` stands for minutes.
@@ -108,12 +121,8 @@ impl Query {
         readings: Vec<(PathBuf, io::Result<Reading>)>,
         options: &RowOptions,
     ) -> (Listed, Index) {
-        let mut listed = Listed {
-            unreadable: finds.unreadable,
-            failed: finds.failed,
-            helpers: finds.helpers,
-            ..Listed::default()
-        };
+        let Finds { files, unreadable, failed, helpers } = finds;
+        let mut listed = Listed { unreadable, failed, helpers, ..Listed::default() };
         let mut fresh = HashMap::new();
         for (path, reading) in readings {
             match reading {
@@ -127,7 +136,7 @@ impl Query {
                 Err(error) => listed.unreadable.push((path, error)),
             }
         }
-        for mut found in finds.files {
+        for mut found in files {
             if found.is_packed {
                 listed.rows.push(Row::of(&found, None, options));
                 continue;

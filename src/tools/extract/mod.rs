@@ -383,21 +383,19 @@ fn print_summaries(args: &Args, paths: &[PathBuf], io: &mut Io) -> Outcome {
     let mut status = ExitStatus::No;
     for path in paths {
         let mut session = args.filter.read.open(path)?;
-        let dialect = session.dialect();
-        let mut latest = None;
+        let (dialect, mut latest) = (session.dialect(), None);
         session.pass(|record| {
             let object = record.whole_object().filter(|_| !record.is_outside());
             let text = dialect.zip(object).and_then(|(dialect, it)| dialect.summary_text(it));
             latest = text.map(Cow::into_owned).or(latest.take());
             Ok(())
         })?;
-        match latest {
-            Some(text) => {
-                io.text(format!("{}\n", text.trim_end()).as_bytes())?;
-                status = ExitStatus::Done;
-            }
-            None => io.warn(format_args!("{}: contains no summary", session.name)),
-        }
+        let Some(text) = latest else {
+            io.warn(format_args!("{}: contains no summary", session.name));
+            continue;
+        };
+        io.text(format!("{}\n", text.trim_end()).as_bytes())?;
+        status = ExitStatus::Done;
     }
     Ok(status)
 }

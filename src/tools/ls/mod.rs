@@ -1,7 +1,5 @@
 //! `ctx-ls`: lists the sessions of all agents on this machine.
 
-use std::{fs, path};
-
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{Failure, Io, Outcome, Result, Tool, report_failures};
 use ctx_engine::message_counter::MessageCounter;
@@ -63,13 +61,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.note(format_args!("cannot keep an index of sessions: {failure}"));
     }
     let store = store.ok();
-    let query = args.query();
-    let (listed, index) = query.list(store.as_ref(), triggers);
+    let (listed, index) = args.query.list(store.as_ref(), triggers);
     if let Some(store) = store.filter(|_| index.is_changed) {
         // Ignore errors: without a saved index, the next run only takes longer.
         let _ = store.replace_session_index(&index.to_text());
     }
-    for warning in listed.warnings(&query) {
+    for warning in listed.warnings(&args.query) {
         io.warn(warning);
     }
     if let Some(note) = listed.note() {
@@ -86,19 +83,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the query. If the project is a path, it is made absolute.
-    fn query(&self) -> Query {
-        let mut query = self.query.clone();
-        query.project = query.project.map(|project| {
-            let text = project.as_os_str().as_encoded_bytes();
-            let is_path = text.contains(&b'/') || text == b"." || text == b"..";
-            let whole = || fs::canonicalize(&project).or_else(|_| path::absolute(&project));
-            let whole = is_path.then(whole).and_then(Result::ok);
-            whole.unwrap_or(project)
-        });
-        query
-    }
-
     /// Returns the triggers. If `--model` is given, that model's window applies to all sessions.
     fn triggers(&self, io: &mut Io) -> Result<Triggers> {
         let policy = self.policy.named(io)?;

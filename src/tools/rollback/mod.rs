@@ -101,7 +101,10 @@ impl Args {
             }
             ([one], None) if is_chosen => (None, Some(one)),
             ([one], Some(_)) if !is_chosen => (Some(one), None),
-            ([id], None) if is_latest_or_number(id) && !id.exists() => {
+            ([id], None)
+                if id.to_str().is_some_and(|id| id == "latest" || id.parse::<u64>().is_ok())
+                    && !id.exists() =>
+            {
                 return Err(Failure::new("no file is named")
                     .hint(format!("ctx-rollback {} FILE", id.display())));
             }
@@ -129,11 +132,6 @@ impl Args {
         });
         Ok((id.transpose()?.or(named), file))
     }
-}
-
-/// Returns true if the operand can only be meant as a snapshot.
-fn is_latest_or_number(id: &Path) -> bool {
-    id.to_str().is_some_and(|id| id == "latest" || id.bytes().all(|it| it.is_ascii_digit()))
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

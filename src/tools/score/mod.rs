@@ -82,6 +82,7 @@ use crate::template::filled;
 /// --json prints one object; with --batch, one object per conversation and one for the whole batch.
 /// docs/json.md lists all keys.
 #[derive(Debug, Parser)]
+#[command(mut_arg("batch", |arg| arg.conflicts_with_all(["future", "evidence", "list", "session"])))]
 struct Args {
     /// The session before the compaction; - is stdin
     #[arg(value_name = "BEFORE", value_parser = operand())]
@@ -259,7 +260,6 @@ fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool> {
 
 /// Scores the conversations in two files, line by line.
 fn batch(args: &Args, io: &mut Io) -> Outcome {
-    args.refuse_in_batch()?;
     let paths = inputs([&args.before, &args.after])?;
     let target = args.output.report(&paths)?;
     let sources = [Input::open(&args.before)?, Input::open(&args.after)?];
@@ -309,24 +309,6 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
     held.push_str(&if args.json { json::of_batch(json_names, &all) } else { batch_table(&all) });
     target.write(held.as_bytes(), io)?;
     Ok(statuses.of_all())
-}
-
-impl Args {
-    /// Rejects flags that apply only to single sessions.
-    fn refuse_in_batch(&self) -> Result<()> {
-        let given = [
-            ("--future", self.future.is_some()),
-            ("--evidence", self.evidence.is_some()),
-            ("--list", self.list.is_some()),
-            ("--session", self.session.is_some()),
-            ("--store", self.store.store.is_some()),
-        ];
-        let given = given.into_iter().find(|(_, is_given)| *is_given);
-        given.map_or(Ok(()), |(flag, _)| {
-            let failure = Failure::new(format_args!("{flag} cannot be used with --batch"));
-            Err(failure.hint("leave the flag out: it applies only to single sessions"))
-        })
-    }
 }
 
 /// Returns a table with the classes that have items, the share of items kept, the values that were

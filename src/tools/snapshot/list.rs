@@ -206,6 +206,7 @@ impl<'a> SnapshotMetas<'a> {
     fn what(&self, event: &Event) -> String {
         let done = match event.op.as_str() {
             "snapshot" => self.saved(event),
+            "save-again" => "unchanged, so not saved again".to_owned(),
             "compact" => compacted(event),
             "rollback" => self.rolled_back(event),
             "output" => "replaced by its output (-o)".to_owned(),

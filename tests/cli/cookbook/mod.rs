@@ -5,7 +5,6 @@ mod ci;
 mod cron;
 mod hooks;
 mod local_model;
-mod python;
 mod shell;
 mod systemd;
 

@@ -1,8 +1,9 @@
-//! The blocks that a reader types into a shell, of full-window.md and of shell.md (GNU parallel).
+//! The blocks that a reader types into a shell, of full-window.md and of shell.md (GNU parallel), and
+//! the program of python.md.
 
 use std::fs;
 
-use super::{home, shell_blocks, stand_in, with};
+use super::{file, home, shell_blocks, stand_in, with};
 use crate::bench::good;
 use crate::is_there;
 
@@ -42,4 +43,19 @@ fn parallel_compacts_files_and_records() {
     assert_eq!(log.lines().count(), 4, "{log}");
     let alone = "ctx-compact -q --batch --budget 2000 < corpus.jsonl | cmp - smaller.jsonl";
     good(home.path(), alone);
+}
+
+/// A Python program compacts messages and whole requests.
+#[test]
+fn python_passes_messages_through_a_pipe() {
+    if !is_there("python3") {
+        return;
+    }
+    let home = home();
+    for name in ["compact.py", "use.py"] {
+        fs::write(home.path().join(name), file("python.md", name)).expect("written");
+    }
+    let done = with(home.path(), "python3 use.py");
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    assert_eq!(done.stdout, file("python.md", "use.out"));
 }

@@ -159,15 +159,6 @@ fn changelog(epoch: i64) -> anyhow::Result<String> {
 
 /// Writes the checksums of all packages into `SHA256SUMS`, for `sha256sum --check`.
 pub(super) fn checksums(places: &Places<'_>) -> anyhow::Result<()> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&places.packages)? {
-        let name = entry?.file_name();
-        let is_package =
-            Path::new(&name).extension().is_some_and(|end| end == "gz" || end == "deb");
-        names.extend(is_package.then_some(name));
-    }
-    names.sort();
-    let mut sums = Command::new("sha256sum");
-    let sums = output(sums.args(names).current_dir(&places.packages))?;
-    Ok(fs::write(places.packages.join("SHA256SUMS"), sums)?)
+    let list = "sha256sum $(ls | grep -E '\\.(gz|deb)$') > SHA256SUMS";
+    run(Command::new("sh").args(["-c", list]).env("LC_ALL", "C").current_dir(&places.packages))
 }

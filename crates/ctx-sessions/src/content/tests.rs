@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
@@ -6,8 +7,8 @@ use tempfile::NamedTempFile;
 use ctx_engine::message_counter::MessageCounter;
 use ctx_tokens::Encoding;
 
-use super::{Reading, one_line, read};
-use crate::Content;
+use super::{HEAD, Index, Reading, one_line, read};
+use crate::{Content, Mark};
 
 fn reading(text: &str) -> Reading {
     let mut file = NamedTempFile::new().expect("a file");
@@ -245,4 +246,55 @@ fn a_text_becomes_one_short_one_line() {
     assert!(long.ends_with('…'), "{long}");
     let one = one_line(&"x".repeat(200)).expect("a line");
     assert_eq!(one.chars().count(), 161);
+}
+
+fn sized(size: u64, is_settled: bool) -> Reading {
+    Reading {
+        mark: Mark { size, ..Mark::default() },
+        is_settled,
+        content: Some(Content { messages: size, ..Content::default() }),
+    }
+}
+
+#[test]
+fn what_was_put_is_found_while_the_file_is_the_same() {
+    let mut index = Index::default();
+    index.put(Path::new("/b"), &sized(7, true));
+    index.put(Path::new("/a"), &Reading { content: None, ..sized(1, true) });
+    index.put(Path::new("/c"), &sized(2, false));
+    assert!(index.is_changed);
+    let text = index.to_text();
+    let index = Index::parse(&text);
+    assert!(!index.is_changed);
+    assert_eq!(index.to_text(), text);
+    let of = |path, size| index.get(Path::new(path), &sized(size, true).mark);
+    assert_eq!(of("/b", 7).flatten().map(|it| it.messages), Some(7));
+    assert_eq!(of("/b", 8), None);
+    assert_eq!(of("/a", 1), Some(None), "no session");
+    assert_eq!(of("/c", 2), None, "a later change may leave the mark as it is");
+}
+
+#[test]
+fn what_is_no_index_of_this_version_holds_nothing() {
+    let mut index = Index::default();
+    index.put(Path::new("/b"), &sized(7, true));
+    let text = index.to_text();
+    let other = text.replacen(HEAD, "{\"sessions\":\"0 0\"}", 1);
+    assert_ne!(other, text);
+    for bad in ["", "\0\0", "{", "[]\n", &other] {
+        let index = Index::parse(bad);
+        assert_eq!(index.get(Path::new("/b"), &sized(7, true).mark), None, "{bad:?}");
+    }
+    let torn = Index::parse(&text[..text.len() - 9]);
+    assert_eq!(torn.to_text().lines().count(), 1, "only its head");
+}
+
+#[test]
+fn vanished_files_are_forgotten() {
+    let mut index = Index::default();
+    index.put(Path::new("/no/such/file"), &sized(7, true));
+    index.put(Path::new("/"), &sized(8, true));
+    index.forget_vanished();
+    let text = index.to_text();
+    assert!(!text.contains("/no/such") && text.lines().count() == 2, "{text}");
 }

@@ -1,12 +1,12 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
-use super::{AgentFolder, Finds, Mark, find};
+use super::{AgentFolder, Finds, Mark, find, is_of_helper, is_session_name};
 
 fn tree(files: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
@@ -114,4 +114,64 @@ fn what_has_just_changed_is_not_settled() {
     assert!(!mark.is_settled(at(1_002)));
     assert!(mark.is_settled(at(1_003)));
     assert_eq!(mark.age(at(1_001)), Some(Duration::from_millis(500)));
+}
+
+fn folders(variables: &[(&str, &str)]) -> Vec<(&'static str, PathBuf)> {
+    let places = AgentFolder::usual(|name| {
+        let set = variables.iter().find(|(own, _)| *own == name);
+        set.map(|(_, value)| value.into())
+    });
+    places.into_iter().map(|it| (it.agent, it.folder)).collect()
+}
+
+#[test]
+fn places_are_below_the_home_unless_a_variable_names_them() {
+    let usual = [
+        ("claude-code", "/h/.claude/projects"),
+        ("codex", "/h/.codex/sessions"),
+        ("codex", "/h/.codex/archived_sessions"),
+        ("gemini", "/h/.gemini/tmp"),
+        ("openclaw", "/h/.openclaw/agents"),
+        ("pi", "/h/.pi/agent/sessions"),
+    ];
+    let usual: Vec<_> = usual.map(|(agent, dir)| (agent, dir.into())).into();
+    assert_eq!(folders(&[("HOME", "/h"), ("CODEX_HOME", "")]), usual);
+    let moved = folders(&[
+        ("HOME", "/h"),
+        ("CLAUDE_CONFIG_DIR", "/c"),
+        ("CODEX_HOME", "/x"),
+        ("GEMINI_CLI_HOME", "/g"),
+        ("OPENCLAW_HOME", "/o"),
+        ("PI_CODING_AGENT_DIR", "~/p"),
+    ]);
+    let dirs: Vec<_> = moved.iter().map(|(_, dir)| dir.to_str()).collect();
+    let expected = [
+        "/c/projects",
+        "/x/sessions",
+        "/x/archived_sessions",
+        "/g/.gemini/tmp",
+        "/o/.openclaw/agents",
+        "/h/p/sessions",
+    ];
+    assert_eq!(dirs, expected.map(Some));
+    let named = folders(&[("OPENCLAW_STATE_DIR", "/s"), ("PI_CODING_AGENT_SESSION_DIR", "/t")]);
+    assert_eq!(named, [("openclaw", "/s/agents".into()), ("pi", "/t".into())]);
+}
+
+#[test]
+fn sessions_and_helpers_are_told_by_their_names() {
+    for (path, is_session, is_helper) in [
+        ("p/0a1b.jsonl", true, false),
+        ("p/agent-7.jsonl", true, true),
+        ("p/0a1b/subagents/agent-7.jsonl", true, true),
+        ("p/0a1b/tool-results/x.txt", false, false),
+        ("chats/session-1.json", true, false),
+        ("chats/0a1b/x.jsonl", true, true),
+        ("logs.json", false, false),
+        ("s/rollout-1.jsonl.zst", true, false),
+    ] {
+        let path = Path::new(path);
+        assert_eq!(is_session_name(path), is_session, "{path:?}");
+        assert_eq!(is_of_helper(path), is_helper, "{path:?}");
+    }
 }
