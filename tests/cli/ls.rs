@@ -223,26 +223,18 @@ fn flags_choose_the_sessions() {
     let c1 = ".claude/projects/-w-shop/c1.jsonl";
     let p1 = ".pi/agent/sessions/--w-bot--/p1.jsonl";
     let o1 = ".openclaw/agents/main/sessions/o1.jsonl";
+    let x1 = ".codex/sessions/2026/01/01/rollout-1.jsonl";
+    let g1 = ".gemini/tmp/h/chats/session-1.jsonl";
+    let subagent = ".claude/projects/-w-shop/agent-7.jsonl";
     paths(&["--due"], &[c1]);
-    paths(
-        &["--due", "--window", "100", "--agent", "pi,openclaw", "--trigger-share", "0.1"],
-        &[p1, o1],
-    );
+    let small = ["--due", "--window", "100", "--trigger-share", "0.1"];
+    paths(&[&small[..], &["--agent", "pi,openclaw"]].concat(), &[p1, o1]);
     paths(&["--agent", "openclaw"], &[o1]);
     paths(&["--agent", "pi,openclaw", "--limit", "1"], &[p1]);
     paths(&["--agent", "pi,openclaw", "--since", "132h"], &[p1]);
-    paths(
-        &["--due", "--agent", "codex", "--model", "gpt-4"],
-        &[".codex/sessions/2026/01/01/rollout-1.jsonl"],
-    );
-    paths(
-        &["--subagents", shop.to_str().expect("text")],
-        &[".claude/projects/-w-shop/agent-7.jsonl", c1],
-    );
-    paths(
-        &["--due", "--trigger-messages", "1", "--agent", "codex,gemini"],
-        &[".codex/sessions/2026/01/01/rollout-1.jsonl", ".gemini/tmp/h/chats/session-1.jsonl"],
-    );
+    paths(&["--due", "--agent", "codex", "--model", "gpt-4"], &[x1]);
+    paths(&["--subagents", shop.to_str().expect("text")], &[subagent, c1]);
+    paths(&["--due", "--trigger-messages", "1", "--agent", "codex,gemini"], &[x1, g1]);
 }
 
 #[test]

@@ -419,7 +419,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
     score()
         .args(["--jobs", "2"])
         .args(files())
-        .stderr("ctx-score: --jobs requires --batch; leave --jobs out: scoring two sessions is one job\n")
+        .stderr("ctx-score: --batch is missing; add --batch\n")
         .code(2)
         .run();
     Case::new(CTX_SCORE)

@@ -217,7 +217,10 @@ impl<'t> Usage<'t> {
         let what: Vec<String> = missing.iter().map(plain).collect();
         let usage = self.command.clone().render_usage().to_string();
         let usage = usage.trim_start_matches("Usage:").trim();
-        let hint = self.suggestion(missing.first().map_or("", String::as_str));
+        let first = missing.first().map_or("", String::as_str);
+        let hint = self
+            .guess(first)
+            .or_else(|| first.starts_with("--").then(|| format!("add {}", what.join(" and "))));
         let hint = hint.unwrap_or_else(|| format!("usage: {usage}"));
         let verb = if what.len() > 1 { "are" } else { "is" };
         Failure::new(format_args!("{} {verb} missing", what.join(" and "))).hint(hint)

@@ -174,12 +174,9 @@ impl ContentReader {
         let title = |text: Cow<'_, str>| one_line(&text);
         content.title = about.name.and_then(title).or_else(|| content.title.take());
         self.made_title = about.title.and_then(title).or_else(|| self.made_title.take());
-        if content.session.is_none() {
-            content.session = about.session.and_then(not_empty);
-        }
-        if content.folder.is_none() {
-            content.folder = about.folder.and_then(not_empty);
-        }
+        let text = |it: Option<Cow<'_, str>>| it.map(Cow::into_owned).filter(|it| !it.is_empty());
+        content.session = content.session.take().or_else(|| text(about.session));
+        content.folder = content.folder.take().or_else(|| text(about.folder));
     }
 
     /// Finds the user's first request, even if that message is no longer in the context.
@@ -224,10 +221,6 @@ impl ContentReader {
             ..content
         }
     }
-}
-
-fn not_empty(text: Cow<'_, str>) -> Option<String> {
-    (!text.is_empty()).then(|| text.into_owned())
 }
 
 /// The maximum number of characters in a title.

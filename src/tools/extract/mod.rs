@@ -314,7 +314,10 @@ impl Extraction {
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
     args.header = args.policy.named(io)?.and_then(|policy| policy.summary.header);
-    args.filter.refuse_report_among_records(args.dry_run)?;
+    let prints_items = args.into.is_none() && !args.into_store;
+    let refused = args.filter.refuse_report_among_records(args.dry_run);
+    let why = "the items are JSON lines without --json";
+    refused.map_err(|failure| if prints_items { failure.hint(why) } else { failure })?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {
         return Err(Failure::new("-s cannot be used with several files"));

@@ -109,7 +109,7 @@ struct Args {
     #[arg(long)]
     json: bool,
     /// Score N conversations of a --batch at a time [default: one per core]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", requires = "batch")]
     jobs: Option<NonZeroUsize>,
     /// Exit with 1 if the share of items kept is below N (0 to 1)
     #[arg(long, value_name = "N", value_parser = parse_fraction)]
@@ -137,10 +137,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     if args.read.batch {
         return batch(&args, io);
-    }
-    if args.jobs.is_some() {
-        let failure = Failure::new("--jobs requires --batch");
-        return Err(failure.hint("leave --jobs out: scoring two sessions is one job"));
     }
     if args.list == Some(Listed::Questions) && args.evidence.is_none() {
         return Err(Failure::new("--list questions needs --evidence FILE")

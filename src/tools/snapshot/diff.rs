@@ -17,11 +17,11 @@ use crate::store::failure;
 impl Args {
     /// Prints the differences, if any, between two snapshots or between a snapshot and a file.
     pub(super) fn diff(&self, names: &[String], store: &Store, io: &mut Io) -> Outcome {
-        let mut open = names.iter().map(|name| self.open(names, store, name));
-        let (Some(old), Some(new)) = (open.next(), open.next()) else {
-            return Err(Failure::new("--diff compares two sessions"));
+        let (old, new) = match names {
+            [old, new] => (old.as_str(), new),
+            one => ("latest", &one[0]),
         };
-        let (old, new) = (old?, new?);
+        let (old, new) = (self.open(names, store, old)?, self.open(names, store, new)?);
         if self.raw {
             return diff_lines(old, new, io);
         }

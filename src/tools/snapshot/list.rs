@@ -96,6 +96,10 @@ pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
 pub(super) fn show(store: &Store, scope: &Scope<'_>, id: &str, io: &mut Io) -> Outcome {
     let entry = match scope.file {
         Some(_) => scope.all(store, io)?.find(id).cloned(),
+        None if Path::new(id).is_file() => {
+            return Err(Failure::new(format_args!("{id} is a file, not a snapshot"))
+                .hint(format!("ctx-snapshot --show latest {id}")));
+        }
         None => store.find_snapshot(scope.session, id),
     };
     let entry = entry.map_err(failure)?;

@@ -90,8 +90,9 @@ struct Args {
     /// moved), the line number or numbers, the role, the size, and the first words or, for a
     /// changed message, the difference. Results, calls and records are matched by their ids, and
     /// other messages by their beginnings. The last line shows the number of differences of each
-    /// kind. A and B are paths if they contain a slash or are not the names of snapshots.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
+    /// kind. A and B are paths if they contain a slash or are not the names of snapshots. If only
+    /// one is given, it is compared with the newest snapshot, for a file with its newest.
+    #[arg(long, num_args = 1..=2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
     /// With --diff, compare lines instead of messages
     #[arg(long, requires = "diff", help_heading = "Looking at snapshots")]
