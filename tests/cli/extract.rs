@@ -207,8 +207,7 @@ fn a_summary_is_read_as_text() {
     latest(TAGGED).stdout("We decided on B.\n").run();
     let newer = r#"{"role":"user","name":"ctx_summary","content":"We decided on D.\nAnd E.\n"}"#;
     latest(&format!("{TAGGED}{newer}")).stdout("We decided on D.\nAnd E.\n").run();
-    let none = "ctx-extract: warning: <stdin>: contains no summary\n";
-    latest(CHAT).code(1).stderr(none).run();
+    latest(CHAT).code(1).stderr("ctx-extract: warning: <stdin>: contains no summary\n").run();
 }
 
 #[test]

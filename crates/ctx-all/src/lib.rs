@@ -16,9 +16,8 @@ pub fn tools() -> Vec<&'static Tool> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_tools::entry::list;
-
     use super::tools;
+    use ctx_tools::entry::list;
 
     /// `ctx` lists each tool.
     #[test]

@@ -47,6 +47,12 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
         }
         ErrorKind::ValueValidation => {
             let wanted = error.source().map(ToString::to_string).unwrap_or_default();
+            // The standard library and clap describe numbers for programmers.
+            let wanted = match wanted.as_str() {
+                it if it.contains("digit found") => "expected a whole number",
+                it if it.contains("non-zero") || it.contains(" in 1..") => "expected 1 or more",
+                it => it,
+            };
             Failure::new(format_args!("{} {value:?}: {wanted}", flag(first)))
         }
         ErrorKind::NoEquals => {

@@ -55,7 +55,7 @@ struct Args {
     /// Time for records without a time [default: FILE's last change, or now for a pipe]
     ///
     /// For example 2026-01-01T00:00:00Z.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     now: Option<DateTime<Utc>>,
     /// Keep the time of each message in a member `timestamp`, which APIs reject
     #[arg(long)]
@@ -68,6 +68,10 @@ struct Args {
     dry_run: bool,
     #[command(flatten)]
     filter: FilterArgs,
+}
+
+fn time(text: &str) -> Result<DateTime<Utc>, &'static str> {
+    text.parse().map_err(|_| "expected a time such as 2026-01-01T00:00:00Z")
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

@@ -200,10 +200,7 @@ impl Args {
         if let Err(StoreError::ClockJumped { .. }) = done {
             return Ok(done);
         }
-        let purged = match self.grace_days {
-            0 => collector.purge_removed(),
-            _ => Ok(()),
-        };
+        let purged = if self.grace_days == 0 { collector.purge_removed() } else { Ok(()) };
         let pack_after = self.pack_after_days.map(u64::from).or(retention.pack_after_days);
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));

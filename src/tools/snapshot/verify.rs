@@ -115,13 +115,8 @@ impl Args {
         let log = store.audit_log().display().to_string();
         let is_sound = broken.is_empty();
         for BrokenLink { line, why } in broken {
-            self.print_verdict(
-                "audit-log",
-                &log,
-                Some(line),
-                &Err(Flaw::Damaged(why.to_owned())),
-                io,
-            )?;
+            let verdict = Err(Flaw::Damaged(why.to_owned()));
+            self.print_verdict("audit-log", &log, Some(line), &verdict, io)?;
         }
         if is_sound {
             count.sound = 1;
