@@ -115,7 +115,7 @@ fn the_difference_is_shown_without_what_is_shared() {
             .args(["--diff", a, b])
             .code(1)
             .stdout(format!(
-                "{sign}  2  assistant  34  b\n{removed} removed, {added} added, 0 changed, 0 moved, 1 the same\n"
+                "{sign}  2  assistant  34  b\n{removed} removed, {added} added, 0 changed, 0 moved, 1 unchanged\n"
             ))
             .run();
     }

@@ -95,7 +95,7 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     let [removed, added, changed, moved] = counts;
     let (removed, same) = (counted(removed, "record"), compared.same);
     let end = format!(
-        "{removed} removed, {added} added, {changed} changed, {moved} moved, {same} the same\n"
+        "{removed} removed, {added} added, {changed} changed, {moved} moved, {same} unchanged\n"
     );
     io.print(&end)
 }
