@@ -13,6 +13,7 @@ use ctx_sessions::sessions_of_id;
 use ctx_store::is_kept_aside;
 
 use crate::passes;
+use crate::store::StoreArgs;
 
 /// Flags shared by all tools that read records.
 #[derive(Args, Clone, Debug, Default)]
@@ -168,7 +169,7 @@ pub fn file_of(named: PathBuf) -> Result<PathBuf, String> {
     if named.symlink_metadata().is_ok() {
         return Ok(named);
     }
-    let mut found = sessions_of_id(id);
+    let mut found = sessions_of_id(id, StoreArgs::usual().as_ref());
     match found.len() {
         0 => Ok(named),
         1 => Ok(found.remove(0)),

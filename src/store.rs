@@ -42,6 +42,19 @@ impl StoreArgs {
         Store::open(&self.root()?, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
 
+    /// Opens the default store for reading, if it exists.
+    pub fn usual() -> Option<Store> {
+        let named = std::env::var_os("CTX_HOME").filter(|dir| !dir.is_empty()).map(Into::into);
+        let args = Self { store: named };
+        let root = args.root().ok().filter(|root| root.exists())?;
+        Store::open(
+            &root,
+            Actor { tool: String::new(), flags: Vec::new() },
+            Box::new(chrono::Utc::now),
+        )
+        .ok()
+    }
+
     /// Returns a store that is opened only if the tool needs it.
     pub fn lazy<'a>(&'a self, tool: &'a Tool, matches: &'a ArgMatches) -> LazyStore<'a> {
         LazyStore { args: self, tool, matches, opened: OnceCell::new() }

@@ -32,7 +32,7 @@
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
-use ctx_format::{Media, Message, Object, Outline, Part, Tag, ToolResult};
+use ctx_format::{Media, Message, Object, Outline, Part, ToolResult};
 use ctx_policy::trigger::Size;
 use ctx_tokens::{Encoding, TokenCounter};
 use derive_more::{Add, AddAssign, Sum};
@@ -175,20 +175,6 @@ impl MessageCounter {
             ..ByKind::default()
         }
     }
-
-    /// Returns the number of tokens in a record's message, or 0 if there is no message. The count
-    /// is taken from the record's tag if the tag is still valid for this encoding and for a record
-    /// of `bytes` bytes, not counting the tag and the line ending. If the tag is missing or
-    /// invalid, the message returned by `message` is counted.
-    pub fn total<'m>(
-        &self,
-        tag: Option<&Tag>,
-        bytes: u64,
-        message: impl FnOnce() -> Option<Message<'m>>,
-    ) -> u64 {
-        tag.and_then(|tag| tag.valid_tokens(self.encoding.name(), bytes))
-            .unwrap_or_else(|| message().map_or(0, |message| self.message(&message).total()))
-    }
 }
 
 /// Returns by how many tokens the signatures of a message's reasoning exceed the visible text,
@@ -322,7 +308,7 @@ fn gemini(width: u64, height: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ctx_format::{Call, Denial, Message, Part, Role, Tag, ToolResult};
+    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 
     use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING, sealed};
@@ -480,24 +466,6 @@ mod tests {
         let counter = MessageCounter::new(Encoding::Chars4);
         let said = message(Role::User, vec![Part::Text("12345678".into())]);
         assert_eq!(counter.message(&said).total(), 2 + PER_MESSAGE);
-    }
-
-    #[test]
-    fn a_tag_is_believed_only_while_it_is_valid() {
-        let counter = MessageCounter::new(Encoding::O200kBase);
-        let said = || Some(message(Role::User, vec![Part::Text("hello world".into())]));
-        let mut tag = Tag {
-            bytes: Some(40),
-            tokens: Some(77),
-            encoding: Some("o200k_base".to_owned()),
-            ..Tag::default()
-        };
-        assert_eq!(counter.total(Some(&tag), 40, || None), 77);
-        assert_eq!(counter.total(Some(&tag), 41, said), 6);
-        tag.encoding = Some("cl100k_base".to_owned());
-        assert_eq!(counter.total(Some(&tag), 40, said), 6);
-        assert_eq!(counter.total(None, 40, said), 6);
-        assert_eq!(counter.total(None, 40, || None), 0);
     }
 }
 

@@ -272,17 +272,9 @@ impl AgentFolder {
     }
 }
 
-/// Returns the sessions of all agents on this machine whose id is `id` or begins with it. The ids
-/// are those in the names of the files.
-pub fn sessions_of_id(id: &str) -> Vec<PathBuf> {
-    let places = AgentFolder::usual(|name| std::env::var_os(name));
-    let found = find(&[], &places, true).files.into_iter().map(|found| found.path);
-    found.filter(|path| id_of_name(path).is_some_and(|known| known.starts_with(id))).collect()
-}
-
 /// Returns the id in the name of a session's file. Most agents use a UUID, some behind the time or
 /// another name. The Gemini CLI uses the first digits of one.
-pub fn id_of_name(path: &Path) -> Option<&str> {
+pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
     const UUID: usize = 36;
     let name = path.file_name()?.to_str()?;
     let stem = name.split_once(".json").map_or(name, |(stem, _)| stem);

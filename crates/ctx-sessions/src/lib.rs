@@ -10,6 +10,6 @@ mod list;
 mod query;
 
 pub use content::{Content, Index, Reading, read};
-pub use find::{Mark, id_of_name, sessions_of_id, with_home};
+pub use find::{Mark, with_home};
 pub use list::{ListFormat, Row};
-pub use query::{Listed, Query};
+pub use query::{Listed, Query, sessions_of_id};

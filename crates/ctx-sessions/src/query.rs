@@ -17,7 +17,7 @@ use ctx_store::Store;
 use ctx_tokens::Encoding;
 
 use crate::content::{Index, Reading, read};
-use crate::find::{AgentFolder, Finds, SessionFile, find};
+use crate::find::{AgentFolder, Finds, SessionFile, find, id_of_name};
 use crate::list::{Row, RowOptions, shorten_ids, sort};
 
 /// Which sessions to list. If `project` is not an absolute path, it is a project name.
@@ -195,6 +195,19 @@ impl Query {
             self.since.is_none_or(|since| Utc::now() - Duration::from_secs(row.age) >= since);
         is_asked && is_new && self.is_of_project(row) && (!self.due || row.due == Some(true))
     }
+}
+
+/// Returns the sessions of all agents on this machine whose id is `id` or begins with it. The id is
+/// the one in the list or in the name of the file.
+pub fn sessions_of_id(id: &str, store: Option<&Store>) -> Vec<PathBuf> {
+    let query = Query { subagents: true, ..Query::default() };
+    let rows = query.list(store, Triggers::default()).0.rows.into_iter();
+    let is_of = |row: &Row| {
+        let listed = row.content.as_ref().and_then(|content| content.session.as_deref());
+        let ids = [listed, id_of_name(&row.path)];
+        ids.into_iter().flatten().any(|known| known.starts_with(id))
+    };
+    rows.filter(is_of).map(|row| row.path).collect()
 }
 
 /// The result of a query.

@@ -50,8 +50,8 @@ pub struct Tag {
     pub pin: Option<String>,
     /// The length of the record in bytes, not counting the tag and the line ending.
     pub bytes: Option<u64>,
-    /// The number of tokens in the record. The number is valid only while the record has the length
-    /// `bytes`.
+    /// The number of tokens in the record when it was tagged. Tools that need a count take their
+    /// own, because the record may have been edited since.
     pub tokens: Option<u64>,
     /// The encoding with which `tokens` was counted.
     pub encoding: Option<String>,
@@ -109,13 +109,6 @@ impl Tag {
         }
         text.push('}');
         text
-    }
-
-    /// The number of tokens in the record; `None` unless they were counted with `encoding` while
-    /// the record had the length `length`.
-    pub fn valid_tokens(&self, encoding: &str, length: u64) -> Option<u64> {
-        let valid = self.bytes == Some(length) && self.encoding.as_deref() == Some(encoding);
-        self.tokens.filter(|_| valid)
     }
 }
 
@@ -272,14 +265,6 @@ mod tests {
     fn what_is_no_object_is_an_empty_tag() {
         assert_eq!(Tag::parse("5"), Tag::default());
         assert_eq!(Tag::default().write(), "{}");
-    }
-
-    #[test]
-    fn a_changed_record_has_no_valid_tokens() {
-        let tag = Tag::parse(r#"{"bytes":10,"tokens":3,"encoding":"cl100k_base"}"#);
-        assert_eq!(tag.valid_tokens("cl100k_base", 10), Some(3));
-        assert_eq!(tag.valid_tokens("cl100k_base", 11), None);
-        assert_eq!(tag.valid_tokens("o200k_base", 10), None);
     }
 }
 
