@@ -6,8 +6,7 @@ use std::ops::Range;
 use crate::named::margin;
 use crate::rules::{Class, Rest, keys_with};
 use crate::value::{
-    begins_private_key, first_of_base64, from_base64, is_long_number, is_random, jumps, line_end,
-    looks_random,
+    Classes, begins_private_key, from_base64, is_long_number, is_random, line_end, looks_random,
 };
 use crate::{Cursor, is_word, run, run_back};
 
@@ -22,15 +21,16 @@ const SHORTEST: usize = 19;
 /// random string.
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
-    // Return early, because most words are short and are followed by a space or a comma.
-    let may_go_on = |byte: &u8| b"-./:+=\n\r\\".contains(byte);
-    if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(may_go_on) {
-        return word.len() >= SHORTEST;
+    let joins = |byte: u8| is_word(byte) || matches!(byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
+    let most = bytes.len().min(word.start + SHORTEST);
+    let mut end = word.end;
+    while end < most && joins(bytes[end]) {
+        end += 1;
     }
-    let most = &bytes[word.start..bytes.len().min(word.start + SHORTEST)];
-    let length = run(most, |byte| is_word(byte) || b"-./:+=".contains(&byte));
+    let length = end - word.start;
     // A terminal may have broken the key at the end of the line.
-    length == SHORTEST || length >= FIRST_MIN && line_end(&bytes[word.start + length..]).is_some()
+    let is_broken = || end < bytes.len() && matches!(bytes[end], b'\n' | b'\r' | b'\\');
+    length >= SHORTEST || length >= FIRST_MIN && is_broken()
 }
 
 /// Finds a key with a known prefix, at the start of a word.
@@ -42,9 +42,8 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
         let tail = bytes.strip_prefix(key.prefix.as_bytes())?;
         let length = match &key.rest {
             Rest::Run { class, length, is_exact } => {
-                let unbroken = run_of(tail, *class, *length, *is_exact);
-                broken(bytes, prefix, *class, |tail| run_of(tail, *class, *length, *is_exact))
-                    .or(unbroken)?
+                let length_of = |tail: &[u8]| run_of(tail, *class, *length, *is_exact);
+                broken(bytes, prefix, *class, length_of).or_else(|| length_of(tail))?
             }
             Rest::Dotted(lengths) => dotted(tail, lengths)?,
             Rest::Uuid => uuid(tail)?,
@@ -93,12 +92,10 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte)
 }
 
-/// The maximum number of lines onto which a terminal breaks a key.
-const LINES_MAX: usize = 8;
 /// The minimum length of the first part of a broken key, with its prefix.
 const FIRST_MIN: usize = 8;
 
-/// Returns the length after the prefix of a key that a terminal has broken into several lines.
+/// Returns the length after the prefix of a key that a terminal has broken into two lines.
 /// `length_of` returns the length of the key at the beginning of the text.
 fn broken(
     bytes: &[u8],
@@ -106,71 +103,51 @@ fn broken(
     class: Class,
     length_of: impl Fn(&[u8]) -> Option<usize>,
 ) -> Option<usize> {
-    let line = |at: usize| {
-        let part = &bytes[at..bytes.len().min(at + KEY_MAX)];
-        run(part, |byte| is_in_class(byte, class))
-    };
-    let mut end = prefix + line(prefix);
-    if end < FIRST_MIN {
+    let line = |at: usize| run(&bytes[at..], |byte| is_in_class(byte, class));
+    let first = prefix..prefix + line(prefix);
+    let start = first.end + line_end(&bytes[first.end..])?;
+    let start = start + margin(&bytes[start..]);
+    let part = &bytes[start..start + line(start)];
+    // What follows the key may also be a word or another line.
+    let is_rest = looks_random(part) || class != Class::Hex && Classes::of(part).jumps >= 4;
+    if first.end < FIRST_MIN || part.len() < 4 || !is_rest {
         return None;
     }
-    let (mut key, mut found) = (bytes[..end].to_vec(), None);
-    for _ in 1..LINES_MAX {
-        let Some(length) = line_end(&bytes[end..]) else { break };
-        let start = end + length + margin(&bytes[end + length..]);
-        let part = line(start);
-        // What follows the key is a word or another line, not its rest.
-        let is_rest = |part: &[u8]| looks_random(part) || class != Class::Hex && jumps(part) >= 4;
-        if part < 4 || !is_rest(&bytes[start..start + part]) {
-            break;
-        }
-        end = start + part;
-        key.extend_from_slice(&bytes[start..end]);
-        let is_key = length_of(&key[prefix..]) == Some(key.len() - prefix)
-            && (class == Class::Hex || is_random(&key[prefix..]));
-        if is_key {
-            found = Some(end - prefix);
-        }
-    }
-    found
+    let rest = [&bytes[first], part].concat();
+    let is_key = length_of(&rest) == Some(rest.len()) && (class == Class::Hex || is_random(&rest));
+    is_key.then(|| start + part.len() - prefix)
 }
 
 /// The maximum length of encoded text that is searched for secrets; longer text is a file.
 const KEY_MAX: usize = 1 << 12;
 
-/// Finds text in base64 or hexadecimal digits that contains a secret; the cursor is at the start of
+/// Finds text in hexadecimal digits or base64 that contains a secret; the cursor is at the start of
 /// a word.
 pub(super) fn encoded(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
-    if cursor.before().last().is_some_and(|byte| is_base64(*byte) && *byte != b'=') {
+    // Encoded text that is printable begins with one of these.
+    if !matches!(bytes[0], b'2'..=b'7' | b'I'..=b'Z' | b'a'..=b'f') {
         return None;
     }
-    let head = &bytes[..bytes.len().min(KEY_MAX)];
-    let length = run(head, is_base64);
-    if !(SHORTEST..KEY_MAX).contains(&length) {
+    let length = run(&bytes[..bytes.len().min(KEY_MAX)], is_base64);
+    let goes_on = |byte: &u8| is_base64(*byte) && *byte != b'=';
+    if !(SHORTEST..KEY_MAX).contains(&length) || cursor.before().last().is_some_and(goes_on) {
         return None;
     }
-    let word = &head[..length];
-    let is_hex = word.iter().all(u8::is_ascii_hexdigit);
+    let word = &cursor.text[at..at + length];
+    let decoded = |word: &str| {
+        let bytes = if word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let digits = (0..word.len() / 2).map(|at| &word[2 * at..2 * at + 2]);
+            digits.map(|digits| u8::from_str_radix(digits, 16).ok()).collect()
+        } else {
+            from_base64(word.as_bytes())
+        };
+        let is_shown = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+        String::from_utf8(bytes?).ok().filter(|text| text.bytes().all(|byte| is_shown(&byte)))
+    };
     // Most words are not encoded text, as their beginning shows.
-    let starts =
-        if is_hex { is_text(&from_hex(&word[..8])?) } else { is_text(&first_of_base64(word)?) };
-    if !starts {
-        return None;
-    }
-    let text = if is_hex { from_hex(word)? } else { from_base64(word)? };
-    let text = is_text(&text).then(|| String::from_utf8(text).ok())??;
-    (!crate::scan(&text).is_empty()).then(|| at..at + length)
-}
-
-fn is_text(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'))
-}
-
-fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let pairs = digits.chunks_exact(2);
-    pairs.map(|pair| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()).collect()
+    decoded(&word[..8])?;
+    (!crate::scan(&decoded(word)?).is_empty()).then(|| at..at + length)
 }
 
 fn is_dashed(byte: u8) -> bool {

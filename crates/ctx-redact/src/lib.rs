@@ -93,7 +93,10 @@ fn scan(text: &str) -> Vec<Range<usize>> {
         let secret = match STEPS[usize::from(bytes[start])] {
             Step::Pass => continue,
             Step::Word => {
-                let end = at + run(&bytes[at..], is_word);
+                let mut end = at;
+                while end < bytes.len() && is_word(bytes[end]) {
+                    end += 1;
+                }
                 // Skip the rest of the word, unless a backslash precedes it: a secret may begin
                 // right after an escape such as `\n`.
                 if start == 0 || bytes[start - 1] != b'\\' {
@@ -176,7 +179,7 @@ static STEPS: [Step; 256] = {
             b' ' => Step::Blank,
             b'-' | b'=' | b':' | b'.' | b'~' | b'$' | b'{' | b'>' | b'(' | b'|'
             // The first bytes of the full-width colon, 是 and 为.
-            | 0xEF | 0xE6 | 0xE4 | b'<' => Step::Sign,
+            | 0xEF | 0xE6 | 0xE4 => Step::Sign,
             _ => Step::Pass,
         };
         steps[byte] = step;
@@ -189,7 +192,8 @@ static STEPS: [Step; 256] = {
 fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     let Cursor { from, at, .. } = cursor;
     let bytes = cursor.bytes();
-    let may_be_scheme = matches!(bytes[at], b'B' | b'b');
+    // The words `basic` and `bearer`.
+    let may_be_scheme = matches!(bytes[at], b'B' | b'b') && matches!(end - at, 5 | 6);
     let may_be_key = keys::may_begin(bytes, at..end);
     let is_glued = at > from && bytes[at - 1] >= 0x80;
     // Most words need no further checks.
@@ -235,7 +239,10 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let next = bytes.get(cursor.at + 1);
     match bytes[cursor.at] {
         b'-' if next == Some(&b'-') => keys::private_key(cursor),
-        b'-' => forms::short_flag(cursor).or_else(|| keys::mailchimp(cursor)),
+        b'-' if next == Some(&b'u') => {
+            keys::mailchimp(cursor).or_else(|| forms::short_flag(cursor))
+        }
+        b'-' => forms::short_flag(cursor),
         b'=' => {
             // In code, the sign may also be `=>` or `==`.
             let width = if matches!(next, Some(b'>' | b'=')) { 2 } else { 1 };
@@ -245,7 +252,6 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
         }
         b':' => colon(cursor, if next == Some(&b'=') { 2 } else { 1 }),
         b'.' if next == Some(&b'a') => keys::terraform(cursor),
-        b'<' if next == Some(&b'<') => forms::here_string(cursor),
         b'~' => keys::azure(cursor),
         b'$' => forms::password_hash(cursor),
         b'{' => forms::sha_hash(cursor),
@@ -263,39 +269,39 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// the colon.
 fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let last = cursor.before().last().copied().unwrap_or(b' ');
+    let next = cursor.bytes().get(cursor.at + 1).copied().unwrap_or(b'\n');
     let rules: [(bool, Rule); 7] = [
-        (cursor.bytes().get(cursor.at + 1) == Some(&b'/'), forms::url_password),
-        (matches!(last, b'p'), forms::windows_flag),
+        (next == b'/', forms::url_password),
         (last.is_ascii_digit(), keys::telegram),
-        (true, forms::curl_login),
+        (next != b' ', forms::curl_login),
         (matches!(last, b'2' | b'3'), forms::pgpass),
         (matches!(last, b'e' | b'E'), forms::cookie),
         (last == b's', keys::putty),
+        (is_word(next) && is_word(last), |cursor| prose::after_user(cursor, ":")),
     ];
     let secret = first_found(cursor, &rules);
-    secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor)).or_else(
-        || match cursor.bytes().get(cursor.at + 1) {
-            Some(b' ') if last >= b'A' => prose::of_something(cursor, ":"),
-            Some(next) if is_word(*next) && is_word(last) => prose::after_user(cursor, ":"),
-            _ => None,
-        },
-    )
+    secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor))
 }
 
 /// Finds a secret after the space at the cursor, if a flag, a name or a sentence before the space
 /// introduces it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
-    let mut secret = match cursor.bytes().get(cursor.at + 1) {
-        Some(b'a') => prose::before_name(cursor),
-        Some(b'-' | 0xE2) => prose::after_dash(cursor),
-        Some(b'/') => prose::after_user(cursor, " / "),
-        Some(_) => prose::joint(cursor).and_then(|joint| {
-            let named = named::assigned(cursor, joint.len());
-            let named = named.or_else(|| prose::of_something(cursor, joint));
-            named.or_else(|| prose::before_name(cursor))
-        }),
-        None => None,
-    };
+    let (bytes, at) = (cursor.bytes(), cursor.at);
+    let mut secret = None;
+    if at + 2 < bytes.len() {
+        // The scan calls this function at every space, and most words begin otherwise.
+        secret = match (bytes[at + 1], bytes[at + 2]) {
+            (b'a', b's') => prose::before_name(cursor),
+            (b'/', b' ') => prose::after_user(cursor, " / "),
+            (b'i', b's')
+            | (b'e', b's' | b'r' | b'q')
+            | (b'l', b'a')
+            | (b'j', b'e')
+            | (b'b', b'r')
+            | (0xC3 | 0xE2, _) => prose::joined(cursor),
+            _ => None,
+        };
+    }
     if secret.is_none() && may_be_flag {
         secret = forms::long_flag(cursor);
     }

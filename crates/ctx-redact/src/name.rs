@@ -36,12 +36,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         Some(name) if rest.ends_with('\\') => name,
         _ => name,
     };
-    let mut plain = name.to_lowercase().replace(['-', '_'], "");
-    if plain == "code" {
-        // Of the codes, only that of a login is a secret: `verification code`.
-        let word = rest.trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '-')).next();
-        plain.insert_str(0, &word.unwrap_or_default().to_lowercase().replace('-', ""));
-    }
+    let plain = name.to_lowercase().replace(['-', '_'], "");
     let last = plain.bytes().last();
     let mut names = RULES.names.iter().filter(|known| known.end.bytes().last() == last);
     let long = names.find(|known| plain.ends_with(known.end));

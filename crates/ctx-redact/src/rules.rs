@@ -19,8 +19,6 @@ pub(super) struct Rules {
     /// Short names such as `pass`, which count only as whole words.
     pub(super) short_names: Vec<Name>,
     pub(super) flags: Vec<Flag>,
-    /// Commands, and which of the arguments after each is a password.
-    pub(super) commands: Vec<(usize, &'static str)>,
     words: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
@@ -138,11 +136,6 @@ impl Rules {
     fn add(&mut self, section: &str, line: &'static str) -> Option<()> {
         if section == "[flags]" {
             self.flags.push(flag(line)?);
-            return Some(());
-        }
-        if section == "[commands]" {
-            let (place, command) = line.split_once(" | ")?;
-            self.commands.push((place.parse().ok()?, command));
             return Some(());
         }
         let (name, rule) = line.split_once(" = ")?;

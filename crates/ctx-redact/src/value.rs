@@ -62,13 +62,6 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// Returns true if the value, with a sign that ends it, is hardly a name or a word.
-    pub(super) fn is_strong(&self, text: &str) -> bool {
-        let end = run(&text.as_bytes()[self.range.end..], |b| b == b'!');
-        is_plain_password(self.bytes)
-            && is_strong(&text.as_bytes()[self.range.start..][..self.bytes.len() + end])
-    }
-
     /// Returns the range of the whole value, including what follows the first `VALUE_MAX` bytes.
     pub(super) fn whole(self, text: &str) -> Range<usize> {
         let mut range = self.range;
@@ -107,20 +100,6 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
         && !is_public_id(value)
-}
-
-/// Returns false for a path, an identifier or a call, as in `password utils/hash2.ts` or `password
-/// field_2`.
-pub(super) fn is_plain_password(value: &[u8]) -> bool {
-    value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
-}
-
-/// Returns true for random values that, unlike `file2` and `Firefox120`, are hardly a name.
-pub(super) fn is_strong(value: &[u8]) -> bool {
-    value.len() >= 6
-        && looks_random(value)
-        && !is_term(value)
-        && (value.iter().any(|b| b"!#$%^&*+~@".contains(b)) || jumps(value) >= 3)
 }
 
 /// Returns true for a number that can be a PIN or a one-time code.
@@ -277,22 +256,17 @@ fn is_public(before: &[u8]) -> bool {
 
 /// The number of characters in each class.
 #[derive(Default)]
-struct Classes {
+pub(super) struct Classes {
     capitals: usize,
     small: usize,
     digits: usize,
     /// The number of changes from one class to another. Characters outside these classes are
     /// ignored.
-    jumps: usize,
-}
-
-/// Returns the number of changes between capitals, small letters and digits.
-pub(super) fn jumps(value: &[u8]) -> usize {
-    Classes::of(value).jumps
+    pub(super) jumps: usize,
 }
 
 impl Classes {
-    fn of(value: &[u8]) -> Self {
+    pub(super) fn of(value: &[u8]) -> Self {
         let mut classes = Self::default();
         let mut last = None;
         for byte in value {
@@ -345,25 +319,8 @@ pub(super) fn is_login(value: &[u8]) -> bool {
         && text.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
 }
 
-/// Decodes base64 in the standard or the URL-safe alphabet.
 pub(super) fn from_base64(value: &[u8]) -> Option<Vec<u8>> {
-    BASE64.decode(value.iter().map(|byte| standard(*byte)).collect::<Vec<_>>()).ok()
-}
-
-/// Decodes the first eight characters of base64.
-pub(super) fn first_of_base64(value: &[u8]) -> Option<[u8; 6]> {
-    let mut first = [0; 6];
-    let letters: &[u8; 8] = value.first_chunk()?;
-    BASE64.decode_slice(letters.map(standard), &mut first).ok()?;
-    Some(first)
-}
-
-fn standard(byte: u8) -> u8 {
-    match byte {
-        b'-' => b'+',
-        b'_' => b'/',
-        other => other,
-    }
+    BASE64.decode(value).ok()
 }
 
 /// Returns true if the value is the beginning of a framed private key in base64.
