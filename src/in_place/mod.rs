@@ -254,10 +254,8 @@ impl SessionFile<'_> {
                 let failure = |error| self.failure(error);
                 let document = source.as_document(&lines).map_err(failure)?;
                 // If other processes appended lines, the JSON document would be invalid.
-                let replacement = match &document {
-                    Some(_) => replacement.unless_it_grows(),
-                    None => replacement,
-                };
+                let replacement =
+                    if document.is_some() { replacement.unless_it_grows() } else { replacement };
                 let content = document.as_ref().unwrap_or(&lines);
                 let temporary = |error| self.failure(PassError::temporary(error));
                 let sha256 = hash(&mut content.file().map_err(failure)?).map_err(temporary)?;

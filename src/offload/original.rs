@@ -117,10 +117,7 @@ pub(super) fn sessions(
     store: &Store,
     session: Option<&SessionId>,
 ) -> Result<Vec<SessionId>, StoreError> {
-    match session {
-        Some(session) => Ok(vec![session.clone()]),
-        None => store.offload_sessions(),
-    }
+    session.map_or_else(|| store.offload_sessions(), |session| Ok(vec![session.clone()]))
 }
 
 /// Searches the given sessions' offloaded files.
@@ -194,10 +191,7 @@ fn in_session(
     while let Some(record) = records.next()? {
         let Some(object) = record.whole_object() else { continue };
         let batch = Conversation::of(object);
-        let messages = match &batch {
-            Some(batch) => &batch.messages[..],
-            None => std::slice::from_ref(object),
-        };
+        let messages = batch.as_ref().map_or(std::slice::from_ref(object), |batch| &batch.messages);
         for dialect in known.map_or(dialect::ALL.to_vec(), |known| vec![known]) {
             for message in messages.iter().filter_map(|it| dialect.message(it)) {
                 in_message(&message, hash, found);

@@ -10,6 +10,7 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// A failure, reported to the user as `ctx-NAME: FILE:LINE: what is wrong; what to do`.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct Failure {
     /// The exit status of the failure.
     pub status: ExitStatus,
@@ -43,7 +44,6 @@ impl Failure {
     }
 
     /// Sets the exit status, which is 2 by default.
-    #[must_use]
     pub fn status(mut self, status: ExitStatus) -> Self {
         self.status = status;
         self
@@ -51,7 +51,6 @@ impl Failure {
 
     /// Marks a failure that occurred after a permanent change. `what` describes the change. Exit
     /// status 2 is changed to 5, because status 2 means that nothing changed.
-    #[must_use]
     pub fn after(mut self, what: impl fmt::Display) -> Self {
         if self.status == ExitStatus::Failed {
             self.status = ExitStatus::Uncertain;
@@ -62,7 +61,6 @@ impl Failure {
     }
 
     /// Sets the file where the problem was found, and the line number, if known.
-    #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
         self.file = Some(file.into());
         self.line = line;
@@ -70,7 +68,6 @@ impl Failure {
     }
 
     /// Sets the part of the message that tells the user what to do.
-    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

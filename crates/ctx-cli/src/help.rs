@@ -62,10 +62,7 @@ fn one_line(arg: Arg) -> Arg {
     let is_shown = is_shown && !arg.is_hide_possible_values_set();
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
     // The help text of the flag may end with the default value in brackets.
-    let (what, default) = match text.find(" [") {
-        Some(at) => text.split_at(at),
-        None => (text.as_str(), ""),
-    };
+    let (what, default) = text.split_at(text.find(" [").unwrap_or(text.len()));
     let arg = if is_shown { arg.clone().help(format!("{what}: {list}{default}")) } else { arg };
     arg.hide_env(true).hide_possible_values(true)
 }

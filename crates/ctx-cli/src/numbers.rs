@@ -36,10 +36,9 @@ pub fn short_time(time: Duration) -> String {
     let seconds = time.as_secs();
     // Times shorter than two years are easier to understand in days.
     let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
-    match UNITS.iter().find(fits) {
-        Some((unit, name)) => format!("{}{name}", seconds / unit),
-        None => format!("{seconds}s"),
-    }
+    let fitting = UNITS.iter().find(fits);
+    let (unit, name) = fitting.unwrap_or(&(1, "s"));
+    format!("{}{name}", seconds / unit)
 }
 
 /// Formats a part of a whole as a percentage, such as `71.3%`, or as `-` if the whole is 0.

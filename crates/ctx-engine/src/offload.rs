@@ -151,10 +151,7 @@ impl<'c> ChangePass<'c> {
     }
 
     fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
-        match &mut self.outlet {
-            Some(outlet) => outlet.write(record, new).map_err(cannot_wait),
-            None => Ok(()),
-        }
+        self.outlet.as_mut().map_or(Ok(()), |outlet| outlet.write(record, new).map_err(cannot_wait))
     }
 }
 

@@ -247,9 +247,8 @@ impl BadLines {
             (0, _, 0) => " left out".to_owned(),
             (0, 0, _) => " removed with the summarized part".to_owned(),
             _ => {
-                let told = |count, fate| match count {
-                    0 => String::new(),
-                    _ => format!(", {count} {fate}"),
+                let told = |count, fate| {
+                    if count == 0 { String::new() } else { format!(", {count} {fate}") }
                 };
                 told(kept, "kept")
                     + &told(left_out, "left out")

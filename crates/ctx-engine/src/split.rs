@@ -142,10 +142,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         let Plan { keep, pins, counter, .. } = self.plan;
         let mut splitter = Splitter::new(*keep);
         for object in &conversation.messages {
-            let outline = match self.dialect {
-                Some(dialect) => dialect.outline(object),
-                None => Some(Outline::of_line()),
-            };
+            let of_line = || Some(Outline::of_line());
+            let outline = self.dialect.map_or_else(of_line, |dialect| dialect.outline(object));
             let Some(outline) = outline else {
                 splitter.push_line(false);
                 continue;

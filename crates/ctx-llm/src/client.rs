@@ -227,10 +227,8 @@ impl Client {
     }
 
     fn clean(&self, text: &str) -> String {
-        let text = match &self.settings.key {
-            Some(key) => key.hide_in(text),
-            None => text.to_owned(),
-        };
+        let key = self.settings.key.as_ref();
+        let text = key.map_or_else(|| text.to_owned(), |key| key.hide_in(text));
         redact(&text).0.into_owned()
     }
 }

@@ -91,10 +91,8 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
             }
             // OpenAI's newer models reject `max_tokens`, but most other servers accept no other
             // name for the limit.
-            let limit = match endpoint.vendor() {
-                Some(Api::OpenAi) => "max_completion_tokens",
-                _ => "max_tokens",
-            };
+            let is_open_ai = endpoint.vendor() == Some(Api::OpenAi);
+            let limit = if is_open_ai { "max_completion_tokens" } else { "max_tokens" };
             json!({"messages": messages, limit: question.max_tokens, "stream": false})
         }
         Api::Anthropic => {

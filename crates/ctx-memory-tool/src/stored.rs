@@ -111,10 +111,8 @@ impl<'a> Stored<'a> {
 
     /// The current path of a source. The path changes when a snapshot is packed.
     pub(crate) fn path(&self, source: &Source) -> PathBuf {
-        match self.snapshots.get(&source.name) {
-            Some(entry) => self.path_of(entry),
-            None => self.store.root.join(&source.name),
-        }
+        let snapshot = self.snapshots.get(&source.name);
+        snapshot.map_or_else(|| self.store.root.join(&source.name), |entry| self.path_of(entry))
     }
 
     fn path_of(&self, entry: &Entry) -> PathBuf {

@@ -58,10 +58,8 @@ impl FromStr for Share {
 
     /// Parses a share such as `0.8`, `.8`, `1` or `80%`.
     fn from_str(text: &str) -> Result<Self, NotAShare> {
-        let (number, places) = match text.strip_suffix('%') {
-            Some(percent) => (percent, 4),
-            None => (text, 6),
-        };
+        let percent = text.strip_suffix('%').map(|percent| (percent, 4));
+        let (number, places) = percent.unwrap_or((text, 6));
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
         if whole.len() + decimals.len() == 0

@@ -43,10 +43,8 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
 /// Formats a finding for output after the file name: `:7: rule: what is wrong`.
 pub(super) fn finding_line(finding: &Finding) -> String {
     let message = printable(&finding.message);
-    match finding.line {
-        Some(line) => format!(":{line}: {}: {message}", finding.rule),
-        None => format!(": {}: {message}", finding.rule),
-    }
+    let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{line}: {}: {message}", finding.rule)
 }
 
 fn waiting(open: usize) -> String {

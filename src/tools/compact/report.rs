@@ -6,10 +6,7 @@ use ctx_engine::summarize::Summing;
 
 pub(super) fn status(report: &Report) -> ExitStatus {
     if report.outcome == Outcome::SummaryFailed {
-        match report.snapshot {
-            Some(_) => ExitStatus::Partial,
-            None => ExitStatus::Failed,
-        }
+        if report.snapshot.is_some() { ExitStatus::Partial } else { ExitStatus::Failed }
     } else if report.attention != Attention::None {
         ExitStatus::No
     } else if report.unreadable.is_empty() {
@@ -81,10 +78,9 @@ fn by_api(report: &Report) -> String {
 
 /// If the result is clearly smaller than the budget, says by how much and why.
 fn below_budget(report: &Report) -> String {
-    let (after, budget) = match (report.calibrated_after, report.limit_tokens) {
-        (Some(after), Some(limit)) => (after, limit),
-        _ => (report.tokens_after, report.target_tokens.unwrap_or_default()),
-    };
+    let recorded = report.calibrated_after.zip(report.limit_tokens);
+    let (after, budget) =
+        recorded.unwrap_or((report.tokens_after, report.target_tokens.unwrap_or_default()));
     if !report.triggers.contains(&"budget") || after + budget * 3 / 100 >= budget {
         return String::new();
     }

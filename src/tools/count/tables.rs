@@ -121,10 +121,9 @@ impl Window {
 
     fn share(&self, counts: &Counts) -> Cell {
         let (tokens, _) = sent(counts);
-        match self.tokens {
-            None => ("-".to_owned(), None),
-            Some(window) => (percent(tokens, window), Some(fullness(tokens, window))),
-        }
+        self.tokens.map_or(("-".to_owned(), None), |window| {
+            (percent(tokens, window), Some(fullness(tokens, window)))
+        })
     }
 
     /// Returns a headline, a bar and a legend showing what fills the window.

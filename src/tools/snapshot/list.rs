@@ -262,10 +262,7 @@ impl<'a> SnapshotMetas<'a> {
             let newest = newest.filter(|meta| !event.snapshots.contains(&meta.id));
             newest.max_by_key(|meta| meta.sequence).map(|meta| meta.id.as_str())
         });
-        match restored {
-            Some(id) => format!("{how} to {}", number(id)),
-            None => how.to_owned(),
-        }
+        restored.map_or_else(|| how.to_owned(), |id| format!("{how} to {}", number(id)))
     }
 }
 

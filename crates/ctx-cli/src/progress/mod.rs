@@ -231,10 +231,8 @@ impl Counts {
             if !is_known {
                 figures.push(time(begun));
             }
-            let again = match stage.pass {
-                0 | 1 => String::new(),
-                pass => format!(", pass {pass}"),
-            };
+            let again =
+                if stage.pass < 2 { String::new() } else { format!(", pass {}", stage.pass) };
             (stage.what.clone() + &again, is_known.then_some((bytes, stage.bytes)))
         };
         (what, share, figures.join(", "))
@@ -268,10 +266,8 @@ fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
 
 /// Formats a duration: `14 s`, `3 min`.
 fn time(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..100 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds / 60),
-    }
+    let seconds = time.as_secs();
+    if seconds < 100 { format!("{seconds} s") } else { format!("{} min", seconds / 60) }
 }
 
 /// The time after which the progress line appears. Shorter runs would end before anyone could read

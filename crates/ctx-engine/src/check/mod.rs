@@ -281,10 +281,7 @@ impl Limits {
 
     /// Returns the limits exceeded by `size`. In a batch, `line` is the conversation's line number.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
-        let what_tokens = match size.calibrated {
-            Some(_) => "tokens (calibrated)",
-            None => "tokens",
-        };
+        let what_tokens = if size.calibrated.is_some() { "tokens (calibrated)" } else { "tokens" };
         let limits = [
             ("max-tokens", what_tokens, size.context(), self.tokens),
             ("max-messages", "messages", size.conversation(), self.messages),

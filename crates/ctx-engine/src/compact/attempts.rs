@@ -167,10 +167,9 @@ impl Attempts<'_> {
     /// Writes the result of an attempt to a file, unless pruning has already done so.
     pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate> {
         Ok(Candidate {
-            content: match built.content {
-                Some(content) => content,
-                None => self.content_of(read, built.draft.as_ref())?,
-            },
+            content: built
+                .content
+                .map_or_else(|| self.content_of(read, built.draft.as_ref()), Ok)?,
             size: built.size,
             zones: read.zones.clone(),
             summary: built.draft.map(|draft| draft.summary),

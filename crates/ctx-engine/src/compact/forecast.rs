@@ -142,9 +142,8 @@ impl ZoneCount {
     /// are included.
     pub fn ranges(&self) -> String {
         const SHOWN: usize = 8;
-        let range = |(first, last): &(u64, u64)| match last - first {
-            0 => first.to_string(),
-            _ => format!("{first}-{last}"),
+        let range = |(first, last): &(u64, u64)| {
+            if first == last { first.to_string() } else { format!("{first}-{last}") }
         };
         let mut ranges: Vec<String> = self.lines.iter().take(SHOWN).map(range).collect();
         if self.lines.len() > SHOWN {

@@ -120,10 +120,7 @@ impl Attempts<'_> {
             return Err(ErrorKind::TooSmall(error).into());
         }
         if !self.session.plan.options.strict_target {
-            let mut pass = match pass {
-                Some(pass) => pass,
-                None => self.read_for_budget(&summary, &by_code)?,
-            };
+            let mut pass = pass.map_or_else(|| self.read_for_budget(&summary, &by_code), Ok)?;
             pass.writer = &by_code;
             if let Some(candidate) = self.share_of(pass, (&summary, &by_code), notes)? {
                 return Ok(Ok(candidate));

@@ -311,10 +311,8 @@ impl<'p> Decision<'p> {
         let (Some(usage), Some(dialect)) = (&self.new_usage, self.waiting.dialect) else {
             return new;
         };
-        let applied = match &new {
-            Some(bytes) => usage.applied_to(&record.origin.clone().record(bytes), dialect),
-            None => usage.applied_to(record, dialect),
-        };
+        let changed = new.as_ref().map(|bytes| record.origin.clone().record(bytes));
+        let applied = usage.applied_to(changed.as_ref().unwrap_or(record), dialect);
         applied.or(new)
     }
 

@@ -215,10 +215,8 @@ impl Facts {
 
     /// Returns the length of a result's original text, in bytes.
     pub(super) fn original_bytes(&self, result: usize) -> u64 {
-        match self.handles.get(&result) {
-            Some(earlier) => earlier.bytes,
-            None => self.results[result].size.bytes.into(),
-        }
+        let bytes = self.results[result].size.bytes.into();
+        self.handles.get(&result).map_or(bytes, |earlier| earlier.bytes)
     }
 
     /// Returns the size of a result as it is counted in its message.

@@ -73,9 +73,9 @@ impl LogLines {
         };
         let links = dialect.links(object);
         self.keeps_all = self.keeps_all.or(links.keeps_all);
-        let mut index = |id: &str| match self.ids.get_index_of(id) {
-            Some(index) => index,
-            None => self.ids.insert_full(Box::from(id)).0,
+        let mut index = |id: &str| {
+            let known = self.ids.get_index_of(id);
+            known.unwrap_or_else(|| self.ids.insert_full(Box::from(id)).0)
         };
         let needed = links.names.iter().filter(|link| link.bond == Bond::Needs);
         self.lines.push(Line {

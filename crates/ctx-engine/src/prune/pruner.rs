@@ -168,10 +168,8 @@ impl<'p> Pruner<'p> {
 
     fn unknown_call(&mut self, result: &ToolResult<'_>, is_fixed: bool) -> CallFacts {
         let tool = result.name.clone().map(Cow::into_owned);
-        let name = match &tool {
-            Some(tool) if self.options.leaves_handles() => tool_of(tool),
-            _ => String::new(),
-        };
+        let name = tool.as_ref().filter(|_| self.options.leaves_handles());
+        let name = name.map(|tool| tool_of(tool)).unwrap_or_default();
         self.facts.add_call(tool, None, &name, is_fixed)
     }
 
@@ -194,10 +192,8 @@ impl<'p> Pruner<'p> {
         let size = TextSize::new(tokens, bytes);
         let is_named =
             shorter.is_some() || !stays && (options.clear.is_some() || self.facts.reads_file(call));
-        let hash = match &earlier {
-            Some(earlier) => Some(earlier.hash),
-            None => self.hash(text, is_named),
-        };
+        let known = earlier.as_ref().map(|earlier| earlier.hash);
+        let hash = known.or_else(|| self.hash(text, is_named));
         let original_bytes = earlier.as_ref().map_or(bytes, |earlier| earlier.bytes);
         if let Some((rule, shorter)) = shorter {
             let hash = hash.unwrap_or_default();

@@ -198,10 +198,7 @@ impl Model {
 /// Returns the progress message to show while the model works.
 fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> String {
     let sent = counter.count(asked.instructions) + counter.count(asked.text);
-    let sent = match sent {
-        0..10_000 => sent.to_string(),
-        _ => format!("{}k", sent / 1_000),
-    };
+    let sent = if sent < 10_000 { sent.to_string() } else { format!("{}k", sent / 1_000) };
     match asked.part {
         (_, 1) => format!("asking the model: {sent} tokens sent"),
         (part, of) => format!("asking the model: part {part} of {of}, {sent} tokens sent"),

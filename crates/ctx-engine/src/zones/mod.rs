@@ -160,10 +160,8 @@ impl Splitter {
     /// Returns the reason that would apply to the record if the session ended here.
     fn reason_to_keep(&self, number: u64, exchange: Option<&Exchange>) -> Option<Reason> {
         let first_kept = self.window.first_kept(self.next);
-        let in_exchange = |user: Option<u64>| match (exchange, user) {
-            (Some(exchange), Some(user)) => exchange.last_user == Some(user),
-            _ => false,
-        };
+        let in_exchange =
+            |user: Option<u64>| user.is_some() && exchange.is_some_and(|it| it.last_user == user);
         if number >= first_kept {
             Some(Reason::Window)
         } else if self.latest_user == Some(number) || in_exchange(self.latest_user) {

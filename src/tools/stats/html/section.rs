@@ -61,10 +61,8 @@ pub(super) fn section(data: &SessionData) -> Value {
 
 /// Returns the flag that sets the window: `--model` for a known model, and otherwise `--window N`.
 fn window_flag(model: Option<&str>) -> String {
-    match model.filter(|model| ctx_tokens::model(model).is_some()) {
-        Some(model) => format!("--model {}", shell_word(model)),
-        None => "--window N".to_owned(),
-    }
+    let listed = model.filter(|model| ctx_tokens::model(model).is_some());
+    listed.map_or_else(|| "--window N".to_owned(), |model| format!("--model {}", shell_word(model)))
 }
 
 /// Returns the kinds of content in the context, each with its token count.

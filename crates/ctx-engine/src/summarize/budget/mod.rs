@@ -195,10 +195,7 @@ impl<'p> BudgetPass<'p> {
         if let Some(share) = self.writer.share(room) {
             return Share::of_percent(rest(share, room));
         }
-        let tail = match ledger {
-            Some(ledger) if is_talk(ledger) => talk_tail(room),
-            _ => TAIL,
-        };
+        let tail = ledger.filter(|ledger| is_talk(ledger)).map_or(TAIL, |_| talk_tail(room));
         let summary = room - tail.of(room);
         let needed = ledger.map_or(summary, |ledger| {
             needed_tokens(ledger, summary, self.plan.counter.encoding.counter())
