@@ -35,6 +35,7 @@ pub struct ReadArgs {
 }
 
 /// An opened session.
+#[must_use]
 pub struct Session {
     /// The name of the session, as given by the user.
     pub name: String,
@@ -77,14 +78,12 @@ impl Session {
     }
 
     /// Reads the session as one that this model will continue, if one is named.
-    #[must_use]
     pub fn of_model(mut self, model: Option<&str>) -> Self {
         self.inner.records.model = model.map(Into::into).or(self.inner.records.model);
         self
     }
 
     /// Accepts a session in an unknown format, for a tool that can treat it as plain lines.
-    #[must_use]
     pub fn of_any_format(mut self) -> Self {
         self.inner.accepts_unknown = true;
         self

@@ -154,10 +154,8 @@ impl<'t> Usage<'t> {
         let tip = self.suggestion(typed).or_else(|| self.as_value(typed));
         let tip = tip.or_else(|| self.suggestion(ANY));
         let taken: Vec<String> = self.command.get_positionals().map(operand).collect();
-        let what = match taken.as_slice() {
-            [] => format!("unexpected operand {word}: the tool takes no files"),
-            taken => format!("unexpected operand {word}: the tool takes {}", taken.join(" and ")),
-        };
+        let takes = if taken.is_empty() { "no files".to_owned() } else { taken.join(" and ") };
+        let what = format!("unexpected operand {word}: the tool takes {takes}");
         Failure::new(what).hint(self.hint(tip))
     }
 

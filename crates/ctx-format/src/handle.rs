@@ -88,10 +88,7 @@ impl Handle {
         if !call.is_empty() {
             call.push_str(", ");
         }
-        let saved = match saved {
-            Saved::Yes => "",
-            Saved::Perhaps => IF_SAVED,
-        };
+        let saved = if saved == Saved::Perhaps { IF_SAVED } else { "" };
         let written = format!("{BEGIN} {call}all {bytes} bytes{saved}{COMMAND}{hash}{END}");
         Self { hash, bytes, written: written.into() }
     }
@@ -125,10 +122,8 @@ impl Handle {
     /// All hex digits of the hash in the handle: 8 of them, or 12 in a handle in the old form.
     pub fn digits(&self) -> String {
         let inner = &self.written[BEGIN.len()..];
-        match inner.get(..OLD_DIGITS) {
-            Some(digits) if !inner.starts_with(' ') => digits.to_owned(),
-            _ => self.hash.to_string(),
-        }
+        let old = inner.get(..OLD_DIGITS).filter(|_| !inner.starts_with(' '));
+        old.map_or_else(|| self.hash.to_string(), str::to_owned)
     }
 
     /// Splits a text into the handle on its last line and the text before that line; `None` if the
@@ -147,10 +142,8 @@ impl Handle {
 /// Parses `Read a.py, all 12 bytes: ctx-offload --show 01234567`.
 fn parse_new(inner: &str) -> Option<Handle> {
     let (rest, digits) = inner.rsplit_once(COMMAND)?;
-    let (rest, saved) = match rest.strip_suffix(IF_SAVED) {
-        Some(rest) => (rest, Saved::Perhaps),
-        None => (rest, Saved::Yes),
-    };
+    let perhaps = rest.strip_suffix(IF_SAVED).map(|rest| (rest, Saved::Perhaps));
+    let (rest, saved) = perhaps.unwrap_or((rest, Saved::Yes));
     let (call, bytes) = rest.strip_suffix(" bytes")?.rsplit_once("all ")?;
     let call = if call.is_empty() { call } else { call.strip_suffix(", ")? };
     // The name of a call is limited in length, so a longer text is rejected before any handle is

@@ -68,6 +68,7 @@ impl Size {
 /// use this type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]
+#[must_use]
 pub struct Triggers {
     /// Trigger above N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = crate::parse_count))]
@@ -184,7 +185,6 @@ impl Due {
 
 impl Triggers {
     /// Returns the policy's triggers, overridden by these triggers from flags.
-    #[must_use]
     pub fn over(self, policy: Self) -> Self {
         Self {
             messages: self.messages.or(policy.messages),
@@ -201,7 +201,6 @@ impl Triggers {
     }
 
     /// Returns these triggers, with the model's window if they set no window.
-    #[must_use]
     pub fn with_model(self, window: Option<u64>) -> Self {
         Self { window: self.window.or(window), ..self }
     }

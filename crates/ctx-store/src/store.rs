@@ -376,10 +376,7 @@ impl StoreLock<'_> {
     /// assigned before, even if the snapshots with those numbers are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
-        let last = match read_json::<Counter>(&self.file) {
-            Some(last) => last,
-            None => self.count()?,
-        };
+        let last = read_json::<Counter>(&self.file).map_or_else(|| self.count(), Ok)?;
         let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
         // Flush the counter to disk, because the next run relies on it instead of reading the names
         // of all snapshots.

@@ -97,10 +97,8 @@ fn iso(text: &str) -> Option<When> {
 
 /// Parses a past time in words, such as `yesterday 10:30` or `1 week ago`.
 fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
-    let (day, time) = match text.rsplit_once(' ') {
-        Some((day, time)) if time.contains(':') => (day.trim(), Some(time)),
-        _ => (text, None),
-    };
+    let timed = text.rsplit_once(' ').filter(|(_, time)| time.contains(':'));
+    let (day, time) = timed.map_or((text, None), |(day, time)| (day.trim(), Some(time)));
     let when = match (day.strip_suffix("ago"), time) {
         (Some(span), None) => ago(span.trim(), now)?.map(When::moment),
         (None, None) if ago(day, now).is_ok() => ago(day, now)?.map(When::moment),

@@ -110,13 +110,10 @@ fn within(report: &Report) -> Option<String> {
 pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
-        let (what, limit) = match report.target_tokens {
-            Some(target) if report.tokens_after > target => ("target", target),
-            _ => ("window", report.window),
-        };
-        let after = match what {
-            "window" => report.calibrated_after.unwrap_or(report.tokens_after),
-            _ => report.tokens_after,
+        let after = report.tokens_after;
+        let (what, limit, after) = match report.target_tokens {
+            Some(target) if after > target => ("target", target, after),
+            _ => ("window", report.window, report.calibrated_after.unwrap_or(after)),
         };
         format!(
             "{after} tokens {are} above the {what} of {limit}: the content that must be kept is larger; keep and pin less, or raise the {what}"

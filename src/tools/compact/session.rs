@@ -36,10 +36,8 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
         warn_retained(retained, io);
     }
     warn_edits(&done.edits, io);
-    match done.late_error.take() {
-        Some(error) => Err(failure(error).status(ExitStatus::Uncertain)),
-        None => Ok(done),
-    }
+    let late = done.late_error.take();
+    late.map_or(Ok(done), |error| Err(failure(error).status(ExitStatus::Uncertain)))
 }
 
 /// Opens the input and the destination. A preview does not change the destination.

@@ -84,9 +84,7 @@ impl RepairPass {
     /// Returns the repaired copy. If `strict` is set, even calls at the end of the session must
     /// have results.
     pub fn finish(self, strict: bool) -> Result<RepairedSession> {
-        let Some(dialect) = self.dialect else {
-            return Err(ErrorKind::UnknownFormat.into());
-        };
+        let dialect = self.dialect.ok_or(ErrorKind::UnknownFormat)?;
         let plan = Plan { strict, model: self.model, ..Plan::default() };
         let copy = repair(dialect, self.lines, strict, plan.model.clone());
         Ok(RepairedSession { lost: self.lost, ..checked(copy, &plan)? })

@@ -29,10 +29,8 @@ impl<'p> Understood<'p> {
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
-        let message = match &damage {
-            Some((_, what)) => format!("{}: {what}", record.why_bad()),
-            None => record.why_bad(),
-        };
+        let what = damage.as_ref().map_or_else(String::new, |(_, what)| format!(": {what}"));
+        let message = record.why_bad() + &what;
         let is_warning = damage.is_some_and(|(effect, _)| effect.is_problem());
         let of = |rule| Remark {
             finding: Finding::problem(Some(record.line), rule, message),

@@ -75,10 +75,9 @@ impl Attempts<'_> {
             return Ok(None);
         }
         let writer = self.writer(kind, notes)?;
-        let mut read = match known.filter(|read| read.needs.cover(writer.needs())) {
-            Some(same) => same,
-            None => self.read(keep, zones, writer.needs(), summary, notes)?,
-        };
+        let known = known.filter(|read| read.needs.cover(writer.needs()));
+        let read = || self.read(keep, zones, writer.needs(), summary, notes);
+        let mut read = known.map_or_else(read, Ok)?;
         let summarizes = self.session.plan.summarizes();
         let draft = if summarizes { read.material.draft(&writer, notes)? } else { None };
         let draft = draft.filter(|draft| !draft.summary.is_only_earlier());

@@ -163,10 +163,8 @@ impl<'p> Verdicts<'p> {
             size.turns += u64::from(record.begins_turn);
             size.tokens = size.tokens.max(PRIMING) + self.tokens(index);
             for result in self.facts.results_of(index) {
-                let left = match self.decisions.results[result] {
-                    Some(replacement) => replacement.size,
-                    None => self.facts.size_in_message(result),
-                };
+                let shorter = self.decisions.results[result].map(|replacement| replacement.size);
+                let left = shorter.unwrap_or_else(|| self.facts.size_in_message(result));
                 size.tool_bytes += u64::from(left.bytes);
             }
         }

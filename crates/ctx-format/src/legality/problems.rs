@@ -488,10 +488,8 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) 
     if number == N::from(1) {
         return format!("{number} {noun}");
     }
-    match noun.strip_suffix('y') {
-        Some(stem) => format!("{number} {stem}ies"),
-        None => format!("{number} {noun}s"),
-    }
+    let (stem, ending) = noun.strip_suffix('y').map_or((noun, "s"), |stem| (stem, "ies"));
+    format!("{number} {stem}{ending}")
 }
 
 #[cfg(test)]

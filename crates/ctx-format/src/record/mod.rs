@@ -107,10 +107,8 @@ impl<'a> Record<'a> {
     /// The bytes of the record without any tag. These are the source's bytes even if a tool has
     /// inserted a tag.
     pub fn untagged(&self) -> Cow<'a, [u8]> {
-        match self.object() {
-            Some(object) => tag::untagged(self.bytes, self.skipped, object),
-            None => Cow::Borrowed(self.bytes),
-        }
+        let whole = Cow::Borrowed(self.bytes);
+        self.object().map_or(whole, |object| tag::untagged(self.bytes, self.skipped, object))
     }
 
     /// The byte order mark before the record, or an empty slice.

@@ -11,7 +11,6 @@ pub(crate) use atomic::{
 };
 pub(crate) use folder::{Entries, make_dirs, remove_tree};
 
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
@@ -176,10 +175,8 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
 /// Returns the directory that contains `path`, which is `.` for a bare file name. For such a name,
 /// `Path::parent` would return an empty path.
 pub(crate) fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
-        _ => Path::new("."),
-    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 /// Flushes the names in `dir` to disk, so that they survive a power cut.

@@ -100,10 +100,8 @@ impl Store {
     ) -> Result<Replacement<'_>> {
         Self::refuse_inside(path)?;
         let (lock, live) = self.claim(path, session)?;
-        let (lock, live) = match self.repair_addition(session, lock, live)? {
-            Some(claimed) => claimed,
-            None => self.claim(path, session)?,
-        };
+        let repaired = self.repair_addition(session, lock, live)?;
+        let (lock, live) = repaired.map_or_else(|| self.claim(path, session), Ok)?;
         let exception = self.refuse_unless_idle(&live, session, min_idle)?;
         let draft = live.draft(self)?;
         if let Some(exception) = exception {

@@ -217,10 +217,8 @@ fn pieces(token: &str) -> impl Iterator<Item = &str> {
 
 /// Removes the `v` from a version such as `v1.2`.
 fn bare(piece: &str) -> &str {
-    match piece.strip_prefix(['v', 'V']) {
-        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => rest,
-        _ => piece,
-    }
+    let number = piece.strip_prefix(['v', 'V']);
+    number.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(piece)
 }
 
 /// Returns the usual abbreviations of a long hash.

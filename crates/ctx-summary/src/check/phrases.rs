@@ -100,10 +100,8 @@ fn words_of(text: &str) -> impl Iterator<Item = u64> {
 fn without_line_number(line: &str) -> &str {
     let rest = line.trim_start();
     let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-    match behind.strip_prefix(['→', '\t']) {
-        Some(text) if behind.len() < rest.len() => text,
-        _ => line,
-    }
+    let text = behind.strip_prefix(['→', '\t']).filter(|_| behind.len() < rest.len());
+    text.unwrap_or(line)
 }
 
 /// The positions of every word in a record.

@@ -70,10 +70,7 @@ impl Items {
         if let Some(at) = self.places.get(&key) {
             let known = &mut self.list[*at];
             known.state = item.state;
-            known.changed = match item.kind {
-                ItemKind::File => known.changed || item.changed,
-                _ => item.changed,
-            };
+            known.changed = item.changed || item.kind == ItemKind::File && known.changed;
             return;
         }
         self.counts[item.kind as usize] += 1;

@@ -89,10 +89,8 @@ impl Facts {
     /// "What a summary keeps" in `docs/benchmarks.md`.
     pub(crate) fn chance(&self, now: SessionPosition) -> f64 {
         let n = f64::from(now.messages.max(1));
-        let fades = |at: u32, half: f64| match at {
-            0 => 0.0,
-            at => (-(n - f64::from(at)) / half).exp2(),
-        };
+        let fades =
+            |at: u32, half: f64| if at == 0 { 0.0 } else { (-(n - f64::from(at)) / half).exp2() };
         let flag = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
         let mut z = -2.45;
         z += 0.6 * f64::from(self.calls.min(3)) + 1.2 * fades(self.last_call, 6.0);

@@ -79,10 +79,8 @@ fn end_of_tag(line: &str) -> Option<String> {
 /// Returns whether a line begins with a marker such as `- `, `1. `, `[x] ` or `（1）`, and the line
 /// without the marker.
 pub fn without_marker(line: &str) -> (bool, &str) {
-    match after_bullet(line).or_else(|| after_number(line)) {
-        Some(rest) => (true, rest.trim_start()),
-        None => (false, line),
-    }
+    let rest = after_bullet(line).or_else(|| after_number(line));
+    rest.map_or((false, line), |rest| (true, rest.trim_start()))
 }
 
 /// Returns the text after a bullet and an optional checkbox.

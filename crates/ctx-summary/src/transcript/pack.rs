@@ -45,10 +45,8 @@ fn split<'t>(text: &'t str, limit: u64, counter: &dyn TokenCounter) -> Vec<&'t s
     }
     let half = (text.len() / 2..text.len()).find(|at| text.is_char_boundary(*at));
     let half = half.unwrap_or(text.len());
-    let at = match text[..half].rfind('\n') {
-        Some(line_end) if line_end > text.len() / 4 => line_end + 1,
-        _ => half,
-    };
+    let line_end = text[..half].rfind('\n').filter(|end| *end > text.len() / 4);
+    let at = line_end.map_or(half, |end| end + 1);
     if at == text.len() {
         return vec![text];
     }

@@ -148,10 +148,8 @@ impl Search<'_> {
             return Standing::Retained;
         }
         // The ledger adds the tool's name before a command, so search only for the command.
-        let words = match item.text.split_once(": ") {
-            Some((_, words)) if item.kind == ItemKind::Command => words,
-            _ => &item.text,
-        };
+        let command = item.text.split_once(": ").filter(|_| item.kind == ItemKind::Command);
+        let words = command.map_or(&*item.text, |(_, words)| words);
         let is_referred = self.scorer.referred_lines.contains(&item.line);
         match self.text(words) {
             Standing::Retained => Standing::Retained,
