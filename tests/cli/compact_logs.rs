@@ -18,7 +18,7 @@ type Turn = fn(number: usize, parent: &str) -> Vec<String>;
 const FILLER: &str = "The parser keeps every byte of a record that it does not change. ";
 
 fn object(members: &[(&str, &str)]) -> String {
-    let line = members.iter().fold(LineText::new(), |line, (key, json)| line.json(key, json));
+    let line = members.iter().fold(LineText::default(), |line, (key, json)| line.json(key, json));
     line.end()
 }
 

@@ -160,7 +160,7 @@ fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, Strin
     validator
         .finish()
         .into_iter()
-        .map(|problem| (problem.line, problem.rule.as_str(), problem.id))
+        .map(|problem| (problem.line, problem.rule.into(), problem.id))
         .collect()
 }
 

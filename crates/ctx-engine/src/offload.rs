@@ -337,7 +337,7 @@ fn results(
     line: u64,
     change: &mut dyn Change,
 ) -> Result<Edits> {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     let Some(message) = dialect.message(object) else { return Ok(edits) };
     message.calls().for_each(|call| change.call(call));
     for result in message.results() {

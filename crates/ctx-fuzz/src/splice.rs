@@ -33,7 +33,7 @@ fn edit(bytes: &[u8]) {
     let record = Origin::ALONE.record(bytes);
     let Some(object) = record.whole_object() else { return };
     for member in object.members().iter().filter(|member| member.key != Tag::KEY) {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         edits.put(&Slot::text(object, member.value), NEW);
         let edited = record.edited(&edits);
         let edited = Origin::ALONE.record(&edited);

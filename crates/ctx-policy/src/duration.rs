@@ -44,15 +44,6 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SerializeDisplay)]
 pub struct FixedSpan(pub Duration);
 
-/// A duration that may include calendar months and years, which have no fixed number of days.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CalendarSpan {
-    /// The number of months. A year counts as twelve.
-    pub months: u32,
-    /// The part of the duration that has a fixed length.
-    pub time: Duration,
-}
-
 /// Why a string is not a valid duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
@@ -84,7 +75,7 @@ impl FromStr for FixedSpan {
         if parts.name("y").or(parts.name("mo")).is_some() {
             return Err(DurationError::NotFixed);
         }
-        Ok(Self(sum(&parts)?.time))
+        Ok(Self(sum(&parts)?.1))
     }
 }
 
@@ -110,9 +101,10 @@ impl<'de> Deserialize<'de> for FixedSpan {
     }
 }
 
-/// Parses a duration that may include months and years. Rejects the unit `m`, which could mean
-/// either months or minutes.
-pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
+/// Parses a duration that may include calendar months and years, which have no fixed number of
+/// days. Returns the number of months, with a year counted as twelve, and the part of the duration
+/// that has a fixed length. Rejects the unit `m`, which could mean either months or minutes.
+pub fn calendar(text: &str) -> Result<(u32, Duration), DurationError> {
     let parts = parts(text)?;
     if parts.name("m").is_some() {
         return Err(DurationError::Ambiguous);
@@ -125,8 +117,8 @@ fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
     SPAN.captures(text).filter(|_| !text.is_empty()).ok_or(DurationError::Malformed)
 }
 
-fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
-    let mut span = CalendarSpan::default();
+fn sum(parts: &Captures<'_>) -> Result<(u32, Duration), DurationError> {
+    let mut span = (0, Duration::ZERO);
     for (unit, months, millis) in UNITS {
         if let Some(number) = parts.name(unit) {
             // The captured text consists of digits, so parsing can fail only if the number is too
@@ -141,20 +133,17 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
 }
 
 /// Adds a number of units to a duration. Returns `None` if the resulting duration is too long.
-fn added(span: CalendarSpan, number: u64, months: u64, millis: u64) -> Option<CalendarSpan> {
+fn added(span: (u32, Duration), number: u64, months: u64, millis: u64) -> Option<(u32, Duration)> {
     let months = u32::try_from(number.checked_mul(months)?).ok()?;
     let time = Duration::from_millis(number.checked_mul(millis)?);
-    Some(CalendarSpan {
-        months: span.months.checked_add(months)?,
-        time: span.time.checked_add(time)?,
-    })
+    Some((span.0.checked_add(months)?, span.1.checked_add(time)?))
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{CalendarSpan, DurationError, FixedSpan, calendar};
+    use super::{DurationError, FixedSpan, calendar};
 
     fn fixed(text: &str) -> Result<Duration, DurationError> {
         text.parse().map(|FixedSpan(time)| time)
@@ -200,8 +189,7 @@ mod tests {
 
     #[test]
     fn months_and_years_are_those_of_the_calendar() {
-        let span =
-            |months: u32, hours: u64| Ok(CalendarSpan { months, time: seconds(3_600 * hours) });
+        let span = |months: u32, hours: u64| Ok((months, seconds(3_600 * hours)));
         assert_eq!(calendar("1y6mo"), span(18, 0));
         assert_eq!(calendar("14d"), span(0, 336));
         assert_eq!(calendar("2y1mo3d4h"), span(25, 76));

@@ -319,7 +319,7 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         let actions = copy.actions.iter().map(|action| {
             json_object! {
                 line: action.line,
-                action: action.what.as_str(),
+                action: <&str>::from(&action.what),
                 id: Some(&action.id).filter(|id| !id.is_empty()),
                 message: action.say(),
             }

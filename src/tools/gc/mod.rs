@@ -6,7 +6,7 @@ use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_line, report_failures,
 };
-use ctx_policy::duration::{CalendarSpan, calendar};
+use ctx_policy::duration::calendar;
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
@@ -168,12 +168,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 fn span(text: &str) -> Result<Span, String> {
-    let CalendarSpan { months, time } = calendar(text).map_err(|error| error.to_string())?;
-    let span = Span { months, time };
-    if span.is_zero() {
-        return Err("a span of 0 keeps nothing".to_owned());
-    }
-    Ok(span)
+    let (months, time) = calendar(text).map_err(|error| error.to_string())?;
+    let span = Some(Span { months, time }).filter(|span| !span.is_zero());
+    span.ok_or_else(|| "a span of 0 keeps nothing".to_owned())
 }
 
 impl Args {

@@ -186,7 +186,7 @@ impl From<Problem> for Finding {
         Self {
             fault: Fault::Problem,
             line: (problem.line > 0).then_some(problem.line),
-            rule: problem.rule.as_str(),
+            rule: problem.rule.into(),
             message: problem.why(),
             id: Some(problem.id).filter(|id| !id.is_empty()),
         }

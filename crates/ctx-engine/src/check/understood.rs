@@ -101,7 +101,7 @@ pub(super) fn unread(
     dialect: Option<&'static dyn Dialect>,
     report: &Report,
 ) -> Finding {
-    let rule = found.rule.as_str();
+    let rule = found.rule.into();
     let mut message = match number {
         Some(number) => format!("message {}: {found}", number + 1),
         None => found.why,

@@ -118,7 +118,7 @@ impl Forecast {
 impl ZoneCount {
     fn new(zone: Zone) -> Self {
         Self {
-            zone: zone.as_str(),
+            zone: zone.into(),
             records: 0,
             messages: 0,
             tokens: 0,

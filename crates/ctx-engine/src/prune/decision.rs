@@ -231,9 +231,9 @@ impl<'p> Decision<'p> {
     /// Returns the edits to a record that stays, and how many bytes the edits cut from second
     /// copies of unchanged text.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
-        let Some(object) = record.whole_object() else { return (Edits::new(), 0) };
+        let Some(object) = record.whole_object() else { return (Edits::default(), 0) };
         let changed = record_edits(&self.verdicts, index, record, dialect);
-        let mut edits = changed.map_or_else(Edits::new, |(edits, _)| edits);
+        let mut edits = changed.map_or_else(Edits::default, |(edits, _)| edits);
         let mut copied_bytes = 0;
         if let Some(log) = &self.waiting.log {
             let is_protected = index >= self.verdicts.decisions.protected_from;

@@ -214,7 +214,7 @@ impl Verdicts<'_> {
         mut message: Message<'a>,
         object: &Object<'a>,
     ) -> (Edits, Message<'a>) {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let Verdict::Change { reasoning, arguments } = self.decisions.records[record] else {
             return (edits, message);
         };

@@ -48,7 +48,7 @@ impl Shortener<'_> {
         calls: &[String],
     ) -> Option<Vec<u8>> {
         let message = record.message(Some(self.dialect))?;
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let mut calls = calls.iter();
         for result in message.results() {
             let call = calls.next().map_or("", String::as_str);

@@ -65,7 +65,7 @@ impl<'c> Reading<'c> {
         let number = self.records;
         self.records += 1;
         if (record.class.is_bad() || record.class == Class::Tail) && self.converter.mark.is_none() {
-            self.lose(LossKind::Line, record.class.as_str(), record.line, number);
+            self.lose(LossKind::Line, record.class.into(), record.line, number);
         }
         let Some(object) = record.whole_object() else { return Ok(()) };
         if self.cwd.is_none() {

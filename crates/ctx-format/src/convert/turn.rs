@@ -226,7 +226,7 @@ fn blocks<'a>(object: &Object<'a>, parts: &[Part<'_>], family: Family) -> Vec<Op
 fn beside(message: &Object<'_>) -> Vec<Part<'static>> {
     let images = message.elements_of("images").unwrap_or_default().into_iter();
     let images = images.filter_map(json::text).map(|data| {
-        let json = LineText::new().text("mimeType", "image/png").text("data", &data);
+        let json = LineText::default().text("mimeType", "image/png").text("data", &data);
         Part::media("image", json.end())
     });
     let audio = message.object_of("audio").filter(|audio| audio.text_of("transcript").is_none());

@@ -281,9 +281,10 @@ impl Writing<'_> {
             let denials = origins.clone().flat_map(|entry| &entry.denials);
             let denials: Vec<_> = denials.collect();
             if !denials.is_empty() {
-                let denials = denials.into_iter().fold(LineText::new(), |all, (id, is_marked)| {
-                    all.json(id, &is_marked.to_string())
-                });
+                let denials =
+                    denials.into_iter().fold(LineText::default(), |all, (id, is_marked)| {
+                        all.json(id, &is_marked.to_string())
+                    });
                 record = record.json(DENIALS, &denials.end());
             }
             let mut seen = HashSet::new();

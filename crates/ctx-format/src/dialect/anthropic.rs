@@ -84,7 +84,7 @@ impl Dialect for Anthropic {
             let is_block =
                 |part: &Part<'_>| matches!(part, Part::Opaque(raw) if raw.contains(COMPACTION));
             rest.message.parts.retain(|part| !is_block(part));
-            let mut edits = Edits::new();
+            let mut edits = Edits::default();
             edits.cut(cut_blocks(object, object, |block| kind_of(block) == COMPACTION));
             rest.raw = edits.of_object(object).trim().to_owned().into();
         }
@@ -283,7 +283,7 @@ pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
 /// Returns edits that lower the prompt size recorded in the reply `message` to at most `prompt`
 /// tokens. `message` is a value within `record`.
 pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     let all = message.object_of("usage");
     let last = all.as_ref().and_then(last_request);
     for numbers in all.iter().chain(&last) {
@@ -375,7 +375,7 @@ pub(crate) fn changed(
     change: &RecordChange,
     into: Vec<String>,
 ) -> String {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     if let Some(raw) = message.get("content") {
         // Results occur only in user messages, and calls only in replies.
         let stay = change.without.is_empty() && change.rename_results.is_empty();

@@ -209,7 +209,7 @@ impl Dialect for Chat {
     }
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let calls = object.elements_of("tool_calls").unwrap_or_default();
         for (place, to) in &change.rename_calls {
             let call = calls.get(*place).and_then(|raw| Object::parse(raw).ok());

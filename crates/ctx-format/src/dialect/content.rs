@@ -102,7 +102,7 @@ pub(crate) fn text_record(role: Role, text: &str) -> String {
 /// Returns the text of `object` with the string value of `key` replaced with `to`. A value that is
 /// not a string is left unchanged.
 pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     if let Some(raw) = object.get(key)
         && json::text(raw).is_some_and(|text| text != to)
     {

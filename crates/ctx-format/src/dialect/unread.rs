@@ -25,13 +25,6 @@ pub enum UnreadRule {
     BadLine,
 }
 
-impl UnreadRule {
-    /// The name of the rule, as it appears in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The first unreadable content in a record.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{why}")]

@@ -55,7 +55,7 @@ pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Option<V
     if !dialect.is_linked() && message.parts.iter().all(is_cut) {
         return Some(Vec::new());
     }
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     edits.cut(message.reasoning);
     Some(record.edited(&edits))
 }

@@ -367,7 +367,7 @@ pub fn mended(dialect: &dyn Dialect, bytes: &[u8], problems: &[&Problem]) -> Opt
     let text = if has_halves { without_surrogates(text) } else { text.to_owned() };
     let record = Origin::ALONE.record(text.as_bytes());
     let mut mend =
-        Mend { record: record.object()?, problems, edits: Edits::new(), is_dropped: false };
+        Mend { record: record.object()?, problems, edits: Edits::default(), is_dropped: false };
     dialect.mend(mend.record, &mut mend);
     let mended = if mend.is_dropped { Vec::new() } else { record.edited(&mend.edits) };
     (mended != bytes).then_some(mended)

@@ -90,11 +90,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The name of the rule, as it appears in reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns the rule with this name.
     pub fn named(name: &str) -> Option<Self> {
         name.parse().ok()
@@ -123,7 +118,7 @@ impl Problem {
     /// Describes the problem in a few words.
     pub fn why(&self) -> String {
         let id = if self.id.is_empty() { "\"\"" } else { &self.id };
-        let message = rule(self.rule.as_str()).map_or("", |rule| &rule.message);
+        let message = rule(self.rule.into()).map_or("", |rule| &rule.message);
         message.replace("{id}", id)
     }
 }
@@ -377,7 +372,7 @@ impl Validator {
 
     /// Adds a violation of a rule that not every dialect or model has.
     fn add_demanded(&mut self, line: u64, broken: Rule, id: &str) {
-        let rule = rule(broken.as_str());
+        let rule = rule(broken.into());
         match rule.and_then(|it| it.is_problem_in(self.rules.dialect, self.model.as_deref())) {
             Some(true) => {
                 // In the other formats, the results themselves have this fault.
@@ -668,8 +663,8 @@ mod table_tests {
         let of_pairs =
             [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
         let unread = [UnreadRule::Role, UnreadRule::Item, UnreadRule::Part];
-        let names = of_pairs.map(Rule::as_str).into_iter();
-        for name in names.chain(unread.map(UnreadRule::as_str)) {
+        let names = of_pairs.map(<&str>::from).into_iter();
+        for name in names.chain(unread.map(<&str>::from)) {
             assert!(rule(name).is_some_and(|rule| rule.may_be_problem), "{name}");
         }
         assert!(rule("no-such-rule").is_none());

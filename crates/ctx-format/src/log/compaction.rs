@@ -102,7 +102,7 @@ impl<'a> Kept<'a> {
 /// reply are replaced with `no_usage`, because they refer to the old context and would make the
 /// agent compact again at once.
 pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &str) -> Edits {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     for (key, new) in texts {
         if let Some(raw) = record.get(key) {
             edits.replace(record.place_of(raw), json::quoted(new));
@@ -182,20 +182,15 @@ pub fn list(values: &[String]) -> String {
     format!("[{}]", values.join(","))
 }
 
-/// Writes a JSON object on a single line, member by member.
+/// Writes a JSON object on a single line, member by member. The default has no members.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct LineText(String);
 
 impl LineText {
-    /// Begins an object without members.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Begins an object whose first member is `type`.
     pub fn of_type(kind: &str) -> Self {
-        Self::new().text("type", kind)
+        Self::default().text("type", kind)
     }
 
     /// Continues `object`, the JSON text of an object with at least one member.
@@ -264,7 +259,7 @@ pub fn with_changes(
     before: &[Message<'_>],
     after: &[Message<'_>],
 ) -> Option<String> {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     let (old, new) = (texts(before), texts(after));
     for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
         // A result has changed if its text has changed, or if its content has become text.

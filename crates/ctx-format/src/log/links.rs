@@ -365,7 +365,7 @@ mod tests {
         }
         assert_eq!((links.id.as_deref(), links.parent()), (Some("c"), Some("b")));
         let moved = |to: Option<&'static str>| {
-            let mut edits = Edits::new();
+            let mut edits = Edits::default();
             links.moved(|id, _| (id == "b").then_some(to), &mut edits);
             edits.of_object(&object)
         };
@@ -385,7 +385,7 @@ mod tests {
             (&object, r#"{"result":0,"a":{"result":"x","copy":"x"}}"#),
         ] {
             let copy = SecondCopy::at(&object, within, "result", "copy").expect("a copy");
-            let mut edits = Edits::new();
+            let mut edits = Edits::default();
             edits.cut([copy.cut]);
             assert_eq!(edits.of_object(&object), left);
         }

@@ -61,7 +61,7 @@ pub trait Log: Sync {
     /// tokens. Only token counts change, and none of them increases. If the agent bases no decision
     /// on token counts, there are no edits.
     fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
-        Edits::new()
+        Edits::default()
     }
 
     /// What the record states about the session, such as the session's id.

@@ -39,11 +39,6 @@ pub struct Edits {
 }
 
 impl Edits {
-    /// Creates an empty set of edits.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns true if there is nothing to replace.
     pub fn is_empty(&self) -> bool {
         self.replaced.is_empty()
@@ -189,7 +184,7 @@ mod tests {
         let object = record.whole_object().expect("an object");
         let message = dialect.message(object).expect("a message");
         let slots: Vec<_> = message.results().map(|result| &result.slot).collect();
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         // The slots are filled in reverse to show that their order does not matter.
         for (number, slot) in slots.into_iter().enumerate().rev() {
             if let Some(slot) = slot {
@@ -246,7 +241,7 @@ mod tests {
         let dialect = dialect::by_name(name).expect("a dialect");
         let object = record.whole_object().expect("an object");
         let message = dialect.message(object).expect("a message");
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         edits.cut(message.reasoning);
         String::from_utf8(record.edited(&edits)).expect("UTF-8")
     }
@@ -314,7 +309,7 @@ mod tests {
     #[test]
     fn texts_are_written_as_the_format_has_them() {
         let object = Object::parse(r#"{"a":"x","b":{}}"#).expect("an object");
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         edits.put(&Slot::json(&object, object.get("b").expect("b")), "[1]");
         edits.put(&Slot::text(&object, object.get("a").expect("a")), "[1]");
         assert_eq!(edits.of_object(&object), r#"{"a":"[1]","b":[1]}"#);
@@ -323,7 +318,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "edits do not overlap")]
     fn a_place_is_replaced_once() {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         edits.replace(5..9, String::new());
         edits.replace(0..5, String::new());
         edits.replace(8..10, String::new());

@@ -233,11 +233,6 @@ impl Class {
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Object | Self::Blank | Self::Tail)
     }
-
-    /// The name of the class in reports and in snapshot metadata.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The maximum length of a line in bytes. A longer line is returned in pieces and never parsed.

@@ -26,13 +26,6 @@ pub enum Zone {
     Keep,
 }
 
-impl Zone {
-    /// The name of the zone, as it appears in a tag.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The members of `_ctx`. Members that this version does not know are kept.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -150,7 +143,7 @@ impl Splice {
 /// Removes every member `_ctx`, wherever it is, and the comma next to it. This reverses the effect
 /// of [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     edits.cut(cut_members(object, object, |member| member.key == Tag::KEY));
     if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }

@@ -163,7 +163,7 @@ impl<R: Read> Records<R> {
         if is_log {
             let member =
                 |line: LineText, (key, raw): &(String, String)| line.json(key, &one_line(raw));
-            return (Some(beside.iter().fold(LineText::new(), member).end()), None);
+            return (Some(beside.iter().fold(LineText::default(), member).end()), None);
         }
         let is_system = |(key, raw): &(String, String)| {
             key == "system" && raw.starts_with(['"', '[']) && raw != "\"\""
@@ -329,7 +329,7 @@ impl Tally {
                 self.bad.push(BadLine {
                     line: record.line,
                     offset: record.offset,
-                    class: record.class.as_str().to_owned(),
+                    class: <&str>::from(record.class).to_owned(),
                 });
             }
         }

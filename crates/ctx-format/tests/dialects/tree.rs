@@ -147,7 +147,7 @@ impl Log for Tree {
     }
 
     fn repaired(&self, _: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
-        Edits::new()
+        Edits::default()
     }
 
     fn on_damage(&self, _: Class) -> Option<(Effect, &'static str)> {

@@ -23,7 +23,7 @@ fn broken(dialect: &str, text: &str) -> Vec<(u64, &'static str)> {
         }
     }
     let (problems, ..) = validator.finish_with_open();
-    problems.into_iter().map(|it| (it.line, it.rule.as_str())).collect()
+    problems.into_iter().map(|it| (it.line, it.rule.into())).collect()
 }
 
 /// Checks that the last line of a session breaks `rule`, and that a repair makes `expected` of it.

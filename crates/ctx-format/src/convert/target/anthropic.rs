@@ -74,7 +74,7 @@ pub(crate) fn accepted<'a>(
 }
 
 pub(crate) fn message(role: &str, content: &str) -> String {
-    LineText::new().text("role", role).json("content", content).end()
+    LineText::default().text("role", role).json("content", content).end()
 }
 
 /// Writes the content of a message. A single text is written as a string instead of a list of
@@ -114,7 +114,7 @@ fn own(raw: &str, notes: &mut Notes<'_>) -> String {
     let line = one_line(raw);
     let is_mark = |member: &Member<'_>| member.key == MARK && member.value != "null";
     let Some(block) = Object::within(&line) else { return line.into_owned() };
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     for inner in blocks_of(&block).iter().chain([&block]) {
         let kind = kind_of(inner);
         let is_marked = inner.members().iter().any(is_mark) && !is_reasoning(&kind);

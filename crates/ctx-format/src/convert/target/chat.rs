@@ -37,14 +37,14 @@ impl Target for Writer {
             }
             None => "null".to_owned(),
         };
-        let mut json = LineText::new()
+        let mut json = LineText::default()
             .text("role", role.as_str())
             .some_text("name", said.name.as_deref())
             .json("content", &content)
             .some_text("refusal", Some(&refusals.join("\n")))
             .some_list("tool_calls", &calls);
         if let Some(id) = audio {
-            json = json.json("audio", &LineText::new().text("id", &id).end());
+            json = json.json("audio", &LineText::default().text("id", &id).end());
         }
         vec![json.end()]
     }
@@ -57,7 +57,7 @@ impl Target for Writer {
             texts => list(&texts.iter().map(|text| text_block(text)).collect::<Vec<_>>()),
         };
         notes.no_error_mark(answer);
-        LineText::new()
+        LineText::default()
             .text("role", "tool")
             .text("tool_call_id", &answer.id)
             .json("content", &content)
@@ -83,8 +83,8 @@ fn content(parts: &[&Part<'_>], role: Role) -> Option<String> {
 
 fn tool_call(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
     let arguments = notes.arguments(&call.arguments, call.slot.as_ref());
-    let function = LineText::new().text("name", &call.name).text("arguments", &arguments).end();
-    LineText::new()
+    let function = LineText::default().text("name", &call.name).text("arguments", &arguments).end();
+    LineText::default()
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("type", "function")
         .json("function", &function)
@@ -110,10 +110,10 @@ fn media(media: &Media<'_>) -> Option<String> {
     let data = Data::of(media).filter(|data| data.is_image() || data.is_pdf())?;
     let url = data.url();
     let (kind, value) = if data.is_image() {
-        ("image_url", LineText::new().text("url", &url))
+        ("image_url", LineText::default().text("url", &url))
     } else {
         let name = data.name.as_deref().unwrap_or("document.pdf");
-        let file = LineText::new().text("filename", name);
+        let file = LineText::default().text("filename", name);
         ("file", file.text("file_data", &url))
     };
     Some(LineText::of_type(kind).json(kind, &value.end()).end())

@@ -123,7 +123,7 @@ impl Accepts {
     ) -> Option<String> {
         let item = Object::parse(raw).ok().filter(|item| self.takes(item))?;
         let kind = kind_of(&item);
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let has_id = item.text_of("call_id").is_some()
             || kind.starts_with("function_call")
             || kind.starts_with("custom_tool_call");

@@ -216,7 +216,7 @@ impl Notes<'_> {
             return one_line(arguments).into_owned();
         }
         self.count_at(LossKind::Arguments, "", slot);
-        LineText::new().text("input", arguments).end()
+        LineText::default().text("input", arguments).end()
     }
 
     /// Returns the JSON of a part of unknown kind as text and reports that the part is written as

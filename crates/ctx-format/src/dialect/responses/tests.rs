@@ -151,7 +151,7 @@ fn only_texts_take_the_place_of_a_text() {
         let slots = message.results().filter_map(|result| result.slot.clone());
         let slot = slots.chain(message.calls().filter_map(|call| call.slot.clone()));
         let slot = slot.last()?;
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         edits.put(&slot, "[]");
         Some(edits.of_object(&object))
     };

@@ -242,7 +242,7 @@ impl Copy {
                 if own.get(key) == Some(new) {
                     return None;
                 }
-                let mut edits = Edits::new();
+                let mut edits = Edits::default();
                 edits.set(0, own, key, new);
                 let to = self.lines[*to].source;
                 (RepairKind::Reparent { to }, Change::Edit(edits))
@@ -280,7 +280,7 @@ impl Copy {
             rules.retain(|problem| problem.rule.is_of_content());
             rules.dedup_by_key(|problem| problem.rule);
             for problem in rules {
-                self.act(source, &problem.id, RepairKind::Change { rule: problem.rule.as_str() });
+                self.act(source, &problem.id, RepairKind::Change { rule: problem.rule.into() });
             }
         }
         self.lines.retain(|line| !line.bytes.is_empty());
@@ -389,7 +389,7 @@ impl Moved {
     /// Returns the bytes of a line with its links changed; `None` if none changes.
     fn relinked(&self, dialect: &dyn Dialect, bytes: &[u8], is_first: bool) -> Option<Vec<u8>> {
         let record = record(bytes, is_first);
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let moved = |id: &str, bond| {
             let (to, is_dropped) = self.0.get(id)?;
             (*is_dropped || bond == Bond::Parent).then_some(to.as_deref())
@@ -408,7 +408,7 @@ fn linked(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> (Vec<u8>
     let is_long = id.as_ref().is_none_or(|id| id.len() > 8);
     let new = if is_long { ids.uuid() } else { ids.short() };
     let own = object.members().iter().find(|it| Object::text_of(object, &it.key) == id);
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     if let Some(own) = own {
         edits.replace(object.place_of(own.value), crate::json::quoted(&new));
     }
@@ -420,7 +420,7 @@ fn with_parent(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> Vec
     let record = record(bytes, false);
     let Some(object) = record.object() else { return bytes.to_vec() };
     let parent = parent.map_or_else(|| "null".to_owned(), crate::json::quoted);
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     match dialect.links(object).names.iter().rev().find(|it| it.bond == Bond::Parent) {
         Some(link) => edits.replace(link.place.clone(), parent),
         // Only Claude Code reads lines without a link.

@@ -99,11 +99,6 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// The name of this kind of repair, as it appears in reports.
-    pub fn as_str(&self) -> &'static str {
-        self.into()
-    }
-
     /// Returns true if the model receives other content than before the repair. How an agent's file
     /// is written, and what the API has never accepted, makes no difference.
     fn changes_context(&self) -> bool {
@@ -134,7 +129,7 @@ impl Action {
             RepairKind::Change { rule } => (*rule).to_owned(),
             _ => String::new(),
         };
-        SENTENCES[self.what.as_str()].replace("{to}", &to).replace("{id}", id)
+        SENTENCES[<&str>::from(&self.what)].replace("{to}", &to).replace("{id}", id)
     }
 }
 

@@ -95,11 +95,11 @@ impl Writer {
         let is_chain = || version >= READS_SEGMENT && kept.windows(2).all(is_below);
         // The ends describe the chain correctly only if no line between them was removed.
         if compaction.is_end && (reads_list || is_chain()) {
-            let ends = LineText::new().json("headUuid", head).text("anchorUuid", anchor);
+            let ends = LineText::default().json("headUuid", head).text("anchorUuid", anchor);
             names.push(("preservedSegment", ends.json("tailUuid", tail).end()));
         }
         if reads_list {
-            let list = LineText::new().text("anchorUuid", anchor).list("uuids", &ids);
+            let list = LineText::default().text("anchorUuid", anchor).list("uuids", &ids);
             names.push(("preservedMessages", list.list("allUuids", &ids).end()));
         }
         names
@@ -120,8 +120,8 @@ impl Writer {
     ) -> String {
         let last = Object::parse(compaction.last).ok();
         let last = last.as_ref().and_then(|last| last.get("uuid"));
-        let links = LineText::new().json("parentUuid", "null");
-        let metadata = LineText::new()
+        let links = LineText::default().json("parentUuid", "null");
+        let metadata = LineText::default()
             .text("trigger", if compaction.is_automatic { "auto" } else { "manual" })
             .json("preTokens", &compaction.tokens.0.to_string())
             .json("postTokens", &compaction.tokens.1.to_string());
@@ -140,7 +140,7 @@ impl Writer {
         let said = compaction.summary.strip_prefix(OPENING);
         let said = said.map_or(compaction.summary, str::trim_start);
         let text = format!("{OPENING}\n\n{said}");
-        self.begin(LineText::new().text("parentUuid", boundary))
+        self.begin(LineText::default().text("parentUuid", boundary))
             .text("type", "user")
             .json("message", &anthropic::message("user", &json::quoted(&text)))
             .members(r#""isVisibleInTranscriptOnly":true,"isCompactSummary":true"#)

@@ -27,7 +27,7 @@ impl Writer {
     /// Writes a line that wraps `members`, which are already JSON.
     fn wrap(&mut self, members: &str, at: &[usize], notes: &mut Notes<'_>) -> Line {
         let id = notes.session.ids.uuid();
-        let line = LineText::new()
+        let line = LineText::default()
             .json("parentUuid", &self.parent.as_deref().map_or("null".to_owned(), quoted))
             .members(r#""isSidechain":false,"userType":"external""#)
             .text("cwd", &notes.session.cwd)
@@ -50,7 +50,7 @@ impl Writer {
         self.model = model.map(str::to_owned).or(self.model.take());
         let stop = if said.has_calls() { "tool_use" } else { "end_turn" };
         let messages = blocks.into_iter().map(|block| {
-            LineText::new()
+            LineText::default()
                 .text("id", &id)
                 .members(r#""type":"message","role":"assistant""#)
                 .text("model", self.model.as_deref().unwrap_or(NO_MODEL))

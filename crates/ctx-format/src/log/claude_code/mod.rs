@@ -225,7 +225,7 @@ impl Dialect for ClaudeCode {
         let message = message_of(line)?;
         let found = result.found.as_ref().map(|(_, place)| (&message, *place));
         let block = anthropic::result_block(result.id, found)?;
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         edits.set(0, line, "type", "\"user\"");
         edits.set(0, line, "message", &format!(r#"{{"role":"user","content":[{block}]}}"#));
         Some(edits.of_object(line))
@@ -243,7 +243,7 @@ impl Log for ClaudeCode {
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
         let message = reply(object);
-        message.map_or_else(Edits::new, |it| anthropic::lessened(object, &it, prompt))
+        message.map_or_else(Edits::default, |it| anthropic::lessened(object, &it, prompt))
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {

@@ -144,7 +144,7 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
 /// Removes the entries with the given numbers from the list of old lines that the compaction
 /// `object` keeps.
 pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     let list = || {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")

@@ -80,7 +80,7 @@ impl CompactionWriter for Writer {
 
 impl Writer {
     fn line(&mut self, new: &mut NewLines, kind: &str, payload: &str) -> String {
-        let mut line = LineText::new().text("timestamp", &new.time());
+        let mut line = LineText::default().text("timestamp", &new.time());
         if self.is_numbered {
             self.ordinal += 1;
             line = line.json("ordinal", &self.ordinal.to_string());
@@ -95,7 +95,7 @@ fn counted(count: &str, tokens: u64) -> Option<String> {
     let usage = format!(
         r#"{{"input_tokens":{tokens},"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":{tokens}}}"#
     );
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     edits.replace(payload.place_of(last_usage(&payload)?), usage);
     Some(edits.of_object(&payload))
 }

@@ -12,7 +12,8 @@ use crate::{Object, Role};
 pub(crate) struct Writer;
 
 fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
-    let json = LineText::new().text("timestamp", time).text("type", kind).json("payload", payload);
+    let json =
+        LineText::default().text("timestamp", time).text("type", kind).json("payload", payload);
     Line::new(json.end(), origins)
 }
 
@@ -36,7 +37,7 @@ fn event(said: &TurnMessage<'_>, notes: &Notes<'_>) -> Option<Line> {
 
 impl Target for Writer {
     fn begin(&mut self, session: &mut Session) -> Vec<Line> {
-        let payload = LineText::new()
+        let payload = LineText::default()
             .text("id", &session.id)
             .text("timestamp", &session.now())
             .text("cwd", &session.cwd)

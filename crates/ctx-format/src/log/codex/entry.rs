@@ -48,7 +48,7 @@ impl<'a> Entry<'a> {
 /// Writes the payload of a `compacted` line. `text` is the summary, and `items` are the items that
 /// replace the context.
 pub(super) fn compacted(text: &str, items: &[String]) -> String {
-    LineText::new().text("message", text).list("replacement_history", items).end()
+    LineText::default().text("message", text).list("replacement_history", items).end()
 }
 
 /// The payload of a `compacted` line.

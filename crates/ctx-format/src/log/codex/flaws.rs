@@ -157,7 +157,7 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
 
 /// Returns the edits that repair a violation of `rule` in a line.
 pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     match rule {
         "no-ordinal" => {
             let number = numbers.first().copied().unwrap_or_default();

@@ -183,7 +183,7 @@ impl Dialect for Codex {
             Some(_) => with_text(&item, "call_id", result.id),
             None => items::missing_result(&item, result.id)?,
         };
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         // Two lines cannot have the same number.
         edits.cut(cut_members(line, line, |member| member.key == "ordinal"));
         edits.set(0, line, "payload", &item);
@@ -205,7 +205,7 @@ impl Log for Codex {
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let info = count_of(object);
         if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
             let [input, cached] = ["input_tokens", "cached_input_tokens"];

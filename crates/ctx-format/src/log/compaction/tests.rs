@@ -17,8 +17,8 @@ fn ids_follow_from_the_seed_and_look_as_they_should() {
 
 #[test]
 fn members_are_written_in_their_order() {
-    let inner = LineText::new().end();
-    let line = LineText::new()
+    let inner = LineText::default().end();
+    let line = LineText::default()
         .text("a", "\"\n")
         .json("b", &inner)
         .list("c", &["1".to_owned(), "2".to_owned()])

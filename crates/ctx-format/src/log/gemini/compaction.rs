@@ -27,7 +27,7 @@ impl CompactionWriter for Writer {
         }
         let mut new = NewLines::of(compaction);
         let mut message = |kind: &str, text: &str| {
-            let part = LineText::new().text("text", text).end();
+            let part = LineText::default().text("text", text).end();
             let time = new.time();
             written(&mut new.ids, &time, kind, &[part]).end()
         };
@@ -46,7 +46,7 @@ impl CompactionWriter for Writer {
             messages.insert(1, answer);
         }
         let set =
-            LineText::new().list("messages", &messages).text("lastUpdated", &new.time()).end();
-        Ok(vec![LineText::new().json("$set", &set).end()])
+            LineText::default().list("messages", &messages).text("lastUpdated", &new.time()).end();
+        Ok(vec![LineText::default().json("$set", &set).end()])
     }
 }

@@ -66,7 +66,7 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
                         one_line(raw).into_owned()
                     } else {
                         let function = function_call(call, notes).end();
-                        LineText::new().json("functionCall", &function).end()
+                        LineText::default().json("functionCall", &function).end()
                     });
                 }
             }
@@ -90,7 +90,7 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
 
 /// Begins a call in the API's format.
 fn function_call(call: &Call<'_>, notes: &mut Notes<'_>) -> LineText {
-    LineText::new()
+    LineText::default()
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("name", &call.name)
         .json("args", &notes.arguments(&call.arguments, call.slot.as_ref()))
@@ -137,7 +137,7 @@ impl Target for Writer {
         let digits = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
         let hash: String = digits.collect();
         let time = session.now();
-        let header = LineText::new()
+        let header = LineText::default()
             .text("sessionId", &session.id)
             .text("projectHash", &hash)
             .text("startTime", &time)
@@ -177,11 +177,11 @@ impl Target for Writer {
     /// Writes the summary as the first message of the list that replaces all earlier messages. The
     /// client recognizes a summary only at the beginning of such a list.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        let text = LineText::new().text("text", &snapshot_of(&summary.text)).end();
+        let text = LineText::default().text("text", &snapshot_of(&summary.text)).end();
         let mut messages = vec![message_of("user", &[], &[text], notes).end()];
         messages.append(&mut notes.session.before);
-        let set = LineText::new().json("messages", &list(&messages));
-        let json = LineText::new().json("$set", &set.end()).end();
+        let set = LineText::default().json("messages", &list(&messages));
+        let json = LineText::default().json("$set", &set.end()).end();
         vec![Line::new(json, &summary.origins)]
     }
 
@@ -225,7 +225,9 @@ fn piece(piece: &Piece<'_>) -> Option<String> {
 /// Writes a part in the API's format; `None` if the API does not support such a part.
 fn part(part: &Part<'_>) -> Option<String> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => Some(LineText::new().text("text", text).end()),
+        Part::Text(text) | Part::Refusal(text) => {
+            Some(LineText::default().text("text", text).end())
+        }
         Part::Media(media) => self::media(media),
         _ => None,
     }
@@ -237,12 +239,12 @@ fn media(media: &Media<'_>) -> Option<String> {
         DataLocation::At(_) => data.mime != "image/svg+xml",
     };
     let data = Data::of(media).filter(|data| !data.mime.is_empty() && is_accepted(data))?;
-    let inner = LineText::new().text("mimeType", &data.mime);
+    let inner = LineText::default().text("mimeType", &data.mime);
     let (key, inner) = match &data.place {
         DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),
         DataLocation::At(url) => ("fileData", inner.text("fileUri", url)),
     };
-    Some(LineText::new().json(key, &inner.end()).end())
+    Some(LineText::default().json(key, &inner.end()).end())
 }
 
 /// Writes a result of the tool `name` in the API's format.
@@ -259,11 +261,11 @@ fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
         notes.count_at(LossKind::AsText, "text", result.slot.as_ref());
     }
     let key = if result.is_error { "error" } else { "output" };
-    let output = LineText::new().text(key, &texts.join("\n"));
-    let response = LineText::new()
+    let output = LineText::default().text(key, &texts.join("\n"));
+    let response = LineText::default()
         .text("id", id)
         .text("name", name)
         .json("response", &output.end())
         .some_list("parts", &media);
-    LineText::new().json("functionResponse", &response.end()).end()
+    LineText::default().json("functionResponse", &response.end()).end()
 }

@@ -21,7 +21,7 @@ pub(super) fn snapshot_of(summary: &str) -> String {
 
 /// Begins a message in the client's format, with a new id.
 pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String]) -> LineText {
-    LineText::new()
+    LineText::default()
         .text("id", &ids.uuid())
         .text("timestamp", time)
         .text("type", kind)

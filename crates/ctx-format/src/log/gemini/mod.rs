@@ -246,7 +246,7 @@ impl Log for Gemini {
         if let Some(call) = flaw.id.as_deref() {
             return view::answered(object, &Messages::of(object).list, call);
         }
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let hash = digest(&SHA256, object.text().as_bytes());
         edits.set(0, object, "id", &json::quoted(&Ids::new(hash.as_ref()).uuid()));
         edits

@@ -49,7 +49,7 @@ fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Ef
 /// Returns the edits that add a result for the call `id` to the record `object`, which contains
 /// `messages`.
 pub(super) fn answered(object: &Object<'_>, messages: &[Object<'_>], id: &str) -> Edits {
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     let sent = messages.iter().filter_map(SentMessage::of);
     for call in sent.flat_map(|message| message.listed_calls()) {
         if part::name_of(&call) != id || !part::list(call.get("result")).is_empty() {

@@ -139,9 +139,10 @@ fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> 
     if texts.is_empty() && sections.is_empty() && tools.is_empty() {
         return None;
     }
-    let patch = sections.iter().fold(LineText::new(), |patch, (name, text)| patch.json(name, text));
+    let patch =
+        sections.iter().fold(LineText::default(), |patch, (name, text)| patch.json(name, text));
     let tools: Vec<String> = tools.iter().map(|(_, tool)| (*tool).to_owned()).collect();
-    let line = LineText::new()
+    let line = LineText::default()
         .json("role", SYSTEM)
         .text("content", &texts.join("\n\n"))
         .json("sections", &patch.end())

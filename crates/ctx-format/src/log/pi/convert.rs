@@ -70,7 +70,7 @@ impl Target for Writer {
             }
         };
         let role = if is_reply { "assistant" } else { "user" };
-        let mut message = LineText::new().text("role", role).json("content", &content);
+        let mut message = LineText::default().text("role", role).json("content", &content);
         if is_reply {
             let stop = if said.has_calls() { "toolUse" } else { "stop" };
             let model = model.unwrap_or("unknown");
@@ -93,7 +93,7 @@ impl Target for Writer {
     }
 
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        let message = LineText::new()
+        let message = LineText::default()
             .text("role", "toolResult")
             .text("toolCallId", &answer.id)
             .text("toolName", &answer.name)

@@ -190,7 +190,7 @@ fn shell_text(shell: &Object<'_>) -> String {
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     let new = object.portion.as_ref()?.content.as_deref()?;
     let old = Entry::of(object)?.body.get("content")?;
-    let mut edits = Edits::new();
+    let mut edits = Edits::default();
     edits.replace(object.place_of(old), new.to_owned());
     Some(edits.of_object(object))
 }

@@ -224,7 +224,7 @@ impl Dialect for Pi {
     }
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         if let Some(entry) = Entry::of(object) {
             let calls = entry.calls();
             let calls = change.rename_calls.iter().map(|(at, to)| (calls.get(*at), "id", to));
@@ -240,7 +240,7 @@ impl Dialect for Pi {
     }
 
     fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         if let Some((line, _)) = &result.found {
             let id = line.object_of("message")?.get("toolCallId")?;
             edits.replace(line.place_of(id), json::quoted(result.id));
@@ -251,7 +251,7 @@ impl Dialect for Pi {
             reply.calls().into_iter().find(|it| it.text_of("id").as_deref() == Some(result.id));
         let name = call.and_then(|call| call.text_of("name")).unwrap_or_default();
         let text = LineText::of_type("text").text("text", MISSING_RESULT).end();
-        let mut message = LineText::new()
+        let mut message = LineText::default()
             .text("role", "toolResult")
             .text("toolCallId", result.id)
             .text("toolName", &name)
@@ -275,7 +275,7 @@ impl Log for Pi {
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         if let Some(usage) = usage_of(object) {
             let by = sum(&usage, &PROMPT).saturating_sub(prompt);
             lessen(&mut edits, object, &usage, &PROMPT, by);
@@ -296,7 +296,7 @@ impl Log for Pi {
     }
 
     fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         if let Some(parent) = object.get("parentId") {
             edits.replace(object.place_of(parent), "null".to_owned());
         }

@@ -208,7 +208,7 @@ fn places_are_those_in_the_record() {
 fn reasoning_goes_wherever_it_stands() {
     let without = |text: &str| {
         let object = object(text);
-        let mut edits = Edits::new();
+        let mut edits = Edits::default();
         let places = Gemini.message(&object).expect("a message").reasoning;
         assert!(places.is_sorted_by_key(|place| place.start));
         edits.cut(places);
