@@ -27,6 +27,7 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
     // Clap itself completes flags that have a fixed list of values.
     let line = typed.clone();
     let is_text = matches!(typed.try_get_one("text"), Ok(Some(true)));
+    let takes_path = arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>();
     match arg.get_id().as_str() {
         "preset" | "show_preset" => offered(arg, |_| presets()),
         "model" => offered(arg, |_| models()),
@@ -47,14 +48,9 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
                 values
             })
         }
-        _ if arg.is_positional() && takes_files(&arg) && !is_text => offered(arg, session_files),
+        _ if arg.is_positional() && takes_path && !is_text => offered(arg, session_files),
         _ => arg,
     }
-}
-
-/// Returns true if the value of the argument is a path.
-fn takes_files(arg: &Arg) -> bool {
-    arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
 }
 
 /// Lets completion offer the `values` that begin with the typed word.

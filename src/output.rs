@@ -148,9 +148,9 @@ impl OutputArgs {
         store: &'s LazyStore<'s>,
         growth: Growth,
     ) -> Result<(Source, Target<'s>)> {
-        let (path, input) = match self.occupant(inputs)? {
-            Occupant::Free(target) => return Ok((Source::default(), target)),
-            Occupant::Session { path, input } => (path, input),
+        let (path, input) = match self.destination(inputs)? {
+            Ok(target) => return Ok((Source::default(), target)),
+            Err(session) => session,
         };
         let store = store.get()?;
         let Some(input) = input.filter(|_| !dry_run).map(|input| inputs[input].clone()) else {
@@ -171,12 +171,11 @@ impl OutputArgs {
 
     /// Returns the destination of a report. A report never replaces a session.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
-        match self.occupant(inputs)? {
-            Occupant::Free(target) => Ok(target),
-            Occupant::Session { .. } => Err(Failure::new("is a session and cannot be overwritten")
+        self.destination(inputs)?.map_err(|_| {
+            Failure::new("is a session and cannot be overwritten")
                 .at(self.name(), None)
-                .hint("name another file with -o")),
-        }
+                .hint("name another file with -o")
+        })
     }
 
     /// Rejects a report in JSON on stdout if the records are also written there. A dry run writes no
@@ -198,10 +197,14 @@ impl OutputArgs {
         self.output.as_deref().unwrap_or(Path::new("-")).display().to_string()
     }
 
-    fn occupant(&self, inputs: &[PathBuf]) -> Result<Occupant> {
-        let path = match &self.output {
-            Some(path) if !is_stdin(path) => path,
-            _ => return Ok(Occupant::Free(Target::Stdout)),
+    /// Returns the destination or, if a session is there, the session's path and the index of the
+    /// input that is the same session.
+    fn destination(
+        &self,
+        inputs: &[PathBuf],
+    ) -> Result<Result<Target<'static>, (PathBuf, Option<usize>)>> {
+        let Some(path) = self.output.as_ref().filter(|path| !is_stdin(path)) else {
+            return Ok(Ok(Target::Stdout));
         };
         // Stdin can be replaced only if it is a file. A device may be both the input and the output
         // of a filter.
@@ -210,19 +213,11 @@ impl OutputArgs {
         let inputs: Vec<_> = inputs.iter().map(meta).collect();
         let there = Destination::look(path, &inputs, &std::env::temp_dir());
         Ok(match there.map_err(store::failure)? {
-            Destination::Stream => Occupant::Free(Target::Stream(path.clone())),
-            Destination::Plain(spot) => Occupant::Free(Target::Plain(spot)),
-            Destination::Session { path, input } => Occupant::Session { path, input },
+            Destination::Stream => Ok(Target::Stream(path.clone())),
+            Destination::Plain(spot) => Ok(Target::Plain(spot)),
+            Destination::Session { path, input } => Err((path, input)),
         })
     }
-}
-
-/// The current content of the destination.
-enum Occupant {
-    /// Nothing, or a file that is not a session.
-    Free(Target<'static>),
-    /// A session. If the session is also an input, `input` is the index of this input.
-    Session { path: PathBuf, input: Option<usize> },
 }
 
 /// The flag for all tools that may replace a session file.

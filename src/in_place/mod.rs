@@ -386,11 +386,8 @@ struct Items {
 
 impl Items {
     fn new(session: &str) -> Self {
-        Self {
-            extractor: Extractor::new(session, &MemoryKind::ALL),
-            list: Vec::new(),
-            known: HashSet::new(),
-        }
+        let extractor = Extractor::new(session, &MemoryKind::ALL);
+        Self { extractor, list: Vec::new(), known: HashSet::new() }
     }
 
     fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {

@@ -15,7 +15,6 @@ pub type Result<T, E = PassError> = std::result::Result<T, E>;
 /// The error that a pass returned, and the lines that it is about.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
-#[must_use]
 pub struct PassError {
     /// Where the error occurred: the record's line and, in a batch, the message's line inside the
     /// record. The list is empty if the error is about the whole session.
@@ -227,6 +226,7 @@ impl From<ConvertError> for ErrorKind {
 
 impl ErrorKind {
     /// Adds the line where the error occurred.
+    #[must_use]
     pub fn at(self, line: u64) -> PassError {
         PassError::from(self).at(line)
     }
@@ -248,6 +248,7 @@ fn seems(foreign: Option<Foreign>) -> String {
 
 impl PassError {
     /// Adds the line of the record where the error occurred.
+    #[must_use]
     pub fn at(mut self, line: u64) -> Self {
         self.lines.insert(0, line);
         self

@@ -145,7 +145,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     if args.list_trash {
         let trashed = store.trash_list(session).map_err(failure)?;
-        if is_silent(io) {
+        if io.verbosity == Verbosity::Quiet {
             return Ok(ExitStatus::Done);
         }
         return list_trash(&store, &trashed, args.grace_days, args.json, io);
@@ -245,11 +245,6 @@ impl Args {
     }
 }
 
-/// Returns true if nothing should be printed to stdout.
-fn is_silent(io: &Io) -> bool {
-    io.verbosity == Verbosity::Quiet
-}
-
 /// Restores items from the trash. If an item is missing, the other items are still restored.
 fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
@@ -271,7 +266,7 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
             items => io.committed(format_args!("{} items were restored", items.len())),
         }
     }
-    if !is_silent(io) {
+    if io.verbosity != Verbosity::Quiet {
         let would = if args.dry_run { "would restore " } else { "" };
         for item in &back {
             io.print(format!("{would}{item}\n"))?;
@@ -360,7 +355,7 @@ impl Report<'_> {
             self.io.note(text);
             return Ok(());
         }
-        if is_silent(self.io) {
+        if self.io.verbosity == Verbosity::Quiet {
             return Ok(());
         }
         let line = if self.args.json { json_line(&action.json(item)) } else { text + "\n" };

@@ -82,6 +82,41 @@ impl Args {
         let growth = if is_plain { Growth::Follows } else { Growth::Stops };
         self.filter.output.session(self.dry_run, inputs, None, store, growth)
     }
+
+    fn plan(&self, io: &mut Io) -> Result<Plan> {
+        let policy = self.policy.named(io)?;
+        let counting = self.counting.resolve_under(policy.as_ref())?;
+        let window = self.window.or(counting.model.map(|model| model.window));
+        let share = match (self.keep_share, window) {
+            (None, _) => None,
+            (Some(_), None) => {
+                return Err(
+                    Failure::new("--keep-share needs a window").hint("add --window or --model")
+                );
+            }
+            (Some(share), Some(window)) => Some(share.of(window)),
+        };
+        let is_flag = self.keep.is_some() || share.is_some();
+        let of_policy = policy
+            .filter(|_| !is_flag)
+            .map(|policy| Keep { tokens: policy.recent_tokens(window, 0), ..policy.keep });
+        let given = of_policy.unwrap_or(self.keep);
+        let tokens = [given.tokens, share].into_iter().flatten().max();
+        let alone = tokens.is_none() && given.turns.is_none();
+        let keep = Keep {
+            messages: given.messages.or(alone.then_some(KEEP_MESSAGES)),
+            turns: given.turns,
+            tokens,
+            ..Keep::default()
+        };
+        Ok(Plan {
+            keep,
+            pins: self.pin.clone(),
+            counter: tokens.map(|_| counting.counter),
+            only: self.only,
+            temp: std::env::temp_dir(),
+        })
+    }
 }
 
 /// The entry for `ctx-split` in the list of tools.
@@ -147,11 +182,8 @@ fn split<W: Write>(
     output: W,
 ) -> Result<(W, ZoneCounts)> {
     let mut pass = SplitPass::new(plan, session.dialect(), output);
-    if args.filter.read.batch {
-        session.pass(|record| pass.push_batch(record))?;
-    } else {
-        session.pass(|record| pass.push(record))?;
-    }
+    let batch = args.filter.read.batch;
+    session.pass(|record| if batch { pass.push_batch(record) } else { pass.push(record) })?;
     pass.finish().map_err(|error| session.failure(error))
 }
 
@@ -172,41 +204,4 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
     }
     output.finish()?;
     Ok(ExitStatus::Done)
-}
-
-impl Args {
-    fn plan(&self, io: &mut Io) -> Result<Plan> {
-        let policy = self.policy.named(io)?;
-        let counting = self.counting.resolve_under(policy.as_ref())?;
-        let window = self.window.or(counting.model.map(|model| model.window));
-        let share = match (self.keep_share, window) {
-            (None, _) => None,
-            (Some(_), None) => {
-                return Err(
-                    Failure::new("--keep-share needs a window").hint("add --window or --model")
-                );
-            }
-            (Some(share), Some(window)) => Some(share.of(window)),
-        };
-        let is_flag = self.keep.is_some() || share.is_some();
-        let of_policy = policy
-            .filter(|_| !is_flag)
-            .map(|policy| Keep { tokens: policy.recent_tokens(window, 0), ..policy.keep });
-        let given = of_policy.unwrap_or(self.keep);
-        let tokens = [given.tokens, share].into_iter().flatten().max();
-        let alone = tokens.is_none() && given.turns.is_none();
-        let keep = Keep {
-            messages: given.messages.or(alone.then_some(KEEP_MESSAGES)),
-            turns: given.turns,
-            tokens,
-            ..Keep::default()
-        };
-        Ok(Plan {
-            keep,
-            pins: self.pin.clone(),
-            counter: tokens.map(|_| counting.counter),
-            only: self.only,
-            temp: std::env::temp_dir(),
-        })
-    }
 }

@@ -191,10 +191,6 @@ impl Args {
         }
     }
 
-    fn budget(&self) -> Option<BudgetRequest> {
-        Some(BudgetRequest { tokens: self.budget?, keep: self.keep, pins: self.pin.clone() })
-    }
-
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         if self.filter.json && self.filter.read.batch {
             return Err(Failure::new("--json reports one session, but a batch has many")
@@ -342,7 +338,8 @@ fn summed_up(
         return Ok((batch(args, plan, writer, session, io)?, Usage::default()));
     }
     let with_usage = |new, notes: &Notes| (new, notes.usage);
-    let (new, usage) = if let Some(request) = args.budget() {
+    let (new, usage) = if let Some(tokens) = args.budget {
+        let request = BudgetRequest { tokens, keep: args.keep, pins: args.pin.clone() };
         let mut pass = BudgetPass::new(plan, writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;
         if pass.zones.zoned {

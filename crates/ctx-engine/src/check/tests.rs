@@ -207,12 +207,12 @@ fn a_repaired_copy_is_legal() {
     assert_eq!(text, lines(&[USER, CALL, RESULT]));
     assert!(copy.left.is_empty());
     let actions = copy.actions.iter();
-    let done: Vec<_> = actions.map(|action| (action.line, action.what.as_str())).collect();
+    let done: Vec<_> = actions.map(|action| (action.line, <&str>::from(&action.what))).collect();
     assert_eq!(done, [(2, "drop-orphan")]);
     let copy = repair(&[USER, CALL], false).expect("nothing to repair");
     assert!(copy.actions.is_empty());
     let copy = repair(&[USER, CALL], true).expect("answered");
-    assert_eq!(copy.actions[0].what.as_str(), "answer");
+    assert_eq!(<&str>::from(&copy.actions[0].what), "answer");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_copy_with_a_problem_is_no_repair() {
     let text = String::from_utf8(copy.bytes.to_vec()).expect("text");
     assert_eq!(rules(&check(text, &Plan::default()).expect("read")), []);
     let actions = copy.actions.iter();
-    let done: Vec<_> = actions.map(|action| (action.line, action.what.as_str())).collect();
+    let done: Vec<_> = actions.map(|action| (action.line, <&str>::from(&action.what))).collect();
     assert_eq!(done, [(2, "answer"), (4, "remove")]);
 }
 

@@ -102,9 +102,7 @@ impl Forecast {
         }
         Ok(forecast)
     }
-}
 
-impl Forecast {
     /// Sets what remains of each zone, given the size of the new session and of the message with its
     /// summary. The old zone becomes the summary, and the system messages do not change.
     pub(super) fn remains(&mut self, tokens: u64, summary: u64) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ctx_format::{Message, Part, Role, ToolResult};
+use ctx_format::{Message, Part, Role};
 use derive_more::AddAssign;
 use serde::Serialize;
 
@@ -97,7 +97,10 @@ impl Tally {
                         _ => {}
                     }
                 }
-                let tool = self.tool_of(result, name);
+                // If the call is unknown, the tool named in the result counts.
+                let called = result.id.as_deref().and_then(|id| self.open.remove(id));
+                let named = || result.name.as_deref().or(name).unwrap_or("(unknown)").to_owned();
+                let tool = called.unwrap_or_else(named);
                 self.tool(&tool).tokens += tokens.total();
             }
             Part::Media(_) => self.parts.media += 1,
@@ -107,14 +110,6 @@ impl Tally {
 
     fn tool(&mut self, name: &str) -> &mut Share {
         self.tools.entry(name.to_owned()).or_default()
-    }
-
-    /// Returns the tool of the call that a result answers or, if the call is unknown, the tool
-    /// named in the result.
-    fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
-        let called = result.id.as_deref().and_then(|id| self.open.remove(id));
-        let named = || result.name.as_deref().or(name).unwrap_or("(unknown)").to_owned();
-        called.unwrap_or_else(named)
     }
 
     /// Adds the counts of other conversations.

@@ -175,37 +175,7 @@ impl<'p> Verdicts<'p> {
         let results = self.facts.results_of(record);
         results.filter_map(|result| Some((result, self.decisions.results[result]?)))
     }
-}
 
-/// Returns the edits to a record and its new message, or `None` if the record does not change. If a
-/// text has a second copy for the agent's screen, the copy is cut when the text changes.
-pub(crate) fn record_edits<'r>(
-    verdicts: &Verdicts<'_>,
-    index: usize,
-    record: &Record<'r>,
-    dialect: &dyn Dialect,
-) -> Option<(Edits, Message<'r>)> {
-    if !verdicts.is_changed(index) {
-        return None;
-    }
-    let object = record.whole_object()?;
-    let message = record.message(Some(dialect))?;
-    let (mut edits, message) = verdicts.message_edits(index, message, object);
-    for copy in dialect.second_copies(object) {
-        if edits.touch(&copy.of) {
-            edits.cut([copy.cut]);
-        }
-    }
-    Some((edits, message))
-}
-
-/// Returns true if the verdict on a record changes context to which later signed reasoning is
-/// bound. Dropping reasoning does not change that context.
-pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
-    verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
-}
-
-impl Verdicts<'_> {
     /// Returns the edits to `object`, from which the message was read, and the new message. The
     /// parts of the new message have no positions, because the message is not in a record yet.
     pub fn message_edits<'a>(
@@ -275,4 +245,32 @@ impl Verdicts<'_> {
             call.arguments = Cow::Owned(new.text);
         }
     }
+}
+
+/// Returns the edits to a record and its new message, or `None` if the record does not change. If a
+/// text has a second copy for the agent's screen, the copy is cut when the text changes.
+pub(crate) fn record_edits<'r>(
+    verdicts: &Verdicts<'_>,
+    index: usize,
+    record: &Record<'r>,
+    dialect: &dyn Dialect,
+) -> Option<(Edits, Message<'r>)> {
+    if !verdicts.is_changed(index) {
+        return None;
+    }
+    let object = record.whole_object()?;
+    let message = record.message(Some(dialect))?;
+    let (mut edits, message) = verdicts.message_edits(index, message, object);
+    for copy in dialect.second_copies(object) {
+        if edits.touch(&copy.of) {
+            edits.cut([copy.cut]);
+        }
+    }
+    Some((edits, message))
+}
+
+/// Returns true if the verdict on a record changes context to which later signed reasoning is
+/// bound. Dropping reasoning does not change that context.
+pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
+    verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
 }

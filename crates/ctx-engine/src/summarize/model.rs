@@ -128,7 +128,11 @@ impl Model {
             counter,
         };
         let checked = check(&summary.text, &input.source, &rules);
-        let flaw = self.too_long(question, &summary, &checked);
+        // The model's tokenizer may count fewer tokens in an answer that is slightly too long.
+        let most = self.most_tokens(target).filter(|_| !summary.cut);
+        let length = || Some(counter.count(&checked.as_ref().ok()?.text));
+        let long = most.and_then(|most| length().filter(|tokens| *tokens > most * SLACK / 100));
+        let flaw = long.map(|tokens| format!("it has {tokens} tokens: write at most {target}"));
         let flaw = flaw.or_else(|| self.flaw(&template, &summary, &checked));
         Ok(Answer { summary, checked, flaw })
     }
@@ -151,20 +155,6 @@ impl Model {
     /// Returns the maximum length of the answer in tokens, or `None` if any length is accepted.
     pub(super) fn most_tokens(&self, target: u64) -> Option<u64> {
         (!self.accepts_longer).then_some(target * self.most_percent / 100)
-    }
-
-    /// Returns by how much an answer is too long, or `None` if it is not, or if it is so short that
-    /// the model's tokenizer may count fewer tokens.
-    fn too_long(
-        &self,
-        question: &Question<'_>,
-        summary: &ModelSummary,
-        checked: &Result<Repaired, Reason>,
-    ) -> Option<String> {
-        let most = self.most_tokens(question.target).filter(|_| !summary.cut)?;
-        let tokens = question.counter.count(&checked.as_ref().ok()?.text);
-        (tokens > most * SLACK / 100)
-            .then(|| format!("it has {tokens} tokens: write at most {}", question.target))
     }
 
     /// Returns why an answer fails the check required by the policy, or `None` if it passes or no

@@ -78,7 +78,10 @@ impl Exchanges {
 
     /// Processes the next message. Returns the id of the message's exchange, if any.
     pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
-        let before = self.joinable(outline);
+        // The exchange that the message may join even if it answers no call.
+        let joins = outline.role == Role::Assistant || !outline.results.is_empty();
+        let before = self.before.map(|id| self.resolve(id));
+        let before = before.filter(|id| joins && self.is_open(*id));
         let Some(id) = self.find(number, outline, before) else {
             self.before = None;
             return None;
@@ -102,12 +105,6 @@ impl Exchanges {
         // still join the latest reply's exchange.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
-    }
-
-    /// Returns the exchange, if any, that the message may join even if it answers no call.
-    fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
-        let joins = outline.role == Role::Assistant || !outline.results.is_empty();
-        self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))
     }
 
     /// Returns the exchange that the message joins or begins, if any.

@@ -34,7 +34,7 @@ fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)>
 fn repaired(dialect: &'static dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
     let log = repair(dialect, lines(text), false, None);
     let actions = log.actions.iter();
-    let actions = actions.map(|it| (it.line, it.what.as_str())).collect();
+    let actions = actions.map(|it| (it.line, <&str>::from(&it.what))).collect();
     (String::from_utf8_lossy(&log.bytes).into_owned(), actions)
 }
 

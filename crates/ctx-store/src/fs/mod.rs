@@ -96,11 +96,8 @@ pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<F
 /// Opens a regular file for reading. Refuses any other kind of file, without blocking on a FIFO.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     let file = open_careful(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
-    }
+    let is_plain = file.metadata()?.is_file();
+    is_plain.then_some(file).ok_or_else(|| io::Error::other("it is not a regular file"))
 }
 
 /// Refuses anything that is not a regular file. A symbolic link is refused as well, because links

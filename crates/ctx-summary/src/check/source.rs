@@ -155,9 +155,7 @@ impl Source {
             pairs.clone().filter(|two| self.neighbours.has(hash_pair(two[0], two[1]))).count();
         (share(known, words.len()), share(close, pairs.count()))
     }
-}
 
-impl Source {
     /// Returns true if a line of a summary has names, numbers or quotes that do not occur in the
     /// session, or hardly any words that users or the model wrote.
     pub(super) fn hardly_supports(&self, line: &str) -> bool {

@@ -145,10 +145,8 @@ fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
         needed.saturating_sub(left_out.sum())
     };
     let most = bulks().map(|bulk| bulk.chars).max()? * 2;
-    if tokens(LEAST) > room {
-        return None;
-    }
-    Some(LEAST + bisected(most - LEAST, |more| tokens(LEAST + more) > room).0)
+    let longest = || LEAST + bisected(most - LEAST, |more| tokens(LEAST + more) > room).0;
+    (tokens(LEAST) <= room).then(longest)
 }
 
 impl Bulk {

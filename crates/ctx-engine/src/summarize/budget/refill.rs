@@ -46,8 +46,15 @@ pub(super) fn refill(
         if left < LEAST_GAIN {
             break;
         }
-        if let Some((bytes, tokens)) = cut.given(records, shortener, left)? {
-            left -= tokens.saturating_sub(cut.tokens.1);
+        let bytes = records.bytes(cut.index)?;
+        let (whole, now) = cut.tokens;
+        let longer = if whole <= now + left {
+            Some((bytes, whole))
+        } else {
+            cut.longer(&records.record(cut.index, &bytes), shortener, left)
+        };
+        if let Some((bytes, tokens)) = longer {
+            left -= tokens.saturating_sub(now);
             changes.push((cut.place, bytes));
         }
     }
@@ -60,22 +67,6 @@ impl Cut {
     /// Returns how many tokens were cut from the record.
     pub(super) fn lost(&self) -> u64 {
         self.tokens.0.saturating_sub(self.tokens.1)
-    }
-
-    /// Returns the record, lengthened by at most `more` tokens, and its new token count.
-    fn given(
-        &self,
-        records: &mut WaitingRecords,
-        shortener: Shortener<'_>,
-        more: u64,
-    ) -> Result<Option<(Vec<u8>, u64)>> {
-        let bytes = records.bytes(self.index)?;
-        let (whole, now) = self.tokens;
-        Ok(if whole <= now + more {
-            Some((bytes, whole))
-        } else {
-            self.longer(&records.record(self.index, &bytes), shortener, more)
-        })
     }
 
     /// Shortens the original record again, but less than before, so that it gains at most `more`
