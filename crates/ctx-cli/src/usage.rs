@@ -154,8 +154,8 @@ impl<'t> Usage<'t> {
         let tip = self.suggestion(typed).or_else(|| self.as_value(typed));
         let tip = tip.or_else(|| self.suggestion(ANY));
         let taken: Vec<String> = self.command.get_positionals().map(operand).collect();
-        let takes = if taken.is_empty() { "no files".to_owned() } else { taken.join(" and ") };
-        let what = format!("unexpected operand {word}: the tool takes {takes}");
+        let operands = if taken.is_empty() { "no files".to_owned() } else { taken.join(" and ") };
+        let what = format!("unexpected operand {word}: the tool takes {operands}");
         Failure::new(what).hint(self.hint(tip))
     }
 

@@ -148,7 +148,7 @@ impl Source {
     /// Returns two percentages: how many of `words`, and how many adjacent pairs in `words`, were
     /// also written by users or the model.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
-        let share = |known: usize, all: usize| if all == 0 { 100 } else { known * 100 / all };
+        let share = |known: usize, all: usize| (known * 100).checked_div(all).unwrap_or(100);
         let known = words.iter().filter(|word| self.said.has(**word)).count();
         let pairs = words.windows(2);
         let close =
