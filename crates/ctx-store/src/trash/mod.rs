@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{create_private_dir, file_names, if_there, is_there, make_dirs, sync_dir};
+use crate::fs::{
+    create_private_dir, file_names, if_there, is_there, make_dirs, remove_file, rename, sync_dir,
+};
 use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 use crate::{Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
@@ -142,7 +144,7 @@ impl Store {
     fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<()> {
         for name in names_of(id) {
             let from = self.snapshots().join(&name);
-            let moved = fs::rename(&from, bin.join(name));
+            let moved = rename(&from, bin.join(name));
             if_there(moved.or_cannot("move to the trash", &from))?;
         }
         Ok(())
@@ -252,7 +254,7 @@ pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
 
 /// Deletes a file if it exists.
 pub(crate) fn remove(path: &Path) -> Result<()> {
-    if_there(fs::remove_file(path).or_cannot("remove", path)).map(|_| ())
+    if_there(remove_file(path).or_cannot("remove", path)).map(|_| ())
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Restores items from the trash.
 
-use std::fs;
 use std::path::PathBuf;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{let_others_in, sync_dir};
+use crate::fs::{let_others_in, rename, sync_dir};
 use crate::snapshot::find::Query;
 use crate::store::{Store, StoreLock};
 use crate::trash::TrashedFiles;
@@ -126,7 +125,7 @@ impl Store {
         let folder = self.snapshots();
         let bring = |path: &PathBuf| {
             let to = folder.join(path.file_name().unwrap_or_default());
-            fs::rename(path, &to).or_cannot("bring back", &to)
+            rename(path, &to).or_cannot("bring back", &to)
         };
         for path in &trashed.data {
             bring(path)?;
