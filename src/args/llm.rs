@@ -169,7 +169,7 @@ impl LlmArgs {
     /// Rejects model flags if the method does not use a model.
     pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<()> {
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-        let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
+        let mut names = ["llm_url", "llm_model", "instructions", "record", "replay"].into_iter();
         let name = names.find(is_flag).filter(|_| method != Method::Llm);
         name.map_or(Ok(()), |name| {
             let flag = name.replace('_', "-");

@@ -19,7 +19,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-count -R folder", "there is no flag -R; did you mean --recursive? (ctx-count -h)"),
     ("ctx-count --max-tokens 100 s.jsonl", "there is no flag --max-tokens; ctx-check --max-tokens N checks a limit"),
     ("ctx-count --format json s.jsonl", "there is no flag --format; did you mean --json? (ctx-count -h)"),
-    ("ctx-count --csv s.jsonl", "there is no flag --csv; jq turns JSON into CSV: --json | jq -r '[.name] | @csv'"),
+    ("ctx-count --csv s.jsonl", "there is no flag --csv; jq turns JSON into CSV: --json | jq -r '[.[]? | scalars] | @csv'"),
     ("ctx-count --encoding gpt2 s.jsonl", "--encoding cannot be \"gpt2\"; did you mean r50k_base? (use one of o200k_base, o200k_harmony, cl100k_base, p50k_base, r50k_base, chars4)"),
     ("ctx-count --encodng o200k_base s.jsonl", "there is no flag --encodng; did you mean --encoding? (ctx-count -h)"),
     ("ctx-compact --max-tokens 8k -n s.jsonl", "there is no flag --max-tokens; did you mean --budget? (ctx-compact -h)"),
