@@ -89,7 +89,7 @@ fn below_budget(report: &Report) -> String {
     let why = if is_enough {
         "pruning alone frees this much"
     } else {
-        "the next older messages and a longer summary would not fit or add nothing"
+        "the next older messages do not fit, and the summary has nothing to add"
     };
     format!("; {} % below the budget: {why}", 100 - 100 * after / budget)
 }
@@ -111,12 +111,12 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         let after = report.tokens_after;
-        let (what, limit, after) = match report.target_tokens {
-            Some(target) if after > target => ("target", target, after),
-            _ => ("window", report.window, report.calibrated_after.unwrap_or(after)),
+        let (what, limit, after, raise) = match report.target_tokens {
+            Some(target) if after > target => ("target", target, after, ", or raise the target"),
+            _ => ("window", report.window, report.calibrated_after.unwrap_or(after), ""),
         };
         format!(
-            "{after} tokens {are} above the {what} of {limit}: the content that must be kept is larger; keep and pin less, or raise the {what}"
+            "{after} tokens {are} above the {what} of {limit}: the content that must be kept is larger; keep and pin less{raise}"
         )
     })
 }

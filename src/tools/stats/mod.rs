@@ -50,9 +50,9 @@ use crate::template::filled;
 /// --prometheus prints metrics for the textfile collector of the node exporter. The counters start
 /// at the beginning of the audit log, so --prometheus cannot be used with --since.
 ///
-/// Without --outcome, the tool changes nothing, not even the store. Lines of the audit log that are not records are
-/// counted and skipped. docs/stats.md defines every figure, and docs/json.md lists the keys of
-/// --json.
+/// Without --outcome, the tool changes nothing, not even the store. Lines of the audit log that are
+/// not records are counted and skipped. docs/stats.md defines every figure, and docs/json.md lists
+/// the keys of --json.
 #[derive(Debug, Parser)]
 #[command(mut_arg("overflow", |arg| arg.requires("files")))] // Overflow concerns single sessions.
 struct Args {

@@ -351,7 +351,7 @@ fn a_model_writes_within_the_budget() {
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(tokens(after, "chat") <= 1_000);
-    // The model is told once that its answer is too long.
+    // The second request says that the answer is too long.
     let told = server.requests().iter().map(|it| it.contains("write at most")).collect::<Vec<_>>();
     assert_eq!(told, [false, true]);
 }

@@ -43,7 +43,7 @@ pub struct Model {
 
 /// If a policy requires a check, at most this percentage of an answer's lines may lack support.
 const MOST_UNSUPPORTED: usize = 50;
-/// The maximum number of unsupported lines that a model is told about.
+/// The maximum number of unsupported lines to quote when a model is asked again.
 const SHOWN: usize = 5;
 
 /// The request to the model, and the limits for its answer.
