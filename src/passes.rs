@@ -41,10 +41,7 @@ pub fn failure(error: PassError, name: &str) -> Failure {
             Some((last, outer)) => Failure::new(kind).at(within(name, outer), Some(*last)),
         },
     };
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    hint.into_iter().fold(failure, Failure::hint)
 }
 
 fn within(name: &str, lines: &[u64]) -> String {

@@ -211,10 +211,7 @@ pub fn failure(error: StoreError) -> Failure {
             "stop the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
             FixedSpan(min_idle)
         )),
-        error => match known_hint("store", (&error).into()) {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        },
+        error => known_hint("store", (&error).into()).into_iter().fold(failure, Failure::hint),
     }
 }
 

@@ -196,8 +196,7 @@ impl LlmArgs {
         };
         let mut writer = Writer::offline(offline, target);
         let Some(mut source) = self.source(&mut warn)? else {
-            let failure =
-                Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
+            let failure = Failure::new("no LLM server is set").hint("set --llm-url or CTX_LLM_URL");
             if must_answer {
                 return Err(failure);
             }

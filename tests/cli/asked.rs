@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::compact::{CTX_COMPACT, messages};
 
 const CTX_SUMMARIZE: &str = env!("CARGO_BIN_EXE_ctx-summarize");
-const NO_SERVER: &str = "no LLM server is named; set --llm-url or CTX_LLM_URL\n";
+const NO_SERVER: &str = "no LLM server is set; set --llm-url or CTX_LLM_URL\n";
 
 /// A preview used to show a summary that is made without a model, and a run to fail.
 #[test]
@@ -24,7 +24,7 @@ fn a_preview_for_a_model_without_a_server_fails_as_a_run_does() {
         .args(["--method", "llm", "-n", "--on-failure", "extractive", "--keep-messages", "4"])
         .stdin(messages(0, 30))
         .stdout_has("<stdin>: would be compacted: ")
-        .stderr("ctx-compact: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the extractive summary is used\n")
+        .stderr("ctx-compact: warning: no LLM server is set; set --llm-url or CTX_LLM_URL; the extractive summary is used\n")
         .run();
 }
 
@@ -175,6 +175,6 @@ fn a_preset_sets_what_no_flag_sets_in_each_step_of_a_pipeline() {
         .args(["--preset", "sanbot", "--budget", "3k"])
         .stdin(session)
         .stdout_has("## 会话摘要")
-        .stderr_has("no LLM server is named; the rule summary is used\n")
+        .stderr_has("no LLM server is set; the rule summary is used\n")
         .run();
 }

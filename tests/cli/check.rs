@@ -95,13 +95,13 @@ fn calls_at_the_end_may_wait_unless_strict() {
 fn bad_lines_are_problems_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
     let tail = "ctx-check: warning: <stdin>:4: the last line is incomplete and was left out\n";
-    let bad = "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n";
+    let bad = "<stdin>:2: bad-line: not JSON: expected value at column 1\n";
     check().stdin(input.clone()).stdout(bad).stderr(tail).code(1).run();
     check()
         .args(["--max-bad-lines", "1"])
         .stdin(input.clone())
         .stdout("<stdin>: ok\n")
-        .stderr(&format!("ctx-check: warning: <stdin>:2: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n{tail}"))
+        .stderr(&format!("ctx-check: warning: <stdin>:2: 1 bad line kept in place; the first: not JSON: expected value at column 1\n{tail}"))
         .run();
     check()
         .args(["--strict", "--all"])
@@ -142,7 +142,7 @@ fn a_file_without_a_message_is_a_problem() {
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
         .stderr(
-            "ctx-check: x.jsonl: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
+            "ctx-check: x.jsonl: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n",
         )
         .code(2)
         .run();
@@ -375,7 +375,7 @@ fn json_has_an_object_for_each_file() {
         .stdout(concat!(
             r#"{"name":"none.jsonl","error":"none.jsonl: cannot read: No such file or directory (os error 2); check the path"}"#,
             "\n",
-            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"problems":2,"allowed":0,"open":0,"findings":[{"line":2,"rule":"bad-line","id":null,"message":"not JSON: expected value at line 1 column 1"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
+            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"problems":2,"allowed":0,"open":0,"findings":[{"line":2,"rule":"bad-line","id":null,"message":"not JSON: expected value at column 1"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
             "\n",
         ))
         .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
@@ -411,7 +411,7 @@ fn what_is_not_understood_is_shown_to_ci() {
     };
     case("github")
         .stdout(concat!(
-            "::error file=a.jsonl,line=2,title=bad-line::not JSON: expected value at line 1 column 1\n",
+            "::error file=a.jsonl,line=2,title=bad-line::not JSON: expected value at column 1\n",
             "::error file=a.jsonl,line=3,title=unknown-role::the dialect chat has no role \"critic\"\n",
             "::error file=b.jsonl,title=no-message::the input has no message\n",
         ))
@@ -422,7 +422,7 @@ fn what_is_not_understood_is_shown_to_ci() {
             "<testsuites tests=\"2\" failures=\"2\" errors=\"0\">\n",
             "  <testsuite name=\"ctx-check\" tests=\"2\" failures=\"2\" errors=\"0\">\n",
             "    <testcase classname=\"ctx-check\" name=\"a.jsonl\">\n",
-            "      <failure type=\"bad-line\" message=\"not JSON: expected value at line 1 column 1\">a.jsonl:2: bad-line: not JSON: expected value at line 1 column 1\n",
+            "      <failure type=\"bad-line\" message=\"not JSON: expected value at column 1\">a.jsonl:2: bad-line: not JSON: expected value at column 1\n",
             "a.jsonl:3: unknown-role: the dialect chat has no role &quot;critic&quot;</failure>\n",
             "    </testcase>\n",
             "    <testcase classname=\"ctx-check\" name=\"b.jsonl\">\n",
@@ -473,8 +473,8 @@ fn due(flags: &[&str], stdout: &str, code: i32) {
 
 #[test]
 fn due_says_which_trigger_and_how_far() {
-    due(&[], "<stdin>: not due\n  share  31 of 102400    0.0%\n", 1);
-    due(&["--model", "gpt-4"], "<stdin>: not due\n  share  31 of 6553    0.5%\n", 1);
+    due(&[], "<stdin>: not due\n  share  31 of 102400 (in an assumed window of 128000)\n", 1);
+    due(&["--model", "gpt-4"], "<stdin>: not due\n  share  31 of 6553\n", 1);
     due(
         &[
             "--trigger-messages",
@@ -488,16 +488,16 @@ fn due_says_which_trigger_and_how_far() {
         ],
         concat!(
             "<stdin>: due\n",
-            "  messages      5 of 5  100.0%\n",
-            "  tokens      31 of 30  103.3%  compact\n",
-            "  tool-bytes  10 of 40   25.0%\n",
-            "  turns         2 of 4   50.0%\n",
+            "  messages    5 of 5\n",
+            "  tokens      31 of 30  compact\n",
+            "  tool-bytes  10 of 40\n",
+            "  turns       2 of 4\n",
         ),
         0,
     );
     due(
         &["--window", "40", "--set", "trigger.reserve=10", "--trigger-share", "100%"],
-        "<stdin>: due\n  share    31 of 40   77.5%\n  reserve  31 of 30  103.3%  compact\n",
+        "<stdin>: due\n  share    31 of 40\n  reserve  31 of 30  compact\n",
         0,
     );
 }
@@ -506,7 +506,7 @@ fn due_says_which_trigger_and_how_far() {
 fn a_flush_is_not_a_compaction() {
     due(
         &["--trigger-messages", "5", "--set", "trigger.flush_share=0.9"],
-        "<stdin>: not due, but a flush is due\n  messages  5 of 5  100.0%  flush\n",
+        "<stdin>: not due, but a flush is due\n  messages  5 of 5  flush\n",
         1,
     );
 }
@@ -514,13 +514,13 @@ fn a_flush_is_not_a_compaction() {
 #[test]
 fn few_messages_hold_back_all_but_an_overflow() {
     let few = ["--trigger-messages", "1", "--set", "trigger.min_messages=6"];
-    due(&few, "<stdin>: not due: there are fewer than 6 messages\n  messages  5 of 1  500.0%\n", 1);
+    due(&few, "<stdin>: not due: there are fewer than 6 messages\n  messages  5 of 1\n", 1);
     due(
         &[&few[..], &["--overflow"]].concat(),
         concat!(
             "<stdin>: due: there are fewer than 6 messages\n",
-            "  messages    5 of 1  500.0%\n",
-            "  overflow  reported          compact\n",
+            "  messages  5 of 1\n",
+            "  overflow  reported  compact\n",
         ),
         0,
     );
@@ -556,7 +556,7 @@ fn due_cannot_tell_of_what_it_cannot_read() {
 fn flags_that_do_not_go_together_are_refused() {
     check()
         .args(["--trigger-tokens", "3"])
-        .stderr("ctx-check: triggers require --due; add --due\n")
+        .stderr("ctx-check: triggers and --window decide whether a session is due; add --due\n")
         .code(2)
         .run();
     check()
@@ -589,7 +589,7 @@ fn a_repaired_copy_is_legal_and_each_action_is_told() {
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:1: result b removed: it has no matching call\n",
             "ctx-check: warning: s.jsonl:3: 4 bytes removed: not a JSON object\n",
-            "ctx-check: warning: s.jsonl:4: a result inserted for call b: the original is missing\n",
+            "ctx-check: warning: s.jsonl:4: result inserted for call b: the original is missing\n",
             "ctx-check: warning: s.jsonl:7: result a removed: it has no matching call\n",
         ))
         .run();
@@ -619,7 +619,7 @@ fn bad_lines_of_the_copy_are_kept_or_dropped() {
     check()
         .args(["--repair", "--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: <stdin>:2: not JSON: expected value at line 1 column 1; --invalid keep keeps bad lines, --invalid drop leaves them out\n")
+        .stderr("ctx-check: <stdin>:2: not JSON: expected value at column 1; --invalid keep keeps bad lines, --invalid drop leaves them out\n")
         .code(2)
         .run();
 }
@@ -636,7 +636,7 @@ fn blocks_are_repaired_within_their_message() {
             "{\"n\":1E2,\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"The result of this call is missing from the session.\",\"is_error\":true},{\"type\":\"text\" ,\"text\":\"and\"}]}\n",
         ]))
         .stderr(concat!(
-            "ctx-check: warning: <stdin>:2: a result inserted for call t: the original is missing\n",
+            "ctx-check: warning: <stdin>:2: result inserted for call t: the original is missing\n",
             "ctx-check: warning: <stdin>:3: result x removed: it has no matching call\n",
         ))
         .run();
@@ -679,7 +679,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .args(["--repair"])
         .stdin("{\"type\":\"progress\"}\n")
         .stderr(
-            "ctx-check: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
+            "ctx-check: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n",
         )
         .code(2)
         .run();

@@ -99,13 +99,14 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
             .args(more.iter().copied())
             .args(["s.jsonl"])
             .stderr(&no_answer)
+            .stdout_has("s.jsonl: unchanged: ")
             .code(2)
             .run();
         assert!(done.read("s.jsonl") == before.as_bytes(), "{more:?}");
     }
     let done = llm()
         .args(["s.jsonl"])
-        .stderr("ctx-compact: no LLM server is named; set --llm-url or CTX_LLM_URL\n")
+        .stderr("ctx-compact: no LLM server is set; set --llm-url or CTX_LLM_URL\n")
         .code(2)
         .run();
     assert!(done.read("s.jsonl") == before.as_bytes());
@@ -191,7 +192,7 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     let once = done.read("s.jsonl");
     within(&done)
         .args(["--keep-messages", "20", "s.jsonl"])
-        .stdout("s.jsonl: nothing to summarize in 1896 tokens\n")
+        .stdout("s.jsonl: nothing to summarize: all 1896 tokens are kept\n")
         .run();
     assert_eq!(done.read("s.jsonl"), once);
 
@@ -419,7 +420,7 @@ fn what_cannot_be_read_is_named_and_left_alone() {
     compact("{\"a\":1}\n")
         .args(["s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-compact: s.jsonl: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
         .run();
     compact(&session(30))
         .args(["--preset", "sanbot", "s.jsonl", "missing.jsonl"])

@@ -71,14 +71,14 @@ fn a_session_within_it_is_left_alone() {
         let done = compact(&before, all)
             .args(args.iter().copied())
             .args(["s.jsonl"])
-            .stdout(format!("s.jsonl: not due: {all} tokens are within the target of {all}\n"))
+            .stdout(format!("s.jsonl: not due: {all} tokens are within the limit of {all}\n"))
             .run();
         assert_eq!(live(&done), before);
     }
     // A forced run also removes nothing, because the session fits.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
-        .stdout(format!("s.jsonl: nothing to summarize in {all} tokens\n"))
+        .stdout(format!("s.jsonl: nothing to summarize: all {all} tokens are kept\n"))
         .run();
     assert_eq!(live(&done), before);
     let (report, _) = report(compact(&before, all - 1).args(["--if-due"]));

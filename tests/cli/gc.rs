@@ -51,7 +51,7 @@ fn listed(dir: &Path) -> Vec<String> {
 fn reasons_are_shown_and_nothing_is_done() {
     let (dir, ids) = saved(3);
     let plan = format!(
-        "would remove {}: no rule keeps it\nkeep {}: last\nkeep {}: newest of its session, last\n",
+        "would remove {}: no rule keeps it\nkeep {}: --keep-last\nkeep {}: newest of its session, --keep-last\n",
         ids[0], ids[1], ids[2]
     );
     gc(dir.path()).args(["-n", "--keep-last", "2"]).stdout(plan).run();
@@ -59,7 +59,7 @@ fn reasons_are_shown_and_nothing_is_done() {
     gc(dir.path())
         .args(["-n", "--json", "--keep-last", "1", "--keep-within", "1d"])
         .stdout_has(&format!(
-            "{{\"id\":\"{}\",\"keep\":true,\"reasons\":[\"newest of its session\",\"last\",\"within\"],\"kind\":\"snapshot\",\"action\":\"keep\"}}\n",
+            "{{\"id\":\"{}\",\"keep\":true,\"reasons\":[\"newest of its session\",\"--keep-last\",\"--keep-within\"],\"kind\":\"snapshot\",\"action\":\"keep\"}}\n",
             ids[2]
         ))
         .run();
@@ -115,7 +115,7 @@ fn a_bare_m_is_refused_in_a_span() {
     for span in ["1mo", "1min", "1y6mo2w3d4h5min6s"] {
         gc(dir.path())
             .args(["-n", "--keep-within", span])
-            .stdout(format!("keep {}: newest of its session, within\n", ids[0]))
+            .stdout(format!("keep {}: newest of its session, --keep-within\n", ids[0]))
             .run();
     }
 }

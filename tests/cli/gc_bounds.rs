@@ -48,7 +48,7 @@ fn no_floor_bounds_the_whole_store() {
     trusting(dir.path())
         .args(rules)
         .args(["-n"])
-        .stdout(sorted(&gone("would remove "), &format!("keep {four}: days\n")))
+        .stdout(sorted(&gone("would remove "), &format!("keep {four}: --keep-days\n")))
         .run();
     trusting(dir.path())
         .args(rules)
@@ -155,7 +155,7 @@ fn no_grace_empties_the_trash() {
     let (dir, [.., three, four]) = two_sessions();
     let rules = ["--keep-last", "1", "--grace-days", "0", "-s", "new"];
     let plan = format!(
-        "would remove {three}: no rule keeps it\nkeep {four}: newest of its session, last\nwould purge {three}\n"
+        "would remove {three}: no rule keeps it\nkeep {four}: newest of its session, --keep-last\nwould purge {three}\n"
     );
     trusting(dir.path()).args(rules).args(["-n"]).stdout(plan).run();
     trusting(dir.path())

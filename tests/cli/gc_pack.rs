@@ -66,7 +66,7 @@ fn what_is_a_day_old_is_packed_without_a_word() {
     let size = fs::metadata(path(dir.path(), &ids[0], ".jsonl")).expect("there");
     let size = size.len();
     let plan = format!(
-        "keep {}: days\nkeep {}: newest of its session, days\nwould pack {}: {size} bytes\n",
+        "keep {}: --keep-days\nkeep {}: newest of its session, --keep-days\nwould pack {}: {size} bytes\n",
         ids[0], ids[1], ids[0]
     );
     gc(dir.path()).args(["-n"]).stdout(plan).run();
@@ -81,7 +81,7 @@ fn what_is_a_day_old_is_packed_without_a_word() {
     gc(dir.path())
         .args(["-n", "--keep-last", "1", "--pack-after-days", "0"])
         .stdout_has(&format!(
-            "would remove {}: no rule keeps it\nkeep {}: newest of its session, last\nwould pack {}: ",
+            "would remove {}: no rule keeps it\nkeep {}: newest of its session, --keep-last\nwould pack {}: ",
             ids[0], ids[1], ids[1]
         ))
         .run();

@@ -35,12 +35,12 @@ fn what_the_model_is_sent_is_counted_and_each_byte_is_somewhere() {
     case("ctx-count")
         .args(["--by", "reach", "s.jsonl"])
         .stdout(
-            " 5  696  44.3% around what is sent\n \
+            " 5  696  44.3% metadata\n \
              5  405  25.8% sent\n \
              1  220  14.0% dead branch\n \
              1  158  10.1% never sent: progress\n \
              1   64   4.1% never sent: file-history-snapshot\n \
-             1   28   1.8% second copies\n\
+             1   28   1.8% duplicates\n\
              14 1571 100.0% total\n",
         )
         .run();

@@ -245,7 +245,7 @@ fn variables_move_the_places() {
     ls(&home)
         .env("CLAUDE_CONFIG_DIR", moved.to_str().expect("text"))
         .args(["--agent", "claude-code"])
-        .stdout("ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\nc1  claude-code  shop      1d         2    1.0k    0.5%       moved\n")
+        .stdout("ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\nc1  claude-code  shop      1d         2    1.1k    0.5%       moved\n")
         .run();
 }
 

@@ -53,7 +53,7 @@ fn only_the_result_changes() {
         .stdout_any()
         .stderr(
             "ctx-prune: <stdin>: clear: 1 change, from 41 to 38 tokens\n\
-             ctx-prune: <stdin>: in all: 1 change, from 41 to 38 tokens\n",
+             ctx-prune: <stdin>: all rules: 1 change, from 41 to 38 tokens\n",
         )
         .run();
     let cleared = chat(cleared);
@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_told() {
         .args(["--clear"])
         .stdin("{\"type\":\"progress\"}\n")
         .code(2)
-        .stderr("ctx-prune: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-prune: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
         .run();
     stays(&["--clear"], "");
 }

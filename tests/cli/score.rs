@@ -38,7 +38,7 @@ const TABLE: &str = concat!(
     "    5        3           0    2 0.613 identifiers\n",
     "    1        0           0    1 0.000 errors\n",
     "    1        0           0    1 0.000 commands\n",
-    "    9        5           0    4 0.723 items kept\n",
+    "    9        5           0    4 0.723 items kept (weighted)\n",
 );
 
 /// Returns the session before, and the messages that came later.
@@ -75,7 +75,7 @@ fn all_of_a_session_is_in_itself() {
             "    5        5           0    0 1.000 identifiers\n",
             "    1        1           0    0 1.000 errors\n",
             "    1        1           0    0 1.000 commands\n",
-            "    9        9           0    0 1.000 items kept\n",
+            "    9        9           0    0 1.000 items kept (weighted)\n",
         ))
         .run();
 }
@@ -266,7 +266,7 @@ fn input_that_is_no_session_is_refused() {
     score()
         .file("odd.jsonl", "{\"a\":1}\n{\"b\":2}\n")
         .args(["odd.jsonl", "after.jsonl"])
-        .stderr("ctx-score: odd.jsonl: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-score: odd.jsonl: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
         .code(2)
         .run();
     score()
@@ -277,7 +277,7 @@ fn input_that_is_no_session_is_refused() {
     score()
         .file("empty.jsonl", "")
         .args(["empty.jsonl", "empty.jsonl"])
-        .stdout("total retained recoverable lost score class\n    0        0           0    0 1.000 items kept\n")
+        .stdout("total retained recoverable lost score class\n    0        0           0    0 1.000 items kept (weighted)\n")
         .run();
 }
 
@@ -372,7 +372,8 @@ fn two_batches_are_scored_line_by_line() {
             .code(code)
             .run();
     };
-    let told = "ctx-score: after.jsonl:4: not a conversation (not JSON: expected ident at line 1 column 2)\n";
+    let told =
+        "ctx-score: after.jsonl:4: not a conversation (not JSON: expected ident at column 2)\n";
     let table = concat!(
         "total retained recoverable lost score class\n",
         "    2        2           0    0 1.000 asks\n",
@@ -380,7 +381,7 @@ fn two_batches_are_scored_line_by_line() {
         "   10        8           0    2 0.806 identifiers\n",
         "    2        1           0    1 0.500 errors\n",
         "    2        1           0    1 0.500 commands\n",
-        "   18       14           0    4 0.861 items kept\n",
+        "   18       14           0    4 0.861 items kept (weighted)\n",
         "\n2 conversations scored, the least kept is 0.723, in line 2; 1 could not be scored\n",
     );
     for jobs in ["1", "2", "7"] {

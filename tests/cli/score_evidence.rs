@@ -49,7 +49,7 @@ fn a_table_has_the_recall_by_category() {
     let shown = String::from_utf8(done.stdout).expect("UTF-8");
     // The questions come after the items, which do not depend on them.
     let (items, recall) = shown.split_once("\n\n").expect("two tables");
-    assert!(items.ends_with(" items kept"), "{items}");
+    assert!(items.ends_with(" items kept (weighted)"), "{items}");
     assert_eq!(
         recall,
         concat!(

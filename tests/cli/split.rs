@@ -163,7 +163,7 @@ fn an_unknown_format_is_split_by_lines() {
         .args(["--keep-messages", "1", "-v"])
         .stdin(native)
         .stdout("{\"_ctx\":{\"zone\":\"old\",\"line\":1,\"bytes\":26},\"type\":\"user\",\"uuid\":\"1\"}\n{\"_ctx\":{\"zone\":\"keep\",\"line\":2,\"bytes\":31,\"end\":2},\"type\":\"assistant\",\"uuid\":\"2\"}\n")
-        .stderr("ctx-split: <stdin>: unknown format; zones are decided line by line\nctx-split: <stdin>: 0 system, 1 old, 1 keep\n")
+        .stderr("ctx-split: <stdin>: unknown format; zones are decided line by line\nctx-split: <stdin>: lines: 0 system, 1 old, 1 keep\n")
         .run();
 }
 

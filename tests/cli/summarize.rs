@@ -122,7 +122,7 @@ fn nothing_old_leaves_the_input_as_it_was() {
         .args(["-v"])
         .stdin(tagged(&[("system", SYSTEM), ("keep", THANKS)]))
         .stdout(format!("{SYSTEM}\n{THANKS}\n"))
-        .stderr("ctx-summarize: <stdin>: nothing to summarize, so nothing was changed\n")
+        .stderr("ctx-summarize: <stdin>: there is nothing to summarize\n")
         .run();
 }
 
@@ -201,7 +201,7 @@ fn an_unknown_format_is_refused() {
         case()
             .stdin(tagged(&[(zone, r#"{"type":"a"}"#), ("keep", r#"{"type":"b"}"#)]))
             .code(2)
-            .stderr("ctx-summarize: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
+            .stderr("ctx-summarize: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
             .run();
     }
 }
@@ -241,7 +241,7 @@ fn lines_that_are_no_messages_go_with_their_zone_and_a_torn_tail_stays_last() {
     let old = r#"{"_ctx":{"zone":"old"},"role":"user","content":"a"}"#;
     let keep = r#"{"_ctx":{"zone":"keep","end":7},"role":"user","content":"b"}"#;
     let stdin = format!("{old}\r\n\n{{broken\n[1]\n{keep}\n\0\0\n{{\"role\":\"us");
-    let first = "not JSON: key must be a string at line 1 column 2";
+    let first = "not JSON: key must be a string at column 2";
     let done = case()
         .stdin(stdin.clone())
         .stdout_any()

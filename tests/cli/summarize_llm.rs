@@ -305,11 +305,11 @@ fn a_key_alone_asks_nobody() {
     case()
         .args(["--summary-tokens", "1000", "--on-failure", "extractive"])
         .stdout_has("ctx_summary")
-        .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the extractive summary is used\n")
+        .stderr_has("ctx-summarize: warning: no LLM server is set; set --llm-url or CTX_LLM_URL; the extractive summary is used\n")
         .run();
     case()
         .code(2)
-        .stderr("ctx-summarize: no LLM server is named; set --llm-url or CTX_LLM_URL\n")
+        .stderr("ctx-summarize: no LLM server is set; set --llm-url or CTX_LLM_URL\n")
         .run();
 }
 

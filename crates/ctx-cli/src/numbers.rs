@@ -14,19 +14,19 @@ pub fn short_bytes(bytes: u64) -> String {
 
 fn short(number: u64, step: u64, units: &[&str]) -> String {
     let (mut unit, mut one) = (0, 1);
-    while number / one >= step && unit + 1 < units.len() {
+    // The next unit begins where rounding would reach a whole step.
+    while u128::from(number) * 2 >= u128::from(one) * u128::from(2 * step - 1)
+        && unit + 1 < units.len()
+    {
         (unit, one) = (unit + 1, one * step);
     }
-    if unit == 0 {
-        return number.to_string();
-    }
-    // Use integer arithmetic, which gives the same result on all machines. The number is rounded
-    // down.
-    let tenths = u128::from(number) * 10 / u128::from(one);
-    if tenths < 100 {
-        format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
-    } else {
-        format!("{}{}", tenths / 10, units[unit])
+    // Use integer arithmetic, which gives the same result on all machines.
+    let rounded =
+        |parts: u128| (u128::from(number) * parts * 2 + u128::from(one)) / (u128::from(one) * 2);
+    match rounded(10) {
+        _ if unit == 0 => number.to_string(),
+        tenths @ 0..100 => format!("{}.{}{}", tenths / 10, tenths % 10, units[unit]),
+        _ => format!("{}{}", rounded(1), units[unit]),
     }
 }
 
@@ -59,9 +59,9 @@ mod tests {
     fn numbers_have_three_digits() {
         let counts = [0, 999, 1_000, 1_999, 9_999, 10_000, 152_345, 999_999, 1_000_000];
         let counts = counts.map(short_count);
-        assert_eq!(counts, ["0", "999", "1.0k", "1.9k", "9.9k", "10k", "152k", "999k", "1.0M"]);
+        assert_eq!(counts, ["0", "999", "1.0k", "2.0k", "10k", "10k", "152k", "1.0M", "1.0M"]);
         let bytes = [1_023, 1_024, 1_536, 3_900_000, u64::MAX].map(short_bytes);
-        assert_eq!(bytes, ["1023", "1.0K", "1.5K", "3.7M", "15E"]);
+        assert_eq!(bytes, ["1023", "1.0K", "1.5K", "3.7M", "16E"]);
     }
 
     #[test]

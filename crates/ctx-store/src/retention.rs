@@ -89,17 +89,20 @@ pub enum Reason {
     #[strum(to_string = "dated in the future")]
     Future,
     /// The snapshot has one of the highest numbers in its session.
+    #[strum(to_string = "--keep-last")]
     Last,
     /// The snapshot is the newest of its hour, day, week, month or year.
-    #[strum(to_string = "{0}")]
+    #[strum(to_string = "--keep-{0}")]
     Period(Period),
     /// The snapshot is the oldest of its session, which has snapshots from fewer periods than the
     /// rule asks for.
-    #[strum(to_string = "oldest {0}")]
+    #[strum(to_string = "oldest, --keep-{0}")]
     Oldest(Period),
     /// The snapshot was taken within the given span before the newest snapshot.
+    #[strum(to_string = "--keep-within")]
     Within,
     /// The snapshot is at most the given number of days old.
+    #[strum(to_string = "--keep-days")]
     Days,
 }
 

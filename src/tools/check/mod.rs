@@ -246,7 +246,7 @@ impl Args {
         } else if by_flag("preset") || by_flag("config") || by_flag("assignments") {
             "a policy requires --due"
         } else if self.triggers.any() {
-            "triggers require --due"
+            "triggers and --window decide whether a session is due"
         } else {
             return Ok(());
         };

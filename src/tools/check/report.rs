@@ -126,7 +126,9 @@ pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (St
                 if format == Format::Json {
                     out.push_str(&json_line(&json::due(name, &report.size, &due)));
                 } else {
-                    due_text(&mut out, &printable(name), &report.size, &due);
+                    let assumed = triggers.window.or(report.size.window).is_none();
+                    let assumed = assumed.then_some(triggers.window());
+                    due_text(&mut out, &printable(name), &report.size, &due, assumed);
                 }
             }
             Err(failure) if format == Format::Json => {
@@ -138,7 +140,7 @@ pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (St
     (out, any)
 }
 
-fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
+fn due_text(out: &mut String, name: &str, size: &Size, due: &Due, assumed: Option<u64>) {
     let answer = match due.step {
         Step::None => "not due",
         Step::Flush => "not due, but a flush is due",
@@ -152,24 +154,26 @@ fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
     });
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{name}: {answer}{held_back}{calibrated}");
-    let mut rows = Listing::new("trigger|>value|reached");
+    let mut rows = Listing::new("trigger|value|step");
     for reading in &due.readings {
-        rows.push(due_row(reading));
+        rows.push(due_row(reading, assumed));
     }
     out.push_str(&rows.for_stdout(None));
 }
 
-/// Formats the row for a trigger, such as `messages  81 of 80  101.3%  compact`.
-fn due_row(reading: &Reading) -> [String; 3] {
+/// Formats the row for a trigger, such as `messages  81 of 80  compact`.
+fn due_row(reading: &Reading, assumed: Option<u64>) -> [String; 3] {
     let step = match reading.step {
         Step::None => "",
         step => step.into(),
     };
-    let value = match reading.trigger {
-        Trigger::Overflow => "reported".to_owned(),
+    let by_window = [Trigger::Share, Trigger::Reserve].contains(&reading.trigger);
+    let value = match (reading.trigger, assumed.filter(|_| by_window)) {
+        (Trigger::Overflow, _) => "reported".to_owned(),
+        (_, Some(window)) => {
+            format!("{} of {} (in an assumed window of {window})", reading.value, reading.limit)
+        }
         _ => format!("{} of {}", reading.value, reading.limit),
     };
-    let reached = reading.reached;
-    let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
-    [format!("  {}", <&str>::from(reading.trigger)), value, format!("{reached:>6}  {step}")]
+    [format!("  {}", <&str>::from(reading.trigger)), value, step.to_owned()]
 }

@@ -11,7 +11,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Result, Statuses, Tool, Verbosity, is_stdin, json_failure, printable,
 };
-use ctx_engine::compact::{Options, Outcome, Report};
+use ctx_engine::compact::{Options, Report};
 use ctx_engine::{Pin, Time};
 use ctx_policy::{Method, Overrides, Policy, parse_count};
 use ctx_store::SessionId;
@@ -27,7 +27,8 @@ use crate::store::{failure, session_of};
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
 /// Old messages are replaced with a summary; the latest are kept. The exact bytes are saved first
-/// (ctx-rollback --undo FILE restores them), and the result is written only if smaller and valid.
+/// (ctx-rollback --undo FILE restores them), and the result is written only if it is valid and has
+/// fewer tokens.
 ///
 /// A policy determines when and how a session is compacted. The default policy is the preset
 /// `default`.
@@ -268,9 +269,6 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
         return io.json(report);
     }
     let line = report::line(report);
-    if report.outcome == Outcome::SummaryFailed && report.snapshot.is_none() {
-        return Ok(()); // It was already reported.
-    }
     if report::status(report) == ExitStatus::No {
         io.warn(format_args!("{name}: {line}"));
     } else if io.verbosity != Verbosity::Quiet {

@@ -3,6 +3,7 @@
 use ctx_cli::{ExitStatus, short_count};
 use ctx_engine::compact::{Attention, Forecast, Outcome, PRUNED_FIRST, Report};
 use ctx_engine::summarize::Summing;
+use ctx_policy::trigger::Trigger;
 
 pub(super) fn status(report: &Report) -> ExitStatus {
     if report.outcome == Outcome::SummaryFailed {
@@ -38,8 +39,8 @@ pub(super) fn line(report: &Report) -> String {
                 "{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}{below}{by_whom}"
             )
         }
-        Outcome::NothingToDo => format!("nothing to summarize in {before} tokens"),
-        Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
+        Outcome::NothingToDo => format!("nothing to summarize: all {before} tokens are kept"),
+        Outcome::NotDue => format!("not due: {}", why_not_due(report)),
         Outcome::Flushed => format!("{would}flushed: items saved, {before} tokens unchanged"),
         Outcome::Disabled => "disabled".to_owned(),
         Outcome::NoGain => {
@@ -57,7 +58,7 @@ pub(super) fn line(report: &Report) -> String {
         Outcome::SummaryFailed if freed > &0 => format!(
             "no summary, but large results are now in files: {before} → {after} tokens, {freed} freed"
         ),
-        Outcome::SummaryFailed => format!("no summary: {before} tokens, unchanged"),
+        Outcome::SummaryFailed => format!("unchanged: {before} tokens, not summarized"),
         Outcome::GivenUp => format!(
             "not tried again at {before} tokens: earlier runs did not make the session smaller, and it has not grown since; --force tries again"
         ),
@@ -94,16 +95,30 @@ fn below_budget(report: &Report) -> String {
     format!("; {} % below the budget: {why}", 100 - 100 * after / budget)
 }
 
-/// Returns a sentence saying that the session is within its limit, or `None` if it exceeds the
-/// limit.
-fn within(report: &Report) -> Option<String> {
-    if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
-        let said = format!("not due: {tokens} tokens, as counted by the API, are within {limit}");
-        return (tokens <= limit).then_some(said);
+/// Names the limit that the session is within, and the value that comes closest to its limit.
+fn why_not_due(report: &Report) -> String {
+    let (tokens, limit) = match (report.calibrated_tokens, report.limit_tokens) {
+        (Some(tokens), Some(limit)) => (tokens, Some(limit)),
+        _ => (report.tokens_before, report.target_tokens),
+    };
+    let due = report.due.as_ref();
+    if let Some(least) = due.and_then(|due| due.held_back) {
+        return format!("there are fewer than {least} messages");
     }
-    let (tokens, target) = (report.tokens_before, report.target_tokens?);
-    let said = format!("not due: {tokens} tokens are within the target of {target}");
-    (tokens <= target).then_some(said)
+    let nearest =
+        due.and_then(|due| due.readings.iter().max_by_key(|it| 1000 * it.value / it.limit.max(1)));
+    let (value, limit) = nearest.map_or((tokens, limit), |it| (it.value, Some(it.limit)));
+    let what = match nearest.map(|it| it.trigger) {
+        Some(Trigger::Messages) => "messages",
+        Some(Trigger::Turns) => "turns",
+        Some(Trigger::ToolBytes) => "bytes of tool results",
+        _ if report.calibrated_tokens.is_some() => "tokens, as counted by the API,",
+        _ => "tokens",
+    };
+    match limit {
+        Some(limit) => format!("{value} {what} are within the limit of {limit}"),
+        None => format!("{value} {what} exceed no limit"),
+    }
 }
 
 /// Returns a warning if the result is smaller than the session but still above the target.
@@ -124,13 +139,22 @@ pub(super) fn warning(report: &Report) -> Option<String> {
 /// Returns the lines that follow the result in a preview, or an empty string if there is no
 /// preview.
 pub(super) fn plan(report: &Report) -> String {
-    let Some(forecast) = &report.plan else { return String::new() };
+    if !report.dry_run || report.outcome.is_without_result() {
+        return String::new();
+    }
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
     let pruned = pruned.map(|pruned| {
         let (before, after) = (report.tokens_before, pruned.tokens);
         format!("  pruned first: {before} → {after} tokens\n")
     });
-    pruned.unwrap_or_default() + &table(forecast)
+    let table = match &report.plan {
+        Some(forecast) => table(forecast),
+        None if pruned.is_some() => {
+            "  nothing is summarized; -v shows what each rule frees\n".to_owned()
+        }
+        None => String::new(),
+    };
+    pruned.unwrap_or_default() + &table
 }
 
 fn table(forecast: &Forecast) -> String {

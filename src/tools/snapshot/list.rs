@@ -252,7 +252,7 @@ impl<'a> SnapshotMetas<'a> {
 
     fn rolled_back(&self, event: &Event) -> String {
         let is_undo = event.flags.iter().any(|flag| flag == "undo");
-        let how = if is_undo { "undone" } else { "rolled back" };
+        let (how, undo) = if is_undo { ("undone", " (undo)") } else { ("rolled back", "") };
         // Older versions of the tools recorded only the hash.
         let restored = event.restored.as_deref().or_else(|| {
             let sha256 = event.sha256.as_ref()?;
@@ -262,7 +262,7 @@ impl<'a> SnapshotMetas<'a> {
             let newest = newest.filter(|meta| !event.snapshots.contains(&meta.id));
             newest.max_by_key(|meta| meta.sequence).map(|meta| meta.id.as_str())
         });
-        restored.map_or_else(|| how.to_owned(), |id| format!("{how} to {}", number(id)))
+        restored.map_or_else(|| how.to_owned(), |id| format!("rolled back to {}{undo}", number(id)))
     }
 }
 

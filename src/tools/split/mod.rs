@@ -154,7 +154,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     session.report(io);
     let line = format!(
-        "{}: {} system, {} old, {} keep",
+        "{}: lines: {} system, {} old, {} keep",
         session.name, counts.system, counts.old, counts.keep
     );
     if args.filter.json {

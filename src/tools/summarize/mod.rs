@@ -155,7 +155,7 @@ impl Args {
     fn writer(&self, policy: Option<&Policy>, own: Option<&str>, io: &mut Io) -> Result<Writer> {
         if let Some(policy) = policy.filter(|_| self.lacks_server) {
             let offline = policy.summary.offline();
-            io.warn(format_args!("no LLM server is named; the {offline} summary is used"));
+            io.warn(format_args!("no LLM server is set; the {offline} summary is used"));
             return Ok(Writer::offline(offline, self.summary_tokens));
         }
         if self.method() != Method::Llm {

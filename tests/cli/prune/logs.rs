@@ -36,7 +36,7 @@ fn a_cleared_result_takes_its_second_copy_along() {
         .stdout(lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT]))
         .stderr(
             "ctx-prune: <stdin>: clear: 1 change, from 41 to 37 tokens\n\
-             ctx-prune: <stdin>: in all: 1 change, from 41 to 37 tokens\n",
+             ctx-prune: <stdin>: all rules: 1 change, from 41 to 37 tokens\n",
         )
         .run();
 }
@@ -54,7 +54,7 @@ fn lines_leave_and_what_hung_on_them_moves_up() {
         .stdout(lines(&[START, &call, &result, SAID, NEXT]))
         .stderr(
             "ctx-prune: <stdin>: reasoning: 1 change, from 5 to 0 tokens\n\
-             ctx-prune: <stdin>: in all: 1 change, from 5 to 0 tokens\n\
+             ctx-prune: <stdin>: all rules: 1 change, from 5 to 0 tokens\n\
              ctx-prune: <stdin>: reasoning: 1 line, 232 bytes\n\
              ctx-prune: <stdin>: dead-branches: 1 line, 220 bytes\n\
              ctx-prune: <stdin>: progress: 1 line, 158 bytes\n",
@@ -165,7 +165,7 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .stdout_has("total")
         .stderr(
             "ctx-prune: s.jsonl: clear: 1 change, from 801 to 38 tokens\n\
-             ctx-prune: s.jsonl: in all: 1 change, from 801 to 38 tokens\n\
+             ctx-prune: s.jsonl: all rules: 1 change, from 801 to 38 tokens\n\
              ctx-prune: s.jsonl: recorded usage of the last reply: 21009 tokens, now 20093\n",
         )
         .run();

@@ -157,6 +157,7 @@ impl<'c> Compaction<'c> {
             self.report.triggers.push("manual");
         }
         self.report.measure(Usage::default(), (plan.environment.now)());
+        self.report.due = options.budget.is_none().then_some(due);
         step
     }
 

@@ -77,16 +77,18 @@ impl Forecast {
         forecast.zones[Zone::Keep as usize].tokens = PRIMING;
         let mut dropped = 0;
         survey.each(|record, entry| {
-            if !entry.begins {
-                return;
-            }
             if survey.is_dropped(record) {
-                dropped += 1;
+                dropped += u64::from(entry.begins);
                 return;
             }
             let zone = zones.of[record];
-            let tokens = entry.kind.is_message().then_some(entry.tokens.into());
-            forecast.zones[zone as usize].add(entry.line.into(), tokens);
+            let count = &mut forecast.zones[zone as usize];
+            count.messages += u64::from(entry.begins_message);
+            if !entry.begins {
+                return;
+            }
+            let tokens = if entry.kind.is_message() { entry.tokens.into() } else { 0 };
+            count.add(entry.line.into(), tokens);
             if zone == Zone::Old {
                 forecast.leaving.add(&entry);
             }
@@ -125,10 +127,9 @@ impl ZoneCount {
         }
     }
 
-    fn add(&mut self, line: u64, tokens: Option<u64>) {
+    fn add(&mut self, line: u64, tokens: u64) {
         self.records += 1;
-        self.messages += u64::from(tokens.is_some());
-        self.tokens += tokens.unwrap_or(0);
+        self.tokens += tokens;
         match self.lines.last_mut() {
             // The messages in a log may not be in line order.
             Some((_, last)) if line == *last || line == *last + 1 => *last = line,
@@ -189,7 +190,7 @@ mod tests {
     fn lines_that_come_in_another_order_are_ranges_of_their_own() {
         let mut zone = ZoneCount::new(Zone::Old);
         for line in [5, 6, 6, 3, 4, 9] {
-            zone.add(line, None);
+            zone.add(line, 0);
         }
         assert_eq!(zone.ranges(), "5-6,3-4,9");
     }
@@ -230,14 +231,14 @@ mod tests {
         let mut zone = ZoneCount::new(Zone::Keep);
         assert_eq!(zone.ranges(), "none");
         for line in [1, 2, 3, 5, 7, 8] {
-            zone.add(line, Some(2));
+            zone.add(line, 2);
         }
         assert_eq!(zone.ranges(), "1-3,5,7-8");
-        assert_eq!((zone.records, zone.messages, zone.tokens), (6, 6, 12));
+        assert_eq!((zone.records, zone.tokens), (6, 12));
         for line in (10..40).step_by(2) {
-            zone.add(line, None);
+            zone.add(line, 0);
         }
         assert_eq!(zone.ranges(), "1-3,5,7-8,10,12,14,16,18,…");
-        assert_eq!((zone.records, zone.messages), (21, 6));
+        assert_eq!((zone.records, zone.tokens), (21, 12));
     }
 }

@@ -139,14 +139,7 @@ impl Limits {
         let limit = self.target;
         let mut after = calibration.calibrator.clone();
         after.compacted();
-        let fills = options.budget.is_some() && !options.strict_target;
-        self.target = limit.map(|limit| {
-            if fills {
-                likely_tokens(limit, &after, notes)
-            } else {
-                sure_tokens(limit, &after, options.strict_target, notes)
-            }
-        });
+        self.target = limit.map(|limit| our_tokens(limit, &after, options, notes));
         self.usage = calibration.estimate.map(|estimate| KnownUsage {
             tokens: estimate.tokens,
             target: limit,
@@ -179,57 +172,43 @@ impl Limits {
 /// tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Converts `limit` from the API's tokens to a number of our tokens that is certain not to exceed
-/// it. Compaction shrinks only messages, so it cannot meet a limit that the system prompt and the
-/// tools exceed on their own. If the limit is that low but not strict, messages get
-/// [`LEAST_MESSAGES`] tokens.
-fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
+/// Converts `limit` from the API's tokens to ours. The result is certain not to exceed a target or a
+/// strict budget. A budget that is not strict is filled: the most likely number is used, minus a
+/// small margin. Without the margin, the next message would exceed the budget.
+///
+/// Compaction shrinks only messages, so it cannot meet a limit that the system prompt and the tools
+/// exceed on their own. If the limit is that low but not strict, messages get [`LEAST_MESSAGES`]
+/// tokens.
+fn our_tokens(limit: u64, after: &Calibrator, options: &Options, notes: &mut Notes) -> u64 {
+    let fills = options.budget.is_some() && !options.strict_target;
     let least = limit.min(LEAST_MESSAGES);
-    let sure = after.counted_within(limit, |it| it.high);
-    if sure >= least {
-        return sure;
-    }
-    let what = if is_strict {
-        "nothing above the limit is written".to_owned()
-    } else if after.counted_within(limit, |it| it.tokens) >= least {
-        "the result may be above the limit".to_owned()
+    let likely = |limit| after.counted_within(limit, |it| it.tokens);
+    let tokens = if fills {
+        likely(limit - limit / MARGIN)
     } else {
-        least_anyway(least, after)
+        after.counted_within(limit, |it| it.high)
     };
-    warn_tight(limit, after, &what, notes);
-    if is_strict { sure } else { least }
-}
-
-/// Converts `limit` from the API's tokens to the most likely number of our tokens, minus a small
-/// margin. Without the margin, the result could fill the budget, and the next message would exceed
-/// it.
-fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
-    let least = limit.min(LEAST_MESSAGES);
-    let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);
-    if likely >= least {
-        return likely;
+    if tokens >= least || fills && after.base() == Some(0) {
+        return tokens.max(least);
     }
-    if after.base().is_some_and(|overhead| overhead > 0) {
-        warn_tight(limit, after, &least_anyway(least, after), notes);
-    }
-    least
+    let total = |messages| after.estimate(messages).map_or(messages, |all| all.tokens);
+    let what = if options.strict_target {
+        "nothing above it is written".to_owned()
+    } else if !fills && likely(limit) >= least {
+        "the result may be above it".to_owned()
+    } else {
+        format!("the messages still get {least}, which makes about {} in total", total(least))
+    };
+    let name = if options.budget.is_some() { "budget" } else { "target" };
+    notes.warn(format_args!(
+        "the {name} of {limit} tokens is low: the system prompt and the tools take up about {}; {what}",
+        total(0)
+    ));
+    if options.strict_target { tokens } else { least }
 }
 
 /// If the API's count is only an estimate, one part in `MARGIN` of the budget stays free.
 const MARGIN: u64 = 64;
-
-fn least_anyway(least: u64, after: &Calibrator) -> String {
-    let all = after.estimate(least).map_or(least, |all| all.tokens);
-    format!("the messages still get {least}, which makes about {all} in total")
-}
-
-fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {
-    let overhead = after.base().unwrap_or_default();
-    notes.warn(format_args!(
-            "the limit of {limit} tokens is tight: the system prompt and the tools take up about {overhead}; {what}"
-        ),
-    );
-}
 
 /// The default length of the summary, in tokens.
 const SUMMARY_TOKENS: u64 = 2_000;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use ctx_llm::Usage;
 use ctx_policy::Method;
-use ctx_policy::trigger::Size;
+use ctx_policy::trigger::{Due, Size};
 use ctx_summary::ledger::score::{Score, rounded};
 use derive_more::{Add, Sum};
 use serde::Serialize;
@@ -194,6 +194,9 @@ pub struct Report {
     /// The time at which the compaction began.
     #[serde(skip)]
     pub begun: DateTime<Utc>,
+    /// The readings of the triggers, unless a budget decides whether a compaction is due.
+    #[serde(skip)]
+    pub due: Option<Due>,
     /// The name of the preset, if the policy is built in. The audit log records only the names of
     /// built-in policies.
     #[serde(skip)]

@@ -38,14 +38,14 @@ impl Reach {
         let (sent, copies) = (length(&wrapped.sent), length(&wrapped.copies));
         self.add("sent", count, sent);
         if copies > 0 {
-            self.add("second copies", wrapped.copies.len() as u64, copies);
+            self.add("duplicates", wrapped.copies.len() as u64, copies);
         }
         let outside = self.outside(record, dialect, object);
         let around = bytes.saturating_sub(sent + copies + outside);
         // In a list of messages, a message is surrounded only by its line ending, which is counted
         // as sent.
         if record.presence.is_some() {
-            self.add("around what is sent", count, around);
+            self.add("metadata", count, around);
         } else {
             self.add("sent", 0, around);
         }
@@ -169,16 +169,10 @@ mod tests {
         let names: Vec<&str> = rows.iter().map(|(what, _)| what.as_str()).collect();
         assert_eq!(
             names,
-            [
-                "around what is sent",
-                "dead branch",
-                "never sent: file-history-snapshot",
-                "second copies",
-                "sent"
-            ]
+            ["dead branch", "duplicates", "metadata", "never sent: file-history-snapshot", "sent"]
         );
-        assert_eq!(rows[1].1, volume(1, lines[2].len() + 1));
-        assert_eq!(rows[3].1, volume(1, copy.len()));
+        assert_eq!(rows[0].1, volume(1, lines[2].len() + 1));
+        assert_eq!(rows[1].1, volume(1, copy.len()));
         assert_eq!(rows[4].1, volume(3, 3 * message.len()));
     }
 }

@@ -330,7 +330,7 @@ pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
         return notes.info("nothing to prune");
     }
     let rules = sums.by_rule().map(|(rule, sum)| (rule.into(), sum));
-    for (what, sum) in rules.chain([("in all", sums.total())]) {
+    for (what, sum) in rules.chain([("all rules", sums.total())]) {
         let changes = counted(sum.changes, "change");
         notes.info(format_args!("{what}: {changes}, from {} to {} tokens", sum.before, sum.after));
     }

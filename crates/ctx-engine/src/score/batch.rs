@@ -229,7 +229,7 @@ mod tests {
             alone.0,
             [
                 "1: 1.0",
-                "3: After: not a conversation (not JSON: expected ident at line 1 column 2)",
+                "3: After: not a conversation (not JSON: expected ident at column 2)",
                 "4: After: not a conversation (no list of messages)",
                 "5: 0.0",
             ]

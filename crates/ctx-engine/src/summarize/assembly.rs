@@ -269,7 +269,7 @@ impl Material<'_> {
     /// Writes a summary of the old records. Returns `None` if there are no old records.
     pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>> {
         let Some(place) = &self.place else {
-            notes.info("nothing to summarize, so nothing was changed");
+            notes.info("there is nothing to summarize");
             return Ok(None);
         };
         if self.old.other_lines > 0 {
@@ -384,7 +384,7 @@ mod tests {
         let material = assembled(&plan, &[ASK, DONE], &[], &mut notes).expect("it is legal");
         let draft = material.draft(&by_rule(), &mut notes).expect("by code");
         assert!(draft.is_none());
-        assert_eq!(texts(&mut notes), ["nothing to summarize, so nothing was changed"]);
+        assert_eq!(texts(&mut notes), ["there is nothing to summarize"]);
         assert_eq!(lines(&mut material.with(None)), [ASK, DONE]);
     }
 

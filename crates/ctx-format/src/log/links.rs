@@ -276,16 +276,13 @@ pub(crate) trait Tree {
                 break;
             } else if !names_parent {
                 // The user may have gone back to the beginning of the conversation.
-                let what = format!(
-                    "the conversation begins here, but another path has {before_it} before this line"
-                );
+                let what =
+                    format!("the conversation begins here, but another path has {before_it} above");
                 flaws.push(Flaw::new(record, "second-root", Effect::Harmless, what));
                 break;
             } else {
                 let (rule, why) = self.why_it_ends(place);
-                let what = format!(
-                    "{why}: {name} stops here and does not send the {before_it} before this line"
-                );
+                let what = format!("{why}: {name} stops here and does not send {before_it} above");
                 Flaw::new(record, rule, Effect::Lost, what)
             };
             flaws.push(flaw.repaired_by(match before {

@@ -148,7 +148,9 @@ impl<'a> Record<'a> {
                 let text = std::str::from_utf8(&self.bytes[self.skipped..]).unwrap_or_default();
                 match serde_json::from_str::<&RawValue>(text.trim_end_matches(['\r', '\n'])) {
                     Err(error) if error.is_eof() => "not JSON: the line is cut",
-                    Err(error) => return format!("not JSON: {error}"),
+                    Err(error) => {
+                        return format!("not JSON: {error}").replace(" line 1 column", " column");
+                    }
                     Ok(_) => "not JSON",
                 }
             }

@@ -236,7 +236,7 @@ fn lines_before_the_window_go_with_it_and_are_counted() {
     assert_eq!(written, user("two"));
     let expected = [
         "window: 1 change, from 5 to 0 tokens",
-        "in all: 1 change, from 5 to 0 tokens",
+        "all rules: 1 change, from 5 to 0 tokens",
         "removed before the window: 2 lines without a message",
     ];
     assert_eq!(notes, expected);

@@ -198,7 +198,7 @@ impl Notes<'_> {
         });
     }
 
-    /// Reports that a result of the source is no longer marked as an error, if it was. A denial is
+    /// Reports that a result of the source is no longer marked as failed, if it was. A denial is
     /// in the text, too.
     pub(crate) fn no_error_mark(&mut self, answer: &Answer<'_>) {
         let is_new = answer.result.parts == [Part::Text(MISSING_RESULT.into())];

@@ -61,7 +61,7 @@ fn chat_gets_missing_results_behind_those_that_are_there() {
         &Chat,
         &[USER, AB, A, USER],
         &[USER, AB, A, NO_B, USER],
-        &["2: a result inserted for call b: the original is missing"],
+        &["2: result inserted for call b: the original is missing"],
     );
 }
 
@@ -106,7 +106,7 @@ fn a_function_that_was_called_without_id_is_answered_by_name() {
             r#"{"role":"function","name":"old","content":"The result of this call is missing from the session."}"#,
             USER,
         ],
-        &["1: a result inserted for call without id: the original is missing"],
+        &["1: result inserted for call without id: the original is missing"],
     );
 }
 
@@ -121,7 +121,7 @@ fn a_call_for_ollama_has_no_id_and_neither_has_its_result() {
             r#"{"role":"tool","content":"The result of this call is missing from the session."}"#,
             USER,
         ],
-        &["1: a result inserted for call without id: the original is missing"],
+        &["1: result inserted for call without id: the original is missing"],
     );
 }
 
@@ -165,14 +165,14 @@ fn anthropic_gets_missing_results_in_the_next_user_message() {
         &Anthropic,
         &[USER, USE, USER],
         &[USER, USE, &answered],
-        &["2: a result inserted for call t: the original is missing"],
+        &["2: result inserted for call t: the original is missing"],
     );
     let alone = format!(r#"{{"role":"user","content":[{NO_T}]}}"#);
     assert_repaired(
         &Anthropic,
         &[USER, USE],
         &[USER, USE, &alone],
-        &["2: a result inserted for call t: the original is missing"],
+        &["2: result inserted for call t: the original is missing"],
     );
 }
 
@@ -234,7 +234,7 @@ fn of_adjacent_replies_with_one_id_the_nearer_has_the_result() {
         &[USER, USE, USE, &results(&["t"])],
         &[USER, USE, &USE.replace("\"t\"", "\"t-2\""), &answered],
         &[
-            "2: a result inserted for call t: the original is missing",
+            "2: result inserted for call t: the original is missing",
             "3: call t renamed to t-2: another call has this id",
         ],
     );
@@ -250,7 +250,7 @@ fn a_session_that_begins_with_a_reply_gets_a_beginning() {
         &[begin, USE, &results],
         &[
             "1: result t removed: it has no matching call",
-            "2: a user message inserted before this line: the session began with a reply",
+            "2: user message inserted before this line: the session began with a reply",
         ],
     );
 }
