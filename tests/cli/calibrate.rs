@@ -87,7 +87,7 @@ fn a_format_that_is_not_known_has_no_size() {
         .stdin("{\"what\":1}\n")
         .code(2)
         .stderr(
-            "ctx-count: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n",
+            "ctx-count: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
         )
         .run();
 }

@@ -77,7 +77,7 @@ fn a_failing_record_stops_nothing() {
         .stdout_any()
         .code(3)
         .stderr(concat!(
-            "ctx-compact: <stdin>:2: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n",
+            "ctx-compact: <stdin>:2: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
             "ctx-compact: warning: <stdin>:3: 1 bad line kept in place; the first: not JSON: expected ident at column 2\n",
             "ctx-compact: warning: <stdin>: lines without a conversation (\"messages\"): 1\n",
         ))
@@ -198,7 +198,7 @@ fn the_number_of_jobs_changes_nothing() {
 fn a_conversation_that_fails_can_be_tagged() {
     let strange = "{\"id\":7,\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
     let tagged =
-        "{\"_ctx\":{\"failed\":\"the file is empty, or its format is unknown\"},\"id\":7,";
+        "{\"_ctx\":{\"failed\":\"the format is not known, so it cannot be read\"},\"id\":7,";
     let run = |input: &str, flags: &[&str], code: i32, output: &str| {
         Case::new(CTX_COMPACT)
             .args(["--batch", "--keep-messages", "6"])

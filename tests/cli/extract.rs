@@ -281,7 +281,7 @@ fn records_of_an_unknown_format_are_refused() {
     extract()
         .stdin("{\"type\":\"x\",\"uuid\":1}\n")
         .code(2)
-        .stderr("ctx-extract: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-extract: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
         .run();
 }
 

@@ -241,7 +241,7 @@ fn the_log_tells_a_sessions_history() {
     let history = [
         "0001  ctx-gc        restored from the trash",
         "   -  ctx-gc        moved to the trash: 0001, 0002",
-        "0003  ctx-rollback  rolled back to 0002",
+        "0003  ctx-rollback  rolled back to 0002 (undo)",
         "0002  ctx-rollback  rolled back to 0001",
         "0001  ctx-snapshot  saved 1 message, 1 line, 32 bytes",
     ];

@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_told() {
         .args(["--clear"])
         .stdin("{\"type\":\"progress\"}\n")
         .code(2)
-        .stderr("ctx-prune: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-prune: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
         .run();
     stays(&["--clear"], "");
 }

@@ -54,11 +54,11 @@ Store
   trash      0
   all        0
 Acceptance
-  NAME              VALUE  WANTED               MET        OF
-  overflow_rate         -  < 0.05               not known   0
-  summary_fidelity      -  > 0.8                not known   0
-  task_success          -  no significant drop  not known   0
-  rollback_success      -  1                    not known   0
+  NAME              VALUE  REQUIRED             MET        SAMPLES
+  overflow_rate         -  < 0.05               not known        0
+  summary_fidelity      -  > 0.8                not known        0
+  task_success          -  no significant drop  not known        0
+  rollback_success      -  1                    not known        0
 ",
         )
         .run();

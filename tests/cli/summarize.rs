@@ -201,7 +201,7 @@ fn an_unknown_format_is_refused() {
         case()
             .stdin(tagged(&[(zone, r#"{"type":"a"}"#), ("keep", r#"{"type":"b"}"#)]))
             .code(2)
-            .stderr("ctx-summarize: <stdin>: the file is empty, or its format is unknown; name the format with --dialect; docs/format.md lists the formats\n")
+            .stderr("ctx-summarize: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
             .run();
     }
 }

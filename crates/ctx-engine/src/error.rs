@@ -49,7 +49,7 @@ pub enum ErrorKind {
     #[error("there is no line {0}")]
     NoSuchLine(u64),
     /// The dialect of the session is unknown.
-    #[error("the file is empty, or its format is unknown")]
+    #[error("the format is not known, so it cannot be read")]
     UnknownFormat,
     /// The session is in a known format that we cannot read.
     #[error("{0}, so it cannot be read")]

@@ -27,8 +27,7 @@ use crate::store::{failure, session_of};
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
 /// Old messages are replaced with a summary; the latest are kept. The exact bytes are saved first
-/// (ctx-rollback --undo FILE restores them), and the result is written only if it is valid and has
-/// fewer tokens.
+/// (ctx-rollback --undo FILE restores them), and only a smaller, valid result is written.
 ///
 /// A policy determines when and how a session is compacted. The default policy is the preset
 /// `default`.
