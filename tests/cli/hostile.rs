@@ -39,6 +39,24 @@ fn h1_a_million_brackets_are_one_opaque_line() {
     }
 }
 
+/// H1: values are nested so deeply that a recursive search would overflow the stack. What a
+/// conversion leaves out is named by the path of a level that a person can read.
+#[test]
+fn h1_a_conversion_names_what_is_nested_deeply() {
+    let nested = format!("{}{}", "[".repeat(40_000), "]".repeat(40_000));
+    let line = format!("{{\"role\":\"user\",\"content\":\"x\",\"z\":{nested}}}\n");
+    for to in ["anthropic", "claude-code", "codex", "gemini", "pi", "responses"] {
+        let lost =
+            format!("1 value has no place in the dialect (messages[0].z{})", "[0]".repeat(63));
+        tool("ctx-convert")
+            .args(["-v", "--to", to])
+            .stdin(line.clone())
+            .stdout_any()
+            .stderr_has(&lost)
+            .run();
+    }
+}
+
 /// H2: a line of 256 MiB in 200 MB of memory.
 #[test]
 fn h2_a_line_without_end_needs_bounded_memory() {

@@ -85,7 +85,9 @@ impl Ranking<'_> {
     fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<RankedDocument>, SearchError> {
         let newest = (SortByStaticFastValue::<i64>::for_field("time"), Order::Desc);
         let order = ((SortBySimilarityScore, Order::Desc), newest);
-        let collector = TopDocs::with_limit(limit).order_by(order);
+        // The collector reserves memory for as many documents as its limit.
+        let documents = usize::try_from(self.searcher.num_docs()).unwrap_or(limit);
+        let collector = TopDocs::with_limit(limit.min(documents).max(1)).order_by(order);
         let mut found = Vec::new();
         for ((score, _), address) in self.searcher.search(query, &collector)? {
             if let Some(mut document) = self.document(address)? {

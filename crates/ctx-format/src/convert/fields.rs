@@ -2,7 +2,7 @@
 //!
 //! The search compares the values themselves, so that no list of known members can be incomplete.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::ops::Range;
 
 use memchr::memmem::find;
@@ -24,12 +24,21 @@ const BESIDE_TAGS: &str = "cache_control caller internal_chat_message_metadata_p
 /// The members that tell what an object is. They matter only in an object without other members.
 const TAGS: [&str; 2] = ["type", "role"];
 
+/// Values at a greater depth are examined as a whole: each level is scanned again, so a value that is
+/// nested thousands of times would take minutes.
+const MAX_DEPTH: usize = 64;
+
+/// How many bytes behind the last value are searched first.
+const NEAR: usize = 4096;
+
 /// The records written for a unit, in a form in which values can be found.
 pub(crate) struct Written {
-    /// The records as a JSON list.
-    raw: String,
-    /// All strings, decoded. Arguments are JSON within a string.
-    texts: OnceCell<String>,
+    /// The records as a JSON list, and all of its strings, decoded. Arguments are JSON within a
+    /// string.
+    texts: [String; 2],
+    /// Where the last value was found in each text. Values are written in the order of the source,
+    /// so the next one is usually close behind.
+    last: [Cell<usize>; 2],
 }
 
 /// Whether a value is in the written records. A value that says nothing is neither there nor lost.
@@ -42,7 +51,13 @@ enum Fate {
 
 impl Written {
     pub(crate) fn of(lines: &[String]) -> Self {
-        Self { raw: list(lines), texts: OnceCell::new() }
+        let (raw, mut decoded) = (list(lines), String::new());
+        json::map_strings(&raw, |text| {
+            decoded += text;
+            decoded.push('\n');
+            None
+        });
+        Self { texts: [raw, decoded], last: Default::default() }
     }
 
     /// Returns the values of `object` that are not in the records, each with its path. Only the values
@@ -60,18 +75,26 @@ impl Written {
         search.lost
     }
 
-    fn has(&self, needle: &str) -> bool {
-        let texts = || {
-            let mut texts = String::new();
-            json::map_strings(&self.raw, |text| {
-                texts += text;
-                texts.push('\n');
-                None
-            });
-            texts
-        };
-        let is_in = |text: &str| find(text.as_bytes(), needle.as_bytes()).is_some();
-        is_in(&self.raw) || is_in(self.texts.get_or_init(texts))
+    /// Returns true if any of `needles` occurs. Looks close behind the last value first, so that the
+    /// time to find all values of a long unit is linear in its length.
+    fn has(&self, needles: &[&str]) -> bool {
+        for reach in [NEAR, usize::MAX] {
+            for needle in needles {
+                for (text, last) in self.texts.iter().zip(&self.last) {
+                    let (text, start) = (text.as_bytes(), last.get());
+                    let overlap = text.len().min(start + needle.len());
+                    let near = &text[start..text.len().min(overlap.saturating_add(reach))];
+                    let behind = find(near, needle.as_bytes()).map(|at| start + at);
+                    let is_far = reach > NEAR;
+                    let before = || find(&text[..overlap], needle.as_bytes()).filter(|_| is_far);
+                    if let Some(found) = behind.or_else(before) {
+                        last.set(found);
+                        return true;
+                    }
+                }
+            }
+        }
+        false
     }
 }
 
@@ -129,6 +152,13 @@ impl<'a> Search<'_, 'a> {
         let before = self.lost.len();
         let mut is_whole = true;
         let fate = match raw.as_bytes()[0] {
+            _ if path.matches(['.', '[']).count() > MAX_DEPTH => {
+                if self.written.has(&[raw]) {
+                    Fate::Written
+                } else {
+                    Fate::Lost
+                }
+            }
             b'{' => {
                 let Some(object) = Object::within(raw) else { return Fate::Nothing };
                 // Of a result, what is in it is named.
@@ -146,7 +176,7 @@ impl<'a> Search<'_, 'a> {
             }
             b'"' => self.text(raw),
             b'n' | b'f' => Fate::Nothing,
-            _ if key.is_empty() || self.written.has(&json::quoted(key)) => Fate::Nothing,
+            _ if key.is_empty() || self.written.has(&[&json::quoted(key)]) => Fate::Nothing,
             _ => Fate::Lost,
         };
         if fate == Fate::Lost && is_whole {
@@ -175,8 +205,11 @@ impl<'a> Search<'_, 'a> {
         };
         // The data of a `data:` URL can be stored without the URL.
         let (quoted, data) = (json::quoted(&text), text.rsplit(";base64,").next());
-        let within = |quoted: &str| self.written.has(&quoted[1..quoted.len() - 1]);
-        if data.is_some_and(|data| self.written.has(data)) || within(raw) || within(&quoted) {
+        if self.written.has(&[
+            data.unwrap_or(&text),
+            &raw[1..raw.len() - 1],
+            &quoted[1..quoted.len() - 1],
+        ]) {
             return Fate::Written;
         }
         // Arguments can be JSON in one format and a string with JSON in the other.
@@ -198,16 +231,19 @@ fn is_bookkeeping(object: &Object<'_>, member: &Member<'_>) -> bool {
 }
 
 /// Returns the path, from the value `raw`, of the innermost value at the address `at`.
-pub(crate) fn path_to(raw: &str, at: usize) -> String {
+pub(crate) fn path_to(mut raw: &str, at: usize) -> String {
     let holds = |raw: &str| place(raw).contains(&at);
-    if let Some(list) = scan::elements(raw) {
-        let mut list = list.into_iter().enumerate().filter(|(_, raw)| holds(raw));
-        return list.next().map_or(String::new(), |(n, raw)| format!("[{n}]{}", path_to(raw, at)));
+    let mut path = String::new();
+    for _ in 0..MAX_DEPTH {
+        let list = scan::elements(raw).into_iter().flatten().enumerate();
+        let object = Object::within(raw);
+        let members = object.iter().flat_map(Object::members);
+        let members = members.map(|member| (format!(".{}", member.key), member.value));
+        let mut values = list.map(|(n, raw)| (format!("[{n}]"), raw)).chain(members);
+        let Some((step, inner)) = values.find(|(_, raw)| holds(raw)) else { break };
+        (path, raw) = (path + &step, inner);
     }
-    let object = Object::within(raw);
-    let mut members = object.iter().flat_map(Object::members);
-    let found = members.find(|member| holds(member.value));
-    found.map_or(String::new(), |it| format!(".{}{}", it.key, path_to(it.value, at)))
+    path
 }
 
 /// Returns the addresses of a text.

@@ -10,7 +10,7 @@ use crate::dialect::items;
 use crate::legality::content::Names;
 use crate::{Dialect, HeldMessage, Object, Part, Role, Slot, ToolResult};
 use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Creates turns for the new session from a message in the source.
 pub(crate) struct Maker<'m, 'n> {
@@ -293,8 +293,8 @@ pub(crate) struct Ids {
     made: u64,
     /// The names that the API accepts; `None` if ids and names must stay as they are.
     names: Option<Names>,
-    /// The ids so far that no other call may have.
-    used: HashSet<String>,
+    /// The ids so far that no other call may have, each with the next number to try behind it.
+    used: HashMap<String, u64>,
     /// Whether an id may occur twice in a session, though never in one reply.
     may_repeat: bool,
     /// The calls of server tools whose results are in a later reply.
@@ -325,16 +325,19 @@ impl Ids {
     /// as they are.
     pub(crate) fn of(to: &dyn Dialect, stay: bool, across: HashSet<Key>) -> Self {
         let names = (!stay).then(|| to.names());
-        Self { made: 0, names, used: HashSet::new(), may_repeat: !to.rules().unique_ids, across }
+        Self { made: 0, names, used: HashMap::new(), may_repeat: !to.rules().unique_ids, across }
     }
 
     /// Returns an id that the API accepts for the call with the id `own`.
     fn legal(&mut self, own: &str) -> String {
         let Some(names) = self.names else { return own.to_owned() };
-        let legal = |id: &str| names.calls.legal(id);
-        let others = (2..).map(|number| legal(&format!("{own}-{number}")));
-        let mut ids = std::iter::once(legal(own)).chain(others);
-        ids.find(|id| self.used.insert(id.clone())).expect("there are more numbers than calls")
+        let first = names.calls.legal(own);
+        let Some(from) = self.used.insert(first.clone(), 2) else { return first };
+        let mut ids = (from..).map(|n| (n, names.calls.legal(&format!("{own}-{n}"))));
+        let found = ids.find(|(_, id)| !self.used.contains_key(id));
+        let (number, id) = found.expect("there are more numbers than calls");
+        self.used.extend([(first, number + 1), (id.clone(), 2)]);
+        id
     }
 
     /// Returns a name that the API accepts for the tool `own`.

@@ -1,6 +1,6 @@
 //! Uses the outlines of a session's messages to decide how to repair the session.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{Answer, OpenCall, Pairs, Results, Rules};
@@ -20,8 +20,9 @@ pub struct Planner {
     /// The record number and line of each message that is not a system message, and whether a
     /// session may begin with it.
     messages: Vec<(usize, u64, bool)>,
-    /// The ids of the calls in the reply or, if ids must be unique, in the session so far.
-    ids: HashSet<String>,
+    /// The ids of the calls in the reply or, if ids must be unique, in the session so far, each with
+    /// the next number to try behind it.
+    ids: HashMap<String, u64>,
     repair: Repair,
 }
 
@@ -77,16 +78,18 @@ impl Planner {
         }
         for (place, was) in outline.calls.iter().enumerate() {
             let mut id = was.clone().into_owned();
-            if self.ids.contains(&id) && !id.is_empty() {
-                let is_free = |id: &String| {
-                    !self.ids.contains(id) && !outline.calls.iter().any(|it| it == id)
+            if let Some(&from) = self.ids.get(&id).filter(|_| !id.is_empty()) {
+                let is_free = |(_, id): &(u64, String)| {
+                    !self.ids.contains_key(id) && !outline.calls.iter().any(|it| it == id)
                 };
-                let mut others = (2..).map(|number| format!("{was}-{number}"));
-                id = others.find(is_free).expect("there are more numbers than calls");
+                let mut others = (from..).map(|number| (number, format!("{was}-{number}")));
+                let (number, free) =
+                    others.find(is_free).expect("there are more numbers than calls");
+                self.ids.insert(std::mem::replace(&mut id, free), number + 1);
                 self.edit(record).change.rename_calls.insert(place, id.clone());
                 self.act(line, was, RepairKind::Rename { to: id.clone() });
             }
-            self.ids.insert(id.clone());
+            self.ids.insert(id.clone(), 2);
             self.repair.calls.push(Call {
                 id,
                 was: was.clone().into_owned(),
