@@ -258,9 +258,7 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
         b'>' if name::may_end_at(bytes, cursor.at) => named::element(cursor),
         b'(' if name::may_end_at(bytes, cursor.at) => named::argument(cursor),
         b'|' => forms::piped(cursor).or_else(|| named::cell(cursor)),
-        0xEF => joined_by(cursor, "：").or_else(|| joined_by(cursor, "＝")),
-        0xE6 => joined_by(cursor, "是"),
-        0xE4 => joined_by(cursor, "为"),
+        0xE4 | 0xE6 | 0xEF => joined(cursor),
         _ => None,
     }
 }
@@ -311,12 +309,11 @@ fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     secret
 }
 
-/// Finds a value that `word` links to the name of a secret, as in `the password is …`.
-fn joined_by(cursor: Cursor<'_>, word: &str) -> Option<Range<usize>> {
-    if !cursor.starts_with(word) {
-        return None;
-    }
-    named::assigned(cursor, word.len())
+/// Finds a value that a Chinese word or sign links to the name of a secret, as in `the password is
+/// …`.
+fn joined(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let joint = ["为", "是", "：", "＝"].into_iter().find(|joint| cursor.starts_with(joint))?;
+    named::assigned(cursor, joint.len())
 }
 
 #[inline]
