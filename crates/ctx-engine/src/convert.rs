@@ -12,7 +12,7 @@ use crate::check::{self, Finding};
 use crate::compact::temporary;
 use crate::output_check::warn_of_input;
 use crate::session::holds_vendor_summary;
-use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
+use crate::{ErrorKind, Invalid, Level, Notes, PassError, Result, Session};
 
 /// A converted session.
 pub struct Conversion {
@@ -43,7 +43,8 @@ impl Conversion {
         reading.report.is_list |= session.is_document();
         let (beside, lost) = session.records.take_beside();
         if let Some(system) = beside.filter(|_| !from.is_log()) {
-            reading.push(&Origin::ALONE.record(system.as_bytes()))?;
+            let system = Origin::ALONE.record(system.as_bytes());
+            reading.push(&system).map_err(PassError::temporary)?;
         }
         reading.report.losses.extend(lost);
         let mut summary = None;
@@ -59,7 +60,7 @@ impl Conversion {
             if let Some(outline) = record.outline(Some(from)) {
                 input.push(record.line, &outline);
             }
-            Ok(reading.push(record)?)
+            reading.push(record).map_err(PassError::temporary)
         })?;
         let (problems, ..) = input.finish_with_open();
         let flaws = session.records.flaws().iter().filter(|(_, flaw)| flaw.effect.is_problem());
@@ -69,7 +70,7 @@ impl Conversion {
         problems.sort();
         let mut report = Report::default();
         let file = temporary(|output| {
-            report = reading.write(output)?;
+            report = reading.write(output).map_err(PassError::temporary)?;
             Ok(())
         })?;
         let mut losses = report.losses.iter();

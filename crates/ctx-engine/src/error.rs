@@ -3,7 +3,6 @@
 use std::io;
 
 use ctx_format::compaction::CompactionError;
-use ctx_format::convert::ConvertError;
 use ctx_format::{Dialect, EarlyEnd, Foreign, Problem, Unread};
 use ctx_llm::TapeError;
 
@@ -213,15 +212,6 @@ pub(crate) fn rewritable(
         return Err(ErrorKind::Linked { dialect, done }.into());
     }
     Ok(dialect)
-}
-
-/// A conversion writes only to temporary files, so each of its errors concerns one of these.
-impl From<ConvertError> for ErrorKind {
-    fn from(error: ConvertError) -> Self {
-        match error {
-            ConvertError::Temporary(error) | ConvertError::Output(error) => Self::Temporary(error),
-        }
-    }
 }
 
 impl ErrorKind {

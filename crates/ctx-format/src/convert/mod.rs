@@ -22,10 +22,7 @@ pub(crate) mod target;
 pub(crate) mod turn;
 mod writing;
 
-use std::io;
-
 use chrono::{DateTime, Utc};
-use thiserror::Error;
 
 use crate::{Dialect, HeldMessage, Object};
 
@@ -71,15 +68,4 @@ impl Converter<'_> {
         }
         HeldMessage::alone(from, object, object.text().trim().into())
     }
-}
-
-/// Why a conversion failed.
-#[derive(Debug, Error)]
-pub enum ConvertError {
-    /// The temporary file for waiting messages could not be written or read.
-    #[error("cannot write or read a temporary file: {0}")]
-    Temporary(#[source] io::Error),
-    /// The output could not be written.
-    #[error("{0}")]
-    Output(#[source] io::Error),
 }

@@ -1,7 +1,7 @@
 //! Reads a session's context before it is written in another dialect.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +12,7 @@ use crate::convert::report::{LossKind, Report, SourceId};
 use crate::convert::target::Session;
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
-use crate::convert::{ConvertError, Converter, pairing, reply};
+use crate::convert::{Converter, pairing, reply};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
@@ -58,7 +58,7 @@ impl<'c> Reading<'c> {
 
     /// Reads the next record in the session. The caller must pass every record in the session,
     /// because this method also counts the records.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
+    pub fn push(&mut self, record: &Record<'_>) -> io::Result<()> {
         if !record.piece.begins() {
             return Ok(());
         }
@@ -123,8 +123,8 @@ impl<'c> Reading<'c> {
         }
     }
 
-    fn wait(&mut self, entry: Entry, text: &str) -> Result<(), ConvertError> {
-        self.spool.push(text.as_bytes()).map_err(ConvertError::Temporary)?;
+    fn wait(&mut self, entry: Entry, text: &str) -> io::Result<()> {
+        self.spool.push(text.as_bytes())?;
         self.entries.push(Entry {
             start: self.waiting,
             length: text.len(),
@@ -137,7 +137,7 @@ impl<'c> Reading<'c> {
     }
 
     /// Finishes reading and writes the new session to `out`.
-    pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
+    pub fn write(mut self, out: &mut dyn Write) -> io::Result<Report> {
         self.entries.sort_by_key(|entry| entry.message);
         let is_whole = self.converter.mark.is_some();
         let joins: fn(&Entry) -> bool = match Format::of(self.from).family {

@@ -2,6 +2,7 @@
 
 use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
 use crate::compaction::LineText;
+use crate::convert::Converter;
 use crate::convert::fields::{Written, kind_of_loss, path_to, place};
 use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
@@ -10,7 +11,6 @@ use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
 use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{self, Piece, Turn, TurnMessage};
-use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
 use crate::legality::content::{lone_surrogates, without_surrogates};
@@ -51,7 +51,7 @@ pub(crate) struct Writing<'w> {
 
 impl Writing<'_> {
     /// Writes all units and returns the report.
-    pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
+    pub(crate) fn all(mut self, units: &[Unit]) -> io::Result<Report> {
         let lines = self.target.begin(&mut self.session);
         lines.into_iter().try_for_each(|line| self.line(line, &[]))?;
         let is_summary = |unit: &Unit| unit.entries().iter().any(|it| self.entries[*it].is_summary);
@@ -65,16 +65,10 @@ impl Writing<'_> {
         Ok(self.report)
     }
 
-    fn unit(
-        &mut self,
-        unit: &Unit,
-        summary_comes: bool,
-        following: &[Unit],
-    ) -> Result<(), ConvertError> {
+    fn unit(&mut self, unit: &Unit, summary_comes: bool, following: &[Unit]) -> io::Result<()> {
         let numbers = unit.entries();
         let texts = numbers.iter().map(|number| self.text(*number));
-        let texts = texts.collect::<io::Result<Vec<String>>>();
-        let texts = texts.map_err(ConvertError::Temporary)?;
+        let texts = texts.collect::<io::Result<Vec<String>>>()?;
         let entries: Vec<&Entry> = numbers.iter().map(|number| &self.entries[*number]).collect();
         let held = texts.iter().zip(&entries);
         let held = held.map(|(text, entry)| self.held_of(text, entry));
@@ -259,7 +253,7 @@ impl Writing<'_> {
     }
 
     /// Writes a record. If origins were requested, adds the record's origin to the report.
-    fn line(&mut self, line: Line, entries: &[&Entry]) -> Result<(), ConvertError> {
+    fn line(&mut self, line: Line, entries: &[&Entry]) -> io::Result<()> {
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
@@ -298,7 +292,7 @@ impl Writing<'_> {
             });
         }
         self.report.records += 1;
-        writeln!(self.out, "{}", record.end()).map_err(ConvertError::Output)
+        writeln!(self.out, "{}", record.end())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Anthropic messages, one per record. Content blocks have the formats given in the Messages API
 //! reference.
 
+use crate::compaction::LineText;
 use crate::dialect::blocks::{self, CACHE_MARKS, check_block};
 use crate::dialect::content::{
     blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text, with_text,
@@ -401,11 +402,8 @@ pub(crate) fn result_block(id: &str, found: Option<(&Object<'_>, usize)>) -> Opt
         let block = results.nth(place)?;
         return Some(with_text(&block, "tool_use_id", id));
     }
-    Some(format!(
-        "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{},\"is_error\":true}}",
-        json::quoted(id),
-        json::quoted(MISSING_RESULT)
-    ))
+    let block = LineText::of_type("tool_result").text("tool_use_id", id);
+    Some(block.text("content", MISSING_RESULT).is("is_error", true).end())
 }
 
 fn is_result(block: &Object<'_>) -> bool {

@@ -6,9 +6,7 @@ use crate::compaction::LineText;
 use crate::convert::media::{Data, DataLocation, bad_url};
 use crate::dialect::anthropic::is_reasoning;
 use crate::dialect::content::{blocks, kind_of, role_of};
-use crate::legality::content::{
-    self, ANY_NAME, ImageFix, Mend, NO_CONTENT, Naming, image_fix, is_blank,
-};
+use crate::legality::content::{ANY_NAME, ImageFix, Mend, NO_CONTENT, Naming, image_fix, is_blank};
 use crate::{Media, Object, Outline, Role, Rule, json, scan};
 
 /// What the API accepts as the id of a call (github.com/maximhq/bifrost/issues/5097).
@@ -213,11 +211,11 @@ const OF_SYSTEM: [&str; 2] = ["clear_at", "output_config"];
 /// Repairs the blocks in `list`, which are the content of a message or, for the role `tool`, of a
 /// result. `content` is the same list as raw JSON.
 fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) {
-    let blocks: Vec<_> = list.iter().map(|raw| content::block(raw)).collect();
+    let blocks: Vec<_> = list.iter().map(|raw| Object::within(raw)).collect();
     let goes = blocks.iter().map(|block| {
-        let Some((kind, block)) = block else { return false };
+        let Some(block) = block else { return false };
         let id = |key| block.text_of(key).unwrap_or_default();
-        match kind.as_str() {
+        match &*kind_of(block) {
             "server_tool_use" | "mcp_tool_use" => mend.has_id(Rule::ServerCall, &id("id")),
             "thinking" if is_unsigned(block) => mend.has(Rule::UnsignedReasoning),
             kind if is_reasoning(kind) => role != Role::Assistant,
@@ -234,14 +232,14 @@ fn mend_list(role: Role, content: &str, list: &[&str], mend: &mut Mend<'_, '_>) 
     for raw in list.iter().filter(|raw| raw.starts_with('"')) {
         mend.put(raw, format!("{{\"type\":\"text\",\"text\":{raw}}}"));
     }
-    for (kind, block) in
-        blocks.iter().zip(goes).filter_map(|(block, goes)| block.as_ref().filter(|_| !goes))
-    {
-        mend_block(role, kind, block, mend);
+    let left = blocks.iter().zip(goes).filter(|(_, goes)| !goes);
+    for block in left.filter_map(|(block, _)| block.as_ref()) {
+        mend_block(role, block, mend);
     }
 }
 
-fn mend_block(role: Role, kind: &str, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
+fn mend_block(role: Role, block: &Object<'_>, mend: &mut Mend<'_, '_>) {
+    let kind = &*kind_of(block);
     let bad_source = bad_source(kind, block);
     if kind == "tool_use" && role != Role::Assistant {
         let text = json::quoted(block.text());
@@ -295,8 +293,8 @@ fn mend_result(result: &Object<'_>, mend: &mut Mend<'_, '_>) {
             mend.put(raw, json::quoted(NO_CONTENT));
         }
         Some((_, list)) if is_bad_error => {
-            let others = list.iter().filter_map(|raw| content::block(raw));
-            for (_, block) in others.filter(|(kind, _)| kind != "text") {
+            let blocks = list.iter().filter_map(|raw| Object::within(raw));
+            for block in blocks.filter(|block| kind_of(block) != "text") {
                 mend.replace_with_text(&block);
             }
         }

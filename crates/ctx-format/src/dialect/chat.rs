@@ -211,14 +211,10 @@ impl Dialect for Chat {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let mut edits = Edits::default();
         let calls = object.elements_of("tool_calls").unwrap_or_default();
-        for (place, to) in &change.rename_calls {
-            let call = calls.get(*place).and_then(|raw| Object::parse(raw).ok());
-            if let Some(id) = call.and_then(|call| call.get("id")) {
-                edits.put(&Slot::text(object, id), to);
-            }
-        }
-        let renamed = change.rename_results.get(&0);
-        if let Some((id, to)) = object.get("tool_call_id").zip(renamed) {
+        let id_of = |place: &usize| Object::within(calls.get(*place)?)?.get("id");
+        let calls = change.rename_calls.iter().map(|(place, to)| (id_of(place), to));
+        let result = change.rename_results.get(&0).map(|to| (object.get("tool_call_id"), to));
+        for (id, to) in calls.chain(result).filter_map(|(id, to)| Some((id?, to))) {
             edits.put(&Slot::text(object, id), to);
         }
         edits.of_object(object)

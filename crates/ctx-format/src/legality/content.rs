@@ -9,12 +9,11 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
-use ring::digest::{SHA256, digest};
 
 use super::problems::{Problem, Rule};
 use crate::dialect::content::{bad_images, kind_of};
 use crate::record::edit::{cut_members, cuts};
-use crate::{Dialect, Edits, Member, Object, Origin, Outline, json};
+use crate::{Dialect, Edits, Member, Object, Origin, Outline, ShortHash, json};
 
 /// The text that replaces empty content.
 pub const NO_CONTENT: &str = "(no content)";
@@ -149,9 +148,7 @@ impl Naming {
         if self.accepts(name) {
             return name.to_owned();
         }
-        let hash = digest(&SHA256, name.as_bytes());
-        let [a, b, c, d, ..] = *hash.as_ref() else { unreachable!("a hash has 32 bytes") };
-        let hash = format!("{:08x}", u32::from_be_bytes([a, b, c, d]));
+        let hash = ShortHash::of(name).to_string();
         let is_word = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let own = self.reserved.and_then(|begin| name.strip_prefix(begin)).unwrap_or(name);
         let kept = own.chars().map(|c| if is_word(&c) || !self.is_word { c } else { '_' });
@@ -385,10 +382,4 @@ pub(crate) fn without_surrogates(text: &str) -> String {
     }
     whole.push_str(&text[from..]);
     whole
-}
-
-/// Returns the kind of a block given as raw JSON, and the block.
-pub(crate) fn block(raw: &str) -> Option<(String, Object<'_>)> {
-    let block = Object::within(raw)?;
-    Some((kind_of(&block).into_owned(), block))
 }

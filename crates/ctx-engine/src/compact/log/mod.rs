@@ -102,12 +102,12 @@ fn lower_session(
         unread.look_at(record, Some(log.dialect));
         let message = record.outline(Some(log.dialect)).zip(record.message(Some(log.dialect)));
         look(record, message.map(|(outline, it)| add_to_size(&mut size, &outline, &it, &counter)));
-        Ok(reading.push(record)?)
+        reading.push(record).map_err(PassError::temporary)
     })?;
     drop(session);
     let mut lines = Vec::new();
     let file = temporary(|output| {
-        let report = reading.write(output)?;
+        let report = reading.write(output).map_err(PassError::temporary)?;
         lines = report.sources.iter().map(|it| it.first_line).collect();
         Ok(())
     })?;
