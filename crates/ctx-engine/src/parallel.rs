@@ -28,23 +28,12 @@ pub(crate) fn in_order<I: Send, O: Send, E>(
     jobs: NonZeroUsize,
     read: impl FnOnce(&mut Push<'_, I, E>) -> Result<(), E>,
     work: impl Fn(I) -> O + Sync,
-    take: impl FnMut(O) -> Result<(), E>,
-) -> Result<(), E> {
-    with_threads(Builder::new, jobs, read, work, take)
-}
-
-/// Like [`in_order`], but starts threads with `builder`.
-fn with_threads<I: Send, O: Send, E>(
-    builder: fn() -> Builder,
-    jobs: NonZeroUsize,
-    read: impl FnOnce(&mut Push<'_, I, E>) -> Result<(), E>,
-    work: impl Fn(I) -> O + Sync,
     mut take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
     let (items, waiting) = channel();
     let line = Line { work, waiting: Mutex::new(waiting), stopped: AtomicBool::new(false) };
     std::thread::scope(|scope| {
-        let Some(results) = line.start(scope, builder, jobs) else {
+        let Some(results) = line.start(scope, jobs) else {
             return read(&mut |item, _| take((line.work)(item)));
         };
         let mut window = Window {
@@ -81,7 +70,6 @@ impl<I: Send, W> Line<I, W> {
     fn start<'scope, O: Send + 'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        builder: fn() -> Builder,
         jobs: NonZeroUsize,
     ) -> Option<Receiver<Numbered<Ended<O>>>>
     where
@@ -244,19 +232,19 @@ impl<W: Work> InTurn<W> {
     /// Starts at most `threads` threads. If `threads` is 1, the work is done on the current thread.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         let workers = if threads > 1 { threads } else { 0 };
-        Self::start_with(Builder::new, workers, work, state)
+        Self::start_workers(workers, work, state)
     }
 
     /// Starts one thread, so that the work is done while the current thread reads on.
     pub fn behind(work: W, state: W::State) -> Self {
-        Self::start_with(Builder::new, 1, work, state)
+        Self::start_workers(1, work, state)
     }
 
-    /// Starts at most this many workers with `builder`.
-    fn start_with(builder: fn() -> Builder, workers: usize, work: W, state: W::State) -> Self {
+    /// Starts at most this many workers.
+    fn start_workers(workers: usize, work: W, state: W::State) -> Self {
         let turn = Mutex::new(Turn { state, next: 0, early: BTreeMap::new() });
         let merged = Arc::new(Merged { work, turn });
-        let threads = Threads::start(builder, workers, &merged);
+        let threads = Threads::start(workers, &merged);
         Self { merged, threads, portion: Vec::new(), bytes: 0 }
     }
 
@@ -308,11 +296,7 @@ impl<W: Work> Merged<W> {
 
 impl<I: Send + 'static> Threads<I> {
     /// Starts the workers. Returns `None` if none can be started.
-    fn start<W: Work<Item = I>>(
-        builder: fn() -> Builder,
-        workers: usize,
-        merged: &Arc<Merged<W>>,
-    ) -> Option<Self> {
+    fn start<W: Work<Item = I>>(workers: usize, merged: &Arc<Merged<W>>) -> Option<Self> {
         let (portions, waiting) = sync_channel(WAITING * workers);
         let (back, finished) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -338,6 +322,16 @@ impl<I: Send + 'static> Threads<I> {
     }
 }
 
+/// Returns the builder for the next thread.
+fn builder() -> Builder {
+    #[cfg(test)]
+    if !tests::may_start() {
+        // No system has enough memory for such a stack.
+        return Builder::new().stack_size(usize::MAX / 4);
+    }
+    Builder::new()
+}
+
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -359,13 +353,24 @@ fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> b
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::num::NonZeroUsize;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread::Builder;
 
     use proptest::prelude::*;
 
-    use super::{WINDOW, in_order, with_threads};
+    use super::{WINDOW, in_order};
+
+    thread_local! {
+        /// How many more threads the system allows this one to start.
+        pub(super) static ALLOWED: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+
+    pub(super) fn may_start() -> bool {
+        let allowed = ALLOWED.get();
+        ALLOWED.set(allowed.saturating_sub(1));
+        allowed > 0
+    }
 
     fn jobs(jobs: usize) -> NonZeroUsize {
         NonZeroUsize::new(jobs).expect("not zero")
@@ -467,11 +472,9 @@ mod tests {
     /// No thread can be started, as with `ulimit -u 1`.
     #[test]
     fn without_threads_the_work_is_done_all_the_same() {
-        // No system has enough memory for such a stack.
-        let none = || Builder::new().stack_size(usize::MAX / 4);
+        ALLOWED.set(0);
         let mut taken = Vec::new();
-        let ended: Result<(), ()> = with_threads(
-            none,
+        let ended: Result<(), ()> = in_order(
             jobs(4),
             |push| (0..9).try_for_each(|item| push(item, 1)),
             |item| item,
@@ -480,15 +483,14 @@ mod tests {
                 Ok(())
             },
         );
+        ALLOWED.set(usize::MAX);
         assert_eq!((ended, taken), (Ok(()), (0..9).collect()));
     }
 }
 
 #[cfg(test)]
 mod in_turn_tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread::Builder;
-
+    use super::tests::ALLOWED;
     use super::{InTurn, PORTION, Work};
 
     struct Squares;
@@ -530,22 +532,11 @@ mod in_turn_tests {
     /// The system allows no threads, or only the first few.
     #[test]
     fn without_threads_the_work_is_done_all_the_same() {
-        static GIVEN: AtomicUsize = AtomicUsize::new(0);
-        // No system has enough memory for such a stack.
-        let none = || Builder::new().stack_size(usize::MAX / 4);
-        let first = || match GIVEN.fetch_add(1, Ordering::Relaxed) {
-            0 => Builder::new(),
-            _ => Builder::new().stack_size(usize::MAX / 4),
-        };
-        let two = || match GIVEN.fetch_add(1, Ordering::Relaxed) {
-            0 | 1 => Builder::new(),
-            _ => Builder::new().stack_size(usize::MAX / 4),
-        };
-        let builders: [(fn() -> Builder, bool); 3] = [(none, false), (first, true), (two, true)];
-        for (builder, threaded) in builders {
-            GIVEN.store(0, Ordering::Relaxed);
-            let mut in_turn = InTurn::start_with(builder, 3, Squares, Vec::new());
-            assert_eq!(in_turn.threads.is_some(), threaded);
+        for allowed in 0..3 {
+            ALLOWED.set(allowed);
+            let mut in_turn = InTurn::start_on(3, Squares, Vec::new());
+            ALLOWED.set(usize::MAX);
+            assert_eq!(in_turn.threads.is_some(), allowed > 0);
             (0..500).for_each(|job| in_turn.push(job, PORTION / 3));
             let squares: Vec<u64> = (0..500).map(|job| job * job).collect();
             assert_eq!(in_turn.finish(), squares);
