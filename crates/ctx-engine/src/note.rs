@@ -83,11 +83,6 @@ impl Notes {
     pub fn take(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.all)
     }
-
-    /// Adds the cost of a model request.
-    pub(crate) fn asked(&mut self, usage: Usage) {
-        self.usage += usage;
-    }
 }
 
 #[cfg(test)]
@@ -100,7 +95,7 @@ mod tests {
     fn what_models_took_adds_up_whoever_noted_it() {
         let took = |calls| {
             let mut notes = Notes::default();
-            notes.asked(Usage { calls, tokens_in: Some(10 * calls), ..Usage::default() });
+            notes.usage += Usage { calls, tokens_in: Some(10 * calls), ..Usage::default() };
             notes
         };
         let mut notes = took(1);

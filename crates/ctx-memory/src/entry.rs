@@ -15,7 +15,7 @@ use serde_with::skip_serializing_none;
 
 /// An item extracted from a session. The fields are in the order of the JSON keys.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
     /// The kind of item, which determines the memory file that the item is added to.
     pub kind: MemoryKind,
@@ -49,11 +49,7 @@ impl MemoryItem {
             role: Role::User,
             line,
             session: "demo".to_owned(),
-            tool: None,
-            why: None,
-            scope: None,
-            date: None,
-            taken_back: None,
+            ..Self::default()
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Forecast {
 }
 
 /// The size and the lines of one zone.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct ZoneCount {
     /// The name of the zone.
     pub zone: &'static str,
@@ -117,14 +117,7 @@ impl Forecast {
 
 impl ZoneCount {
     fn new(zone: Zone) -> Self {
-        Self {
-            zone: zone.into(),
-            records: 0,
-            messages: 0,
-            tokens: 0,
-            tokens_after: 0,
-            lines: Vec::new(),
-        }
+        Self { zone: zone.into(), ..Self::default() }
     }
 
     fn add(&mut self, line: u64, tokens: u64) {

@@ -156,9 +156,10 @@ impl<'a> Source<'a> {
         let is_in_need = report.triggers != ["manual"] || !self.plan.limits.fits(before);
         let least = min_gain.filter(|_| !is_in_need).map_or(1, |share| share.of(before).max(1));
         let is_enough = !report.outcome.is_compacted() || report.freed_tokens >= least;
+        let after = report.calibrated_after.unwrap_or(report.tokens_after);
         if !is_enough {
             report.no_gain();
-        } else if report.outcome == Outcome::Compacted && report.is_above_window() {
+        } else if report.outcome == Outcome::Compacted && after > report.window {
             report.end(Outcome::OverTarget);
         }
         is_enough

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use ctx_llm::Usage;
 use ctx_policy::Method;
 use ctx_policy::trigger::{Due, Size};
-use ctx_summary::ledger::score::{Score, rounded};
+use ctx_summary::ledger::score::{Class, Row, Score, rounded};
 use derive_more::{Add, Sum};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -98,6 +98,16 @@ pub struct Survivors {
     pub recoverable: u64,
     /// The number of items that are neither in the new session nor in anything it refers to.
     pub lost: u64,
+}
+
+impl Survivors {
+    /// Returns the counts of each class that has items.
+    pub fn of_classes(score: &Score) -> impl Iterator<Item = (Class, Self)> {
+        let rows = score.rows().into_iter().filter(|row| row.total > 0);
+        rows.map(|Row { class, retained, recoverable, lost, .. }| {
+            (class, Self { retained, recoverable, lost })
+        })
+    }
 }
 
 /// The report on one session. JSON keys may be added but never removed. The audit log uses the same
@@ -272,17 +282,8 @@ impl Report {
     /// Records how many of the ledger's items survived.
     pub fn scored(&mut self, score: &Score) {
         self.items_kept = Some(rounded(score.items_kept()));
-        let rows = score.rows().into_iter().filter(|row| row.total > 0);
-        let survivors = rows.map(|row| {
-            let (retained, recoverable, lost) = (row.retained, row.recoverable, row.lost);
-            (row.class.into(), Survivors { retained, recoverable, lost })
-        });
-        self.survived = survivors.collect();
-    }
-
-    /// Returns true if the session is larger than the window after the compaction.
-    pub fn is_above_window(&self) -> bool {
-        self.calibrated_after.unwrap_or(self.tokens_after) > self.window
+        let survivors = Survivors::of_classes(score);
+        self.survived = survivors.map(|(class, counts)| (class.into(), counts)).collect();
     }
 
     /// Returns the smallest size that any attempt reached, in tokens. If there was no attempt,

@@ -65,7 +65,7 @@ pub(super) struct RecordFacts {
 }
 
 /// The facts about a tool result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ResultFacts {
     /// The hash of the original text, if a handle may contain the hash or if another result has the
     /// same text.
@@ -93,7 +93,7 @@ pub(super) struct CallFacts {
 }
 
 /// The size of a text. `tokens` is 0 if the count is not needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextSize {
     pub(super) tokens: u32,
     pub(super) bytes: u32,

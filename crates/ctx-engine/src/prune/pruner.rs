@@ -154,13 +154,7 @@ impl<'p> Pruner<'p> {
                 }
                 self.add_text(call, &text, result.is_error, stays)
             }
-            None => ResultFacts {
-                hash: None,
-                is_text: false,
-                has_failed: false,
-                call,
-                size: size_in_message(self),
-            },
+            None => ResultFacts { call, size: size_in_message(self), ..ResultFacts::default() },
         };
         self.facts.results.push(facts);
         self.facts.size_in_message(index).tokens.into()

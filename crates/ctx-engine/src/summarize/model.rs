@@ -118,7 +118,7 @@ impl Model {
             self.source.ask(asked, self.now, &mut usage)
         });
         watch.stage("checking the summary");
-        notes.asked(usage);
+        notes.usage += usage;
         let summary = answered?;
         let rules = Rules {
             headings: &template.headings(),

@@ -50,14 +50,15 @@ pub(super) struct Exchanges {
     /// reply waits for results, this field is the reply's exchange; otherwise, it is the exchange
     /// of the preceding message.
     before: Option<u64>,
-    /// Whether to keep entries in `joined` that no record needs anymore.
-    lasting: bool,
+    /// Whether to drop entries in `joined` that no record needs anymore.
+    forgets: bool,
 }
 
 impl Exchanges {
-    /// Creates an empty list that remembers all joined exchanges for [`Self::into_joined`].
-    pub(super) fn lasting() -> Self {
-        Self { lasting: true, ..Self::default() }
+    /// Creates an empty list that does not grow with the stream. [`Self::into_joined`] needs what
+    /// this list forgets.
+    pub(super) fn forgetful() -> Self {
+        Self { forgets: true, ..Self::default() }
     }
 
     /// Returns a map from each exchange that was joined with an earlier exchange to the earlier
@@ -223,10 +224,10 @@ impl Exchanges {
     }
 
     fn forget_if_done(&mut self, id: u64) {
-        if self.by_id.get(&id).is_some_and(|exchange| exchange.open == 0 && exchange.undecided == 0)
-        {
+        let is_done = |exchange: &Exchange| exchange.open == 0 && exchange.undecided == 0;
+        if self.by_id.get(&id).is_some_and(is_done) {
             self.by_id.remove(&id);
-            if !self.lasting {
+            if self.forgets {
                 self.joined.retain(|_, to| *to != id);
             }
         }
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_exchange_is_open_until_all_its_calls_are_answered() {
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = Exchanges::forgetful();
         assert_eq!(push(&mut exchanges, 1, &reply(&["a", "b"])), Some(1));
         assert_eq!(push(&mut exchanges, 2, &result("b")), Some(1));
         assert!(exchanges.get(1).is_open());
@@ -270,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_record_that_answers_two_exchanges_makes_them_one() {
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = Exchanges::forgetful();
         push(&mut exchanges, 1, &reply(&["a"]));
         let user = Outline { role: Role::User, ..Outline::of_line() };
         assert_eq!(push(&mut exchanges, 2, &user), None);
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_is_decided_and_closed_is_forgotten() {
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = Exchanges::forgetful();
         push(&mut exchanges, 1, &reply(&["a"]));
         exchanges.decided(1);
         assert_eq!(exchanges.by_id.len(), 1);
@@ -297,7 +298,7 @@ mod tests {
             fragment: Some(Fragment { message: 7, begins, ends }),
             ..reply(&[])
         };
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = Exchanges::forgetful();
         assert_eq!(push(&mut exchanges, 1, &line(true, false)), Some(1));
         assert_eq!(push(&mut exchanges, 2, &line(false, false)), Some(1));
         assert!(exchanges.get(1).is_open());

@@ -12,7 +12,7 @@ use super::window::{MessageFacts, Window};
 use super::{KnownFacts, Reason, Verdict};
 
 /// Finds the exchanges in a session while it is first read, before any zones are decided.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ExchangeFinder {
     exchanges: Exchanges,
 }
@@ -34,12 +34,6 @@ pub struct KnownZones {
     /// The exchanges that begin before the tail and end in the tail.
     reaching: HashSet<u64>,
     previous: Zone,
-}
-
-impl Default for ExchangeFinder {
-    fn default() -> Self {
-        Self { exchanges: Exchanges::lasting() }
-    }
 }
 
 impl ExchangeFinder {

@@ -85,7 +85,7 @@ impl Splitter {
             waiting: VecDeque::new(),
             next: 1,
             window: Window::new(keep),
-            exchanges: Exchanges::default(),
+            exchanges: Exchanges::forgetful(),
             latest_user: None,
             previous: Zone::System,
             finished: false,

@@ -194,16 +194,5 @@ fn item(kind: MemoryKind, text: &str, role: Role) -> MemoryItem {
         MemoryKind::Preference => (None, scope(&text).map(str::to_owned)),
         MemoryKind::Fact | MemoryKind::Runtime => (None, None),
     };
-    MemoryItem {
-        kind,
-        role,
-        line: 0,
-        session: String::new(),
-        tool: None,
-        why,
-        scope,
-        date: None,
-        taken_back: None,
-        text,
-    }
+    MemoryItem { kind, text, role, why, scope, ..MemoryItem::default() }
 }

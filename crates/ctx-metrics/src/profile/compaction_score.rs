@@ -6,7 +6,7 @@ use ctx_engine::score::MOST_SCORED_BYTES;
 use ctx_engine::summarize::recognizer;
 use ctx_format::{Dialect, Record};
 use ctx_summary::ledger::Ledger;
-use ctx_summary::ledger::score::{After, Class, Row, Score, Scored, Scorer, Standing, rounded};
+use ctx_summary::ledger::score::{After, Class, Score, Scored, Scorer, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -35,12 +35,7 @@ pub struct CompactionScore {
 impl CompactionScore {
     /// Returns the figures for a score, or `None` if the session has no items.
     pub fn of_score(score: &Score) -> Option<Self> {
-        let rows = score.rows().into_iter().filter(|row| row.total > 0);
-        let classes: Vec<(Class, Survivors)> = rows
-            .map(|Row { class, retained, recoverable, lost, .. }| {
-                (class, Survivors { retained, recoverable, lost })
-            })
-            .collect();
+        let classes: Vec<(Class, Survivors)> = Survivors::of_classes(score).collect();
         let mut names = 0;
         let is_listed = |item: &&Scored| {
             let is_name = item.class == Class::Identifiers;

@@ -36,12 +36,14 @@ use strum::IntoStaticStr;
 use crate::ledger::LISTS;
 
 /// The kinds of statements worth remembering. Each kind has its own memory file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
+#[derive(Serialize, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemoryKind {
     /// Settled questions
+    #[default]
     Decision,
     /// Statements that name a project, a path or a setting
     Fact,
