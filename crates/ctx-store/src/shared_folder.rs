@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
     PATIENCE, TempFile, create, file_names, hash, if_there, inherit, is_same_file, lock, make_dirs,
-    marked, marked_in, never_used, only_regular, open_careful, parent, reap, reap_beside,
-    remove_file, rename, sync_name, take_the_place,
+    marked, never_used, only_regular, open_careful, parent, reap, reap_beside, remove_file, rename,
+    retained_in, sync_name, take_the_place,
 };
 use crate::id::TIME;
 use crate::os::{Lease, keep_writers_out};
@@ -186,7 +186,7 @@ impl SharedFile {
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // Leave unreadable files to a later run.
-        for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
+        for (aside, end) in retained_in(&self.dir, self.file_name()).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
                 // Copies of old versions are in `history/`, next to the file's folder.

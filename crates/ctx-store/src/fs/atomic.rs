@@ -33,6 +33,7 @@ use crate::fs::{
     parent, remove_file, rename, sync_name, try_lock,
 };
 use crate::os;
+use crate::snapshot::meta::RETAINED;
 
 /// How many times to try to undo an exchange of names if other processes interfere.
 const ROUNDS: usize = 16;
@@ -434,13 +435,9 @@ fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
 
 /// Returns the paths in `dir` whose names have the form that [`marked`] builds from `stem`, each
 /// with the text after the mark.
-pub(crate) fn marked_in(
-    dir: &Path,
-    stem: &OsStr,
-    mark: &str,
-) -> io::Result<Vec<(PathBuf, String)>> {
+pub(crate) fn retained_in(dir: &Path, stem: &OsStr) -> io::Result<Vec<(PathBuf, String)>> {
     let is_of = |name: &OsString| {
-        let (_, end) = parts(name, mark).filter(|(before, _)| *before == short(stem))?;
+        let (_, end) = parts(name, RETAINED).filter(|(before, _)| *before == short(stem))?;
         Some((dir.join(name), String::from_utf8_lossy(end).into_owned()))
     };
     Entries::of(dir)?.filter_map(|name| name.map(|name| is_of(&name)).transpose()).collect()

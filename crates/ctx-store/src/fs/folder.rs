@@ -29,6 +29,11 @@ impl Entries {
     pub(crate) fn of_open(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self(retry_on_intr(|| Dir::read_from(&folder))?))
     }
+
+    /// Returns the names that are UTF-8.
+    pub(crate) fn names(self) -> io::Result<Vec<String>> {
+        self.filter_map(|name| name.map(|name| name.into_string().ok()).transpose()).collect()
+    }
 }
 
 impl Iterator for Entries {

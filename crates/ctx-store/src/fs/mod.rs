@@ -6,8 +6,8 @@ pub(crate) mod atomic;
 pub(crate) mod folder;
 
 pub(crate) use atomic::{
-    TempFile, TempName, create, inherit, is_left, marked, marked_in, never_used, persist, reap,
-    reap_all, reap_beside, take_the_place,
+    TempFile, TempName, create, inherit, is_left, marked, never_used, persist, reap, reap_all,
+    reap_beside, retained_in, take_the_place,
 };
 pub(crate) use folder::{Entries, make_dirs, remove_tree};
 
@@ -191,12 +191,8 @@ pub(crate) fn sync_name(path: &Path) -> Result<()> {
 /// Returns the file names in a folder, except those that are not UTF-8. The list is empty if the
 /// folder does not exist.
 pub fn file_names(folder: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
-    for name in entries.into_iter().flatten() {
-        names.extend(name.or_cannot("read", folder)?.into_string());
-    }
-    Ok(names)
+    let names = Entries::of(folder).and_then(Entries::names);
+    Ok(if_there(names.or_cannot("read", folder))?.unwrap_or_default())
 }
 
 /// Locks a file. If another process holds the lock, retries until `patience` has passed. Also

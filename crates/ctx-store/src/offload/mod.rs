@@ -305,15 +305,10 @@ impl Folder {
 
     /// Returns the sorted file names in the folder, except those that are not UTF-8.
     fn names(&self) -> Result<Vec<String>> {
-        let read = || -> io::Result<Vec<String>> {
-            let mut names = Vec::new();
-            for name in Entries::of_open(&self.handle)? {
-                names.extend(name?.into_string());
-            }
-            names.sort();
-            Ok(names)
-        };
-        read().or_cannot("read", &self.path)
+        let names = Entries::of_open(&self.handle).and_then(Entries::names);
+        let mut names = names.or_cannot("read", &self.path)?;
+        names.sort();
+        Ok(names)
     }
 
     /// Opens a regular file in the folder, without following a link or blocking on a FIFO.

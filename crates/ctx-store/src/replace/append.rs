@@ -216,7 +216,8 @@ impl SessionFile {
     /// Writes the next bytes of the addition. Fails if another process has written to the file
     /// since an earlier, incomplete write.
     fn write_some(&self, bytes: &[u8], written: usize) -> io::Result<usize> {
-        let bytes = part(bytes)?;
+        #[cfg(test)]
+        let bytes = crate::tests::moments::part(bytes)?;
         if written > 0 && !self.ends_at(written) {
             return Err(io::Error::other(NOT_ALONE));
         }
@@ -229,15 +230,6 @@ impl SessionFile {
         self.file.metadata().is_ok_and(|now| now.len() == expected)
     }
 }
-
-#[cfg(not(test))]
-#[allow(clippy::unnecessary_wraps)] // Tests use a version that can fail.
-fn part(wanted: &[u8]) -> io::Result<&[u8]> {
-    Ok(wanted)
-}
-
-#[cfg(test)]
-use crate::tests::moments::part;
 
 /// The first line of a note about an addition. A note is a file in `appending/` that records an
 /// addition: it contains this line, followed by the bytes to append.

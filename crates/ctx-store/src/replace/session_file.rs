@@ -13,11 +13,11 @@ use ctx_format::{Dialect, Options, Records, dialect_of_lines};
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
-    file_id, hash, id_of, if_there, is_same_file, is_there, marked_in, only_regular, open_careful,
-    parent, try_lock,
+    file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
+    retained_in, try_lock,
 };
 use crate::os::{Lease, keep_writers_out};
-use crate::snapshot::meta::{Meta, RETAINED};
+use crate::snapshot::meta::Meta;
 use crate::{Draft, SessionId, SnapshotId, Store, real_path};
 
 const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would separate them";
@@ -105,7 +105,7 @@ impl SessionFile {
             return Ok(Vec::new());
         }
         let (dir, name) = (parent(&self.path), self.path.file_name().unwrap_or_default());
-        let mut names = marked_in(dir, name, RETAINED).or_cannot("read", dir)?;
+        let mut names = retained_in(dir, name).or_cannot("read", dir)?;
         names.retain(|(path, end)| {
             let is_ours = end.bytes().all(|byte| byte.is_ascii_digit());
             is_ours && file_id(path).is_ok_and(|id| id == id_of(&self.meta))
