@@ -105,7 +105,7 @@ impl<'c> Reading<'c> {
     /// Reports that a whole record is not converted.
     fn lose(&mut self, kind: LossKind, name: &str, line: u64, number: u64) {
         let path = SourceId { record: number, message: None }.path(self.report.is_list);
-        self.report.count(kind, name, line).add_path(path);
+        self.report.count(kind, name, line).add_path(|| path);
     }
 
     /// Stores the name of the model that is in use. A record on an abandoned branch does not change

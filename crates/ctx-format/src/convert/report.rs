@@ -183,13 +183,11 @@ impl Loss {
         (count > 0).then_some(Self { kind, name, count, first_line: 1, paths })
     }
 
-    pub(crate) fn has_room_for_path(&self) -> bool {
-        self.paths.len() < MAX_PATHS
-    }
-
-    pub(crate) fn add_path(&mut self, path: String) {
-        if self.has_room_for_path() {
-            self.paths.push(path);
+    /// Adds a path if it is one of the first, which alone are reported: to find it, all of a record
+    /// may be read.
+    pub(crate) fn add_path(&mut self, path: impl FnOnce() -> String) {
+        if self.paths.len() < MAX_PATHS {
+            self.paths.push(path());
         }
     }
 
@@ -228,8 +226,7 @@ impl Report {
         loss
     }
 
-    /// Counts a loss in the message of `entry`, at the path `within` this message. Only the first
-    /// paths are reported, and to find one, all of the record may be read.
+    /// Counts a loss in the message of `entry`, at the path `within` this message.
     pub(crate) fn count_in(
         &mut self,
         kind: LossKind,
@@ -239,9 +236,7 @@ impl Report {
     ) {
         let is_list = self.is_list;
         let loss = self.count(kind, name, entry.line);
-        if loss.has_room_for_path() {
-            loss.add_path(entry.origin.path(is_list) + &within());
-        }
+        loss.add_path(|| entry.origin.path(is_list) + &within());
     }
 }
 

@@ -204,7 +204,7 @@ impl Writing<'_> {
                 } else {
                     kind_of_loss(raw, &path)
                 };
-                self.report.count(kind, &name, entry.line).add_path(path);
+                self.report.count(kind, &name, entry.line).add_path(|| path);
             }
         }
         if results.all(|is_home| is_home) {

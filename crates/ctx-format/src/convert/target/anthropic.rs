@@ -152,11 +152,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         Part::Reasoning(text) if notes.is_whole => {
             LineText::of_type("thinking").text("thinking", text).end()
         }
-        Part::Call(call) => LineText::of_type("tool_use")
-            .text("id", call.id.as_deref().unwrap_or_default())
-            .text("name", &call.name)
-            .json("input", &notes.arguments(&call.arguments, call.slot.as_ref()))
-            .end(),
+        Part::Call(call) => notes.call(LineText::of_type("tool_use"), call, "input").end(),
         Part::Media(media) => return self::media(media, notes.is_whole),
         Part::Opaque(raw) if notes.is_whole => opaque(raw),
         Part::Reasoning(_) | Part::Opaque(_) => return None,

@@ -8,7 +8,7 @@ use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
-use crate::{Denial, Dialect, Object, Part, Role, Slot, ToolResult};
+use crate::{Call, Denial, Dialect, Object, Part, Role, Slot, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
 
 pub(crate) mod anthropic;
@@ -217,6 +217,12 @@ impl Notes<'_> {
         }
         self.count_at(LossKind::Arguments, "", slot);
         LineText::default().text("input", arguments).end()
+    }
+
+    /// Adds the id and the name of a call to `line`, and its arguments as the member `key`.
+    pub(crate) fn call(&mut self, line: LineText, call: &Call<'_>, key: &str) -> LineText {
+        let line = line.text("id", call.id.as_deref().unwrap_or_default()).text("name", &call.name);
+        line.json(key, &self.arguments(&call.arguments, call.slot.as_ref()))
     }
 
     /// Returns the JSON of a part of unknown kind as text and reports that the part is written as

@@ -65,7 +65,7 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
                     content.push(if let Some(raw) = own {
                         one_line(raw).into_owned()
                     } else {
-                        let function = function_call(call, notes).end();
+                        let function = notes.call(LineText::default(), call, "args").end();
                         LineText::default().json("functionCall", &function).end()
                     });
                 }
@@ -86,14 +86,6 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
         .some_list("toolCalls", &calls)
         .some_text("model", said.model.as_deref());
     Some(message.end())
-}
-
-/// Begins a call in the API's format.
-fn function_call(call: &Call<'_>, notes: &mut Notes<'_>) -> LineText {
-    LineText::default()
-        .text("id", call.id.as_deref().unwrap_or_default())
-        .text("name", &call.name)
-        .json("args", &notes.arguments(&call.arguments, call.slot.as_ref()))
 }
 
 /// Returns the raw JSON of each part of a message of the client, in the order of
@@ -124,7 +116,8 @@ fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Strin
         Some(_) => "success",
         None => "cancelled",
     };
-    function_call(call, notes)
+    notes
+        .call(LineText::default(), call, "args")
         .list("result", &result.into_iter().collect::<Vec<_>>())
         .text("status", status)
         .text("timestamp", &notes.session.now())

@@ -133,11 +133,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => Some(text_block(text)),
         Part::Call(call) => {
-            let block = LineText::of_type("toolCall")
-                .text("id", call.id.as_deref().unwrap_or_default())
-                .text("name", &call.name)
-                .json("arguments", &notes.arguments(&call.arguments, call.slot.as_ref()));
-            Some(block.end())
+            Some(notes.call(LineText::of_type("toolCall"), call, "arguments").end())
         }
         Part::Media(media) => image(media),
         _ => None,
