@@ -63,6 +63,11 @@ impl Lists {
         self.entries(name).join("|")
     }
 
+    /// Returns a matcher for the entries in the list.
+    pub fn matcher(&self, name: &str) -> Matcher {
+        Matcher::new(&self.pattern(name))
+    }
+
     /// Returns the phrases in the list.
     pub fn phrases(&self, name: &str) -> Phrases {
         Phrases::new(self.entries(name).iter().map(String::as_str))

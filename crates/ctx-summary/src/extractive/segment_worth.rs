@@ -183,20 +183,16 @@ static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
 static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));
 static SETTLED: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("settled"));
 static FINDING: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("finding"));
-static PROMISE: LazyLock<Matcher> = LazyLock::new(|| matcher("promise"));
-static OFFER: LazyLock<Matcher> = LazyLock::new(|| matcher("offer"));
-static COURTESY: LazyLock<Matcher> = LazyLock::new(|| matcher("courtesy"));
+static PROMISE: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("promise"));
+static OFFER: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("offer"));
+static COURTESY: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("courtesy"));
 static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern("named"));
-pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| matcher("code line"));
+pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("code line"));
 
-static LISTS: Lists = Lists::new(include_str!("lists.txt"));
+pub(super) static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 pub(super) fn is_plain_prose(text: &str) -> bool {
     is_prose(text) && !CODE_LINE.is_match(text)
-}
-
-pub(super) fn matcher(list: &str) -> Matcher {
-    Matcher::new(&LISTS.pattern(list))
 }
 
 /// Compiles a word list into a pattern with ASCII word boundaries, so that a word ends where

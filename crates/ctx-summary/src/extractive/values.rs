@@ -8,7 +8,7 @@ use ctx_tokens::TokenCounter;
 
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
-use super::segment_worth::{CODE_LINE, has_files, is_plain_prose, matcher};
+use super::segment_worth::{CODE_LINE, LISTS, has_files, is_plain_prose};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
@@ -122,7 +122,7 @@ const CODE: f64 = 0.5;
 /// The factor for the result of a change, which only repeats the change.
 const ECHO: f64 = 0.3;
 
-static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
+static LISTED: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("listed"));
 
 /// Returns the readability of each candidate: 1 for a line that is clear when read with the heading
 /// or call above it.

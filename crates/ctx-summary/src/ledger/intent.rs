@@ -22,7 +22,7 @@ static CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("constrain
 static NO_CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("no constraint"));
 static ASK: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("ask"));
 static OPEN: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("open"));
-static ORDER: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("order")));
+static ORDER: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("order"));
 
 fn asks_for(sentence: &str) -> bool {
     sentence.contains(['?', '？']) || ASK.are_in(sentence)

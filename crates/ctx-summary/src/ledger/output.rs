@@ -182,7 +182,7 @@ fn is_word(text: &str) -> bool {
 /// A false match only wastes space. Whether a call failed is decided by [`super::call::error`],
 /// which uses narrower patterns and looks only at the first lines.
 pub(crate) fn is_outcome(line: &str) -> bool {
-    static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("outcome")));
+    static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("outcome"));
     OUTCOME.is_match_if(line, may_be_outcome)
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn gives_reason(text: &str) -> bool {
 /// Returns true if a line of code or Markdown contains the name of a function, a type, a test or a
 /// section.
 pub(crate) fn names_something(line: &str) -> bool {
-    static NAME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("name")));
+    static NAME: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("name"));
     may_name(line) && NAME.is_match(line)
 }
 

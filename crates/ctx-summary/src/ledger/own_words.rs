@@ -124,8 +124,7 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
 
 /// Returns true if `line` is a tag that agents put around the user's own text.
 fn is_own_tag(line: &str) -> bool {
-    static OWN: LazyLock<Matcher> =
-        LazyLock::new(|| Matcher::new(&LISTS.pattern("tag of the user")));
+    static OWN: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("tag of the user"));
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 

@@ -154,7 +154,7 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
 pub(crate) fn is_no_prose(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> =
         LazyLock::new(|| LISTS.entries("not prose, beginnings"));
-    static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("not prose")));
+    static FORMS: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("not prose"));
     let [first, .., last] = line.as_bytes() else { return matches!(line, ">" | "|" | "{" | "}") };
     // Compare the first byte before the string, because most lines begin with a different byte.
     let begins = |begin: &String| begin.as_bytes()[0] == *first && line.starts_with(begin.as_str());

@@ -117,16 +117,16 @@ impl<'t> Cutter<'t> {
     /// Returns the index of the heading, list item or introduction to which the next statement
     /// belongs.
     fn head(&self) -> Option<usize> {
-        self.lead.or(self.headings.last().map(|(_, at)| *at))
+        let place = |(_, at): &(usize, usize)| *at;
+        let above = self.items.last().map(place).or(self.lead);
+        above.or_else(|| self.headings.last().map(place))
     }
 
     fn heading(&mut self, line: &'t str, level: usize) {
         self.end_paragraph();
         self.lead = None;
         self.items.clear();
-        while self.headings.last().is_some_and(|(of, _)| *of >= level) {
-            self.headings.pop();
-        }
+        self.headings.retain(|(of, _)| *of < level);
         let head = self.head();
         let at = self.push(SegmentKind::Heading, line.into(), head);
         self.headings.push((level, at));
@@ -135,11 +135,8 @@ impl<'t> Cutter<'t> {
     fn item(&mut self, line: &'t str, indent: usize) {
         self.end_paragraph();
         self.after_blank = false;
-        while self.items.last().is_some_and(|(of, _)| *of >= indent) {
-            self.items.pop();
-        }
-        let above = self.items.last().map(|(_, at)| *at);
-        let head = above.or_else(|| self.head());
+        self.items.retain(|(of, _)| *of < indent);
+        let head = self.head();
         if line.len() <= LONGEST {
             let at = self.push(SegmentKind::Item, line.into(), head);
             self.items.push((indent, at));
@@ -155,7 +152,7 @@ impl<'t> Cutter<'t> {
 
     fn quoted(&mut self, line: &'t str) {
         self.after_blank = false;
-        let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
+        let head = self.head();
         segments(line, |piece| {
             self.push(SegmentKind::Quoted, piece.into(), head);
         });
@@ -185,7 +182,7 @@ impl<'t> Cutter<'t> {
         self.is_wrapped = false;
         let paragraph = std::mem::take(&mut self.paragraph);
         if !paragraph.is_empty() {
-            let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
+            let head = self.head();
             self.sentences(paragraph, head);
         }
     }
