@@ -14,8 +14,9 @@ use crate::entry::{Citation, Entry};
 use crate::similarity::Fingerprint;
 
 /// The author of a statement. The variants are in ascending order of importance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Author {
+    #[default]
     Agent,
     /// The user of a session.
     User,
@@ -31,7 +32,7 @@ pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 pub(super) type Order = (NaiveDate, usize);
 
 /// A list entry in a memory file, or a line that a person wrote into the master.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Statement {
     pub(super) kind: MemoryKind,
     /// The text, on one line and without control characters.
@@ -71,9 +72,7 @@ impl Statement {
             is_marked: taken_back.is_some(),
             taken_back,
             is_struck,
-            order: (NaiveDate::MIN, 0),
-            fingerprint: Fingerprint::default(),
-            choice: Choice::default(),
+            ..Self::default()
         }
     }
 

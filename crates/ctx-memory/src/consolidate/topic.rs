@@ -113,11 +113,8 @@ impl Topic {
                 citations.push(statement.citation.clone());
             }
         }
-        let mut retraction = None;
-        if !holds {
-            let by = group.iter().rev().find_map(|it| it.taken_back.as_ref());
-            retraction = by.map(|by| retraction_of(fullest, by, all));
-        }
+        let by = group.iter().rev().find_map(|it| it.taken_back.as_ref());
+        let retraction = by.filter(|_| !holds).map(|by| retraction_of(fullest, by, all));
         Self {
             kind: kind.unwrap_or(fullest.kind),
             text: fullest.text.clone(),

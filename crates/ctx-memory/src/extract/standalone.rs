@@ -82,9 +82,7 @@ impl<'t> Lines<'t> {
         if text.is_empty() {
             return;
         }
-        while self.enclosing.last().is_some_and(|(above, _)| *above >= indent) {
-            self.enclosing.pop();
-        }
+        self.enclosing.retain(|(above, _)| *above < indent);
         if without_marker(text).0 && line.len() <= LONGEST_LINE {
             self.enclosing.push((indent, line));
         }
