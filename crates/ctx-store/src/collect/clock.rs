@@ -32,24 +32,21 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct ClockRecord {
     /// The time of the last collection that trusted the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
     /// When the grace period began for items that were removed by the last collection that trusted
     /// the clock. The grace period began later than `believed` if the clock was known to be slow.
-    #[serde(default)]
     grace: Option<DateTime<Utc>>,
     /// The time of a collection that distrusted the clock, because too much time seemed to have
     /// passed since the last recorded event.
-    #[serde(default)]
     doubted: Option<DateTime<Utc>>,
     /// The latest time that was doubted at first and trusted later. Days before that time do not
     /// count towards an item's grace period.
-    #[serde(default)]
     resumed: Option<DateTime<Utc>>,
     /// The longest pause, in seconds, that turned out to be real and did not exceed
     /// [`LONGEST_PAUSE`].
-    #[serde(default)]
     pause: i64,
 }
 

@@ -181,11 +181,8 @@ impl<'a> Collector<'a> {
     /// audit log.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
-        let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
-            self.purge(Some(plan.deadline))
-        } else {
-            Ok(())
-        };
+        let may_purge = record.graces_end_at(plan.deadline, self.store.now());
+        let purged = if may_purge { self.purge(Some(plan.deadline)) } else { Ok(()) };
         let open = self.sweep(plan.session);
         let snapshots = self.discard_snapshots(plan, &open);
         let offloaded = self.discard_offloaded(plan);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use strum::Display;
+use derive_more::Display;
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{if_there, let_others_in, remove_tree};
@@ -17,10 +17,8 @@ use crate::{Entry, Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum StoreItem {
     /// A snapshot, or what remains of its files.
-    #[strum(to_string = "{0}")]
     Snapshot(SnapshotId),
     /// An offloaded file.
-    #[strum(to_string = "{0}")]
     Offloaded(OffloadedFile),
 }
 
