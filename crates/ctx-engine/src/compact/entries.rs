@@ -57,6 +57,7 @@ impl EntryKind {
 }
 
 /// The entries of all records, in order.
+#[derive(Default)]
 pub(super) struct Entries {
     spool: RefCell<Spool>,
     count: usize,
@@ -66,12 +67,6 @@ pub(super) struct Entries {
 const LENGTH: usize = size_of::<Entry>();
 /// The number of entries to hold in memory at a time.
 const BLOCK: usize = 16 << 10;
-
-impl Default for Entries {
-    fn default() -> Self {
-        Self::new(PathBuf::new())
-    }
-}
 
 impl Entries {
     pub(super) fn new(temp: PathBuf) -> Self {

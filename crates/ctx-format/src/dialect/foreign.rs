@@ -26,20 +26,18 @@ pub struct Foreign {
     pub(crate) is_certain: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Listed {
     #[serde(borrow = "'static")]
     name: Cow<'static, str>,
     #[serde(borrow = "'static")]
     remedy: Cow<'static, str>,
     sign: Option<Sign>,
-    #[serde(default)]
     id: &'static str,
     /// What a file may begin with, with one character for each byte.
-    #[serde(default)]
     begins: Vec<String>,
     /// The offset of `begins`.
-    #[serde(default)]
     at: usize,
 }
 
@@ -277,6 +275,7 @@ mod tests {
     #[test]
     fn each_format_is_known_by_what_only_it_has() {
         let all = CERTAIN.iter().chain(&*OTHERS);
+        assert!(all.clone().all(|it| !it.name.is_empty() && !it.remedy.is_empty()));
         let signed: Vec<_> = all.filter(|format| format.sign.is_some()).collect();
         for (record, format) in RECORDS.iter().zip(&signed) {
             let found = Foreign::by_sign(&Object::parse(record).expect("an object"));

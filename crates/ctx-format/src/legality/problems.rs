@@ -413,18 +413,16 @@ pub struct NamedRule {
 }
 
 /// The demand of an API or an agent's loader that a rule is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct Demand {
     /// The dialects whose API or agent makes the demand.
     pub by: Vec<&'static str>,
     /// The form of the violation, if the demand concerns only this form.
-    #[serde(default)]
     pub case: &'static str,
     /// When the demand began, if this is known.
-    #[serde(default)]
     pub since: &'static str,
     /// The beginnings of the names of the models of which the rule is demanded, if not of all.
-    #[serde(default)]
     pub models: Vec<&'static str>,
     /// What the API or the agent does if the rule is violated.
     #[serde(borrow = "'static")]
@@ -433,10 +431,8 @@ pub struct Demand {
     /// reason.
     pub check: &'static str,
     /// What `ctx-check --repair` does.
-    #[serde(default)]
     pub repair: &'static str,
     /// How the tools keep the rule in what they write.
-    #[serde(default)]
     pub writes: &'static str,
     /// Where the demand is documented or was reported.
     pub source: &'static str,
@@ -654,12 +650,16 @@ mod tests {
 
 #[cfg(test)]
 mod table_tests {
-    use super::{RULES, counted, rule};
+    use super::{Demand, RULES, counted, rule};
     use crate::{Rule, UnreadRule};
 
     #[test]
     fn each_rule_is_listed_once_and_found_by_its_name() {
         assert!(RULES.is_sorted_by(|a, b| a.name < b.name));
+        for demand in RULES.iter().flat_map(|rule| &rule.demands) {
+            let Demand { by, does, check, source, .. } = demand;
+            assert!(!by.is_empty() && ![&**does, check, source].contains(&""), "{demand:?}");
+        }
         let of_pairs =
             [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
         let unread = [UnreadRule::Role, UnreadRule::Item, UnreadRule::Part];

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 const IN_MEMORY: usize = 16 << 20;
 
 /// A queue of bytes. The caller must remember the length of each item.
+#[derive(Default)]
 pub struct Spool {
     memory: Vec<u8>,
     /// The number of bytes at the start of `memory` that have been consumed.

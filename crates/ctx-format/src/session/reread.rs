@@ -133,7 +133,7 @@ pub(crate) struct Look<'a, R> {
 
 impl<R: Read> Again<R> {
     pub(crate) fn new(rest: R) -> Self {
-        Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
+        Self { looked_at: Spool::default(), waiting: 0, rest }
     }
 
     /// Returns a reader that examines the source's bytes. The bytes that it returns are kept in
