@@ -184,12 +184,12 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     };
     let Some(stranger) = stranger else { return Ok(()) };
     let found = stranger.name();
-    Err(if known.is_certain() {
-        let known = known.name();
-        ErrorKind::TwoFormats { known, found }.at(record.line)
+    let kind = if known.is_certain() {
+        ErrorKind::TwoFormats { known: known.name(), found }
     } else {
-        ErrorKind::LateFormat { found }.at(record.line)
-    })
+        ErrorKind::LateFormat { found }
+    };
+    Err(kind.at(record.line))
 }
 
 /// What happened to a bad line.

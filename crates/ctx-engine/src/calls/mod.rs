@@ -206,12 +206,12 @@ fn piece(text: &str) -> &str {
 
 /// Returns the beginning of a line, with at most `most` characters.
 fn beginning(line: &str, most: usize) -> String {
-    if line.char_indices().nth(most).is_none() {
+    if first_chars(line, most) == line {
         return line.to_owned();
     }
-    let end = line.char_indices().nth(most - 1).map_or(0, |(at, _)| at);
-    let begin = &line[..end];
-    let begin = begin.rfind(' ').filter(|at| end - at <= WORD).map_or(begin, |at| &begin[..at]);
+    let begin = first_chars(line, most - 1);
+    let space = begin.rfind(' ').filter(|at| begin.len() - at <= WORD);
+    let begin = space.map_or(begin, |at| &begin[..at]);
     format!("{}…", begin.trim_end())
 }
 

@@ -15,7 +15,7 @@ use understood::unread;
 
 use self::understood::Understood;
 use crate::estimate::CalibrationPass;
-use crate::message_counter::MessageCounter;
+use crate::message_counter::{MessageCounter, add_to_size};
 use crate::parallel::{InTurn, Work};
 use crate::{Result, Session};
 
@@ -84,12 +84,7 @@ impl ConversationCheck {
         self.validator.push(line, outline);
         let counter = plan.counter.as_ref();
         if let Some((counter, message)) = counter.and_then(|it| Some((it, message()?))) {
-            return Some(crate::message_counter::add_to_size(
-                &mut self.size,
-                outline,
-                &message,
-                counter,
-            ));
+            return Some(add_to_size(&mut self.size, outline, &message, counter));
         }
         self.size.add_outline(outline);
         None

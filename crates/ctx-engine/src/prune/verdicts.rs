@@ -82,14 +82,13 @@ impl<'p> Verdicts<'p> {
             }
             Verdict::Keep | Verdict::Drop(_) => Vec::new(),
             Verdict::Change { reasoning, arguments } => {
-                let mut freed: Vec<Freed> = Vec::new();
-                for (result, replacement) in self.replacements(record) {
-                    freed.push(Freed {
-                        rule: replacement.rule,
-                        before: self.facts.results[result].size.tokens.into(),
-                        after: replacement.size.tokens.into(),
-                    });
-                }
+                let replacements = self.replacements(record);
+                let replaced = replacements.map(|(result, replacement)| Freed {
+                    rule: replacement.rule,
+                    before: self.facts.results[result].size.tokens.into(),
+                    after: replacement.size.tokens.into(),
+                });
+                let mut freed: Vec<Freed> = replaced.collect();
                 if arguments && let Some(shorter) = self.facts.arguments.get(&record) {
                     freed.extend(shorter);
                 }

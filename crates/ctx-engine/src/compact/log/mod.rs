@@ -251,8 +251,7 @@ fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
 /// Decides which log records stay, given that the context is compacted to `new`.
 fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> {
     let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.sources.clone()).collect();
-    let before =
-        Marked::all(lowered, |it| it.sources.iter().any(|source| wanted.contains(source)))?;
+    let before = Marked::all(lowered, |it| it.iter().any(|source| wanted.contains(source)))?;
     let context: Vec<SourceId> = before.iter().flat_map(|it| it.sources.clone()).collect();
     let kept = KeptRecords::of(new);
     let records = LogRecords::read(log, &kept, &context)?;
@@ -372,22 +371,17 @@ struct Marked {
 }
 
 impl Marked {
-    /// Reads all records in a lowered session. The text is stored only for records for which
-    /// `wanted` returns true.
-    fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
+    /// Reads all records in a lowered session. The text is stored only for records whose sources
+    /// are `wanted`.
+    fn all(content: &Content, wanted: impl Fn(&[SourceId]) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         content.each(|record| {
             let Some(object) = record.whole_object() else { return Ok(()) };
             let sources = object.elements_of(MARK).unwrap_or_default();
-            let mut marked = Self {
-                sources: sources.into_iter().filter_map(SourceId::parse).collect(),
-                text: String::new(),
-                summary: content.dialect.summary_text(object).map(Cow::into_owned),
-            };
-            if wanted(&marked) {
-                object.text().trim().clone_into(&mut marked.text);
-            }
-            all.push(marked);
+            let sources: Vec<_> = sources.into_iter().filter_map(SourceId::parse).collect();
+            let text = if wanted(&sources) { object.text().trim() } else { "" }.to_owned();
+            let summary = content.dialect.summary_text(object).map(Cow::into_owned);
+            all.push(Self { sources, text, summary });
             Ok(())
         })?;
         Ok(all)
