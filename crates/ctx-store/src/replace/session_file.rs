@@ -39,7 +39,7 @@ impl SessionFile {
         let why = if kind.is_symlink() {
             "is a symbolic link"
         } else if kind.is_dir() {
-            "is a directory; pass session files; to list them: find DIR -name '*.jsonl'"
+            "is a directory"
         } else if kind.is_fifo() {
             "is a FIFO"
         } else if !kind.is_file() {
@@ -213,21 +213,20 @@ impl Store {
     /// If the file still has the length that it had after a tool last changed it, returns its
     /// sha256 from that time.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
-        let is_of_it = |meta: &Meta| meta.is_of(&live.path);
-        let written = |meta: Meta| {
-            let written = meta.replaced_by?;
+        let written = |meta: &Meta| {
+            let written = meta.replaced_by.clone().filter(|_| meta.is_of(&live.path))?;
             (written.bytes == live.meta.len()).then_some(written.sha256)
         };
         let newest = self.newest(session).and_then(|entry| entry.meta.ok());
-        if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
+        if let Some(sha256) = newest.as_ref().and_then(written) {
             return Ok(Some(sha256));
         }
-        // Look at all snapshots before refusing the file. The record in `recent/` may be lost or
-        // describe another copy of the session, or the tool may have used another session id.
+        // Look at all snapshots before refusing the file. The newest one may have been taken on
+        // request, the record in `recent/` may be lost or describe another copy of the session, or
+        // the tool may have used another session id.
         let catalog = self.catalog(None)?;
-        let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
-        let newest = of_it.max_by_key(|meta| meta.sequence);
-        Ok(newest.cloned().and_then(written))
+        let of_it = catalog.trusted().filter_map(|(_, meta)| Some((meta.sequence, written(meta)?)));
+        Ok(of_it.max().map(|(_, sha256)| sha256))
     }
 }
 
