@@ -70,15 +70,17 @@ fn exit_status(tools: &[&Tool]) -> Vec<u8> {
         statuses => Value::from(Serde(statuses)),
         tools => Value::from(Serde(tools)),
     };
-    let escaped = |text: &str| text.replace('|', "\\|");
-    filled(include_str!("exit-status.md.in"), escaped, values).into_bytes()
+    page(include_str!("exit-status.md.in"), values)
+}
+
+/// Fills the template of a page in Markdown.
+fn page(template: &str, values: Value) -> Vec<u8> {
+    filled(template, |text| text.replace('|', "\\|"), values).into_bytes()
 }
 
 /// Returns `docs/legality.md`: what each API and each agent demands of a session.
 fn legality() -> Vec<u8> {
-    let values = context! { rules => Value::from(Serde(RULES.as_slice())) };
-    let escaped = |text: &str| text.replace('|', "\\|");
-    filled(include_str!("legality.md.in"), escaped, values).into_bytes()
+    page(include_str!("legality.md.in"), context! { rules => Value::from(Serde(RULES.as_slice())) })
 }
 
 /// Returns the files under `root` that differ from `files`, are missing, or no longer belong to a
@@ -86,12 +88,8 @@ fn legality() -> Vec<u8> {
 pub fn stale(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
     let mut stale = leftovers(root, files)?;
     for (path, content) in files {
-        match fs::read(root.join(path)) {
-            Ok(found) if found == *content => {}
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {
-                stale.insert(path.clone());
-            }
+        if !fs::read(root.join(path)).is_ok_and(|found| found == *content) {
+            stale.insert(path.clone());
         }
     }
     Ok(stale)
@@ -120,12 +118,7 @@ pub fn put(root: &Path, files: &Files) -> io::Result<()> {
 fn leftovers(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
     let mut leftovers = BTreeSet::new();
     for folder in FOLDERS {
-        let entries = match fs::read_dir(root.join(folder)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
+        for entry in fs::read_dir(root.join(folder)).into_iter().flatten() {
             let path = Path::new(folder).join(entry?.file_name());
             if !files.contains_key(&path) {
                 leftovers.insert(path);

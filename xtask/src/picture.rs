@@ -19,13 +19,7 @@ const COLUMNS: u16 = 100;
 const BEFORE: &str = include_str!("picture/before.sh");
 
 /// The commands that the picture shows, run in the first session's folder.
-const SHOWN: [&str; 5] = [
-    "ctx-ls --window 32k",
-    "ctx-count --window 32k day.jsonl",
-    "ctx-compact -n --budget 9000 day.jsonl",
-    "ctx-compact --budget 9000 day.jsonl",
-    "ctx-rollback --undo day.jsonl   # every byte is back",
-];
+const SHOWN: &str = include_str!("picture/shown.sh");
 
 /// Draws the picture for light and for dark pages by running the tools from the folder `bin`.
 pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
@@ -37,7 +31,7 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     ensure!(said.is_empty(), "unexpected: {said}");
     let folder = home.join(".claude/projects/-work-berthbook");
     let mut shown = Vec::new();
-    for command in SHOWN {
+    for command in SHOWN.lines() {
         let said = run(bin, home, &folder, command)?;
         shown.push(format!("\u{1b}[0;2m$ \u{1b}[0;1m{command}\u{1b}[0m\n{said}"));
     }

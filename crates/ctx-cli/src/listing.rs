@@ -135,10 +135,9 @@ pub fn cut_to_width(text: &str, most: usize) -> String {
     }
     let mut left = most.saturating_sub(1);
     let fits = |c: &char| {
-        let width = c.width().unwrap_or(0);
-        let fits = width <= left;
-        left -= width.min(left);
-        fits
+        let rest = left.checked_sub(c.width().unwrap_or(0));
+        left = rest.unwrap_or(0);
+        rest.is_some()
     };
     let begin: String = text.chars().take_while(fits).collect();
     begin + "…"

@@ -149,20 +149,16 @@ impl Endpoint {
 
 fn guess(host: &str, path: &str) -> Api {
     let is_anthropic = |part: &str| part.eq_ignore_ascii_case("anthropic");
-    if host.split('.').any(is_anthropic) || path.split('/').any(is_anthropic) {
-        Api::Anthropic
-    } else {
-        Api::OpenAi
-    }
+    let is_named = host.split('.').any(is_anthropic) || path.split('/').any(is_anthropic);
+    if is_named { Api::Anthropic } else { Api::OpenAi }
 }
 
 /// Returns true for a version such as `v1`, `v4` or `v1beta`: a `v`, a digit, and then only letters
 /// and digits.
 fn is_version(part: &str) -> bool {
-    let mut chars = part.chars();
-    chars.next() == Some('v')
-        && chars.next().is_some_and(|c| c.is_ascii_digit())
-        && chars.all(|c| c.is_ascii_alphanumeric())
+    let rest = part.strip_prefix('v').unwrap_or_default();
+    rest.starts_with(|c: char| c.is_ascii_digit())
+        && rest.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// The environment variable that holds the user's own key, which may be sent to any server.
@@ -250,10 +246,8 @@ impl ChosenKey {
         }
         let usual = variable_of(endpoint.api);
         // A server on this machine rarely requires a key, so a withheld key is not reported.
-        if !endpoint.is_loopback() && key(usual).is_some() {
-            return Ok(Self::Withheld(usual));
-        }
-        Ok(Self::Missing)
+        let is_withheld = !endpoint.is_loopback() && key(usual).is_some();
+        Ok(if is_withheld { Self::Withheld(usual) } else { Self::Missing })
     }
 }
 

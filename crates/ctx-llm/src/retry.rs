@@ -57,14 +57,8 @@ impl RetryPolicy {
 
 /// Returns true if the same request may succeed a little later.
 fn is_passing(error: &LlmError) -> bool {
-    matches!(
-        error,
-        LlmError::Timeout(_)
-            | LlmError::Connection(_)
-            | LlmError::Busy { .. }
-            | LlmError::NotJson(_)
-            | LlmError::Empty { .. }
-    )
+    use LlmError::{Busy, Connection, Empty, NotJson, Timeout};
+    matches!(error, Timeout(_) | Connection(_) | Busy { .. } | NotJson(_) | Empty { .. })
 }
 
 /// The wait that a `Retry-After` header requests, as a number of seconds or as an HTTP date. The

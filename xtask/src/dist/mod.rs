@@ -110,11 +110,7 @@ fn shown(command: &Command) -> String {
     words.join(" ")
 }
 
-const HEAD: &str = "\
-The tools contain the packages below, or tables made from them. Each name is followed by the
-licence that its authors chose. The licence texts in these packages follow the list, each only once.
-
-";
+const HEAD: &str = include_str!("licences.txt");
 
 /// Returns text that lists the licences of all packages.
 fn licence_texts(packages: &[&Package]) -> String {
