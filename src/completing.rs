@@ -13,9 +13,11 @@ use clap_complete::engine::{
 use ctx_cli::short_time;
 use ctx_format::counted;
 use ctx_sessions::with_home;
-use ctx_store::{Actor, SessionId, SnapshotId, Store};
+use ctx_store::{SessionId, SnapshotId};
 use ctx_summary::Template;
 use ctx_tokens::Model;
+
+use crate::store::StoreArgs;
 
 /// Returns the command with completers for its arguments' values.
 pub fn of(command: Command, typed: &ArgMatches) -> Command {
@@ -26,6 +28,7 @@ pub fn of(command: Command, typed: &ArgMatches) -> Command {
 fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
     // Clap itself completes flags that have a fixed list of values.
     let line = typed.clone();
+    let is_store = matches!(tool, "ctx-rollback" | "ctx-snapshot");
     let is_text = matches!(typed.try_get_one("text"), Ok(Some(true)));
     let takes_path = arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>();
     match arg.get_id().as_str() {
@@ -37,17 +40,11 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
         }),
         "session" => offered(arg, move |_| sessions(&line)),
         "snapshot" => offered(arg, move |_| snapshots(&line)),
-        "show" | "hold" | "release" if tool == "ctx-snapshot" => {
-            offered(arg, move |_| snapshots(&line))
-        }
+        "show" | "hold" | "release" if is_store => offered(arg, move |_| snapshots(&line)),
         // The arguments to `ctx-snapshot --diff` and `ctx-rollback` may be snapshots or files.
-        "operands" | "diff" if matches!(tool, "ctx-rollback" | "ctx-snapshot") => {
-            offered(arg, move |word| {
-                let mut values = snapshots(&line);
-                values.extend(session_files(word));
-                values
-            })
-        }
+        "operands" | "diff" if is_store => offered(arg, move |word| {
+            snapshots(&line).into_iter().chain(session_files(word)).collect()
+        }),
         _ if arg.is_positional() && takes_path && !is_text => offered(arg, session_files),
         _ => arg,
     }
@@ -140,17 +137,13 @@ fn snapshots(line: &ArgMatches) -> Vec<CompletionCandidate> {
 
 /// Returns the sessions that have snapshots in the store.
 fn sessions(line: &ArgMatches) -> Vec<CompletionCandidate> {
-    let mut sessions: BTreeMap<String, (u64, SnapshotId)> = BTreeMap::new();
+    let mut sessions: BTreeMap<String, Vec<SnapshotId>> = BTreeMap::new();
     for id in ids(line) {
-        let known = sessions.entry(id.session.to_string());
-        let (count, newest) = known.or_insert_with(|| (0, id.clone()));
-        *count += 1;
-        if id.stamp > newest.stamp {
-            *newest = id;
-        }
+        sessions.entry(id.session.to_string()).or_default().push(id);
     }
-    let session = |(name, (count, newest)): (String, (u64, SnapshotId))| {
-        let what = format!("{}, the newest {}", counted(count, "snapshot"), ago(&newest));
+    let session = |(name, ids): (String, Vec<SnapshotId>)| {
+        let newest = ids.iter().max_by_key(|id| id.stamp).map_or_else(String::new, ago);
+        let what = format!("{}, the newest {newest}", counted(ids.len() as u64, "snapshot"));
         CompletionCandidate::new(name).help(Some(what.into()))
     };
     sessions.into_iter().map(session).collect()
@@ -165,12 +158,8 @@ fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
     let home = std::env::var_os("HOME");
     let named = line.try_get_one::<PathBuf>("store").ok().flatten();
     let named = named.map(|path| with_home(path, home.as_deref()));
-    let usual = || Store::usual_root(|name| std::env::var_os(name));
-    let Some(root) = named.or_else(usual) else { return Vec::new() };
-    // Completion changes nothing in the store, so nothing is logged.
-    let actor = Actor { tool: String::new(), flags: Vec::new() };
-    let store = Store::open(&root, actor, Box::new(Utc::now));
-    store.and_then(|store| store.snapshot_ids()).unwrap_or_default()
+    let store = StoreArgs { store: named }.to_read();
+    store.and_then(|store| store.snapshot_ids().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

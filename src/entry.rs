@@ -17,9 +17,13 @@ const LIST: &str = include_str!("entry.txt");
 pub const ENTRY: Tool = Tool::new(
     "ctx",
     command,
-    |_, _| match help::long(&ENTRY, None).print_help() {
-        Ok(()) => Ok(ExitStatus::Done),
-        Err(error) => Err(Failure::stdout(&error)),
+    |matches, _| {
+        if matches.subcommand().is_some_and(|(name, of)| name != "help" || of.args_present()) {
+            return Err(Failure::new("there is no such tool, or a flag comes before its name")
+                .hint("ctx lists the tools; ctx TOOL -h lists the flags of one"));
+        }
+        help::long(&ENTRY, None).print_help().map_err(|error| Failure::stdout(&error))?;
+        Ok(ExitStatus::Done)
     },
     include_str!("entry.toml"),
 );

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
-use ctx_cli::{Failure, Input, Io, Result, Walk, metadata};
+use ctx_cli::{Failure, Input, Io, Result, Walk, is_like_an_id, metadata};
 use ctx_engine::check::{CheckPass, Plan, Report};
 use ctx_engine::{BadLines, Invalid, Notes, PassError, Time};
 use ctx_format::{Dialect, Options, Record, dialect};
@@ -159,12 +159,7 @@ pub fn operand() -> impl TypedValueParser<Value = PathBuf> {
 /// Returns the file of a session that is named by its path or its id. Returns the path unchanged if
 /// no session has this id.
 pub fn file_of(named: PathBuf) -> Result<PathBuf, String> {
-    const LEAST_ID: usize = 4;
-    let is_like_an_id = |text: &&str| {
-        let is_of_id = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        text.len() >= LEAST_ID && text.chars().all(is_of_id)
-    };
-    let Some(id) = named.to_str().filter(is_like_an_id) else { return Ok(named) };
+    let Some(id) = named.to_str().filter(|text| is_like_an_id(text)) else { return Ok(named) };
     if named.symlink_metadata().is_ok() {
         return Ok(named);
     }

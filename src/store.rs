@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Listing, Outcome, Result, Tool, is_stdin, json_line, printable,
-    shell_word, short_bytes, short_time,
+    ExitStatus, Failure, IN_DIRECTORY, Io, Listing, Outcome, Result, Tool, cannot_read, is_stdin,
+    json_line, printable, shell_word, short_bytes, short_time,
 };
 use ctx_format::Saved;
 use ctx_memory::MergeError;
@@ -45,14 +45,14 @@ impl StoreArgs {
     /// Opens the default store for reading, if it exists.
     pub fn usual() -> Option<Store> {
         let named = std::env::var_os("CTX_HOME").filter(|dir| !dir.is_empty()).map(Into::into);
-        let args = Self { store: named };
-        let root = args.root().ok().filter(|root| root.exists())?;
-        Store::open(
-            &root,
-            Actor { tool: String::new(), flags: Vec::new() },
-            Box::new(chrono::Utc::now),
-        )
-        .ok()
+        Self { store: named }.to_read()
+    }
+
+    /// Opens the store for reading, if it exists. Nothing is logged.
+    pub fn to_read(&self) -> Option<Store> {
+        let actor = Actor { tool: String::new(), flags: Vec::new() };
+        let root = self.root().ok().filter(|root| root.exists())?;
+        Store::open(&root, actor, Box::new(Utc::now)).ok()
     }
 
     /// Returns a store that is opened only if the tool needs it.
@@ -158,10 +158,10 @@ pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - time).to_std().unwrap_or_default()
 }
 
-/// Parses the date or time given as the value of `flag`.
-pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
-    let when = When::parse(text, store.now());
-    when.map_err(|error| {
+/// Parses the date or time given as the value of `flag`, if there is one.
+pub fn time_of(flag: &str, text: Option<&str>, store: &Store) -> Result<Option<When>> {
+    let Some(text) = text else { return Ok(None) };
+    When::parse(text, store.now()).map(Some).map_err(|error| {
         Failure::new(format_args!("--{flag}: {text:?} is not a time")).hint(error.to_string())
     })
 }
@@ -197,11 +197,12 @@ pub fn failure(error: StoreError) -> Failure {
         Severity::Uncertain => ExitStatus::Uncertain,
     });
     match error {
-        StoreError::Io {
-            action: "read",
-            source,
-            ..
-        } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
+        StoreError::Io { action: "read", path, source }
+            if source.kind() == io::ErrorKind::NotFound =>
+        {
+            cannot_read(&path.display().to_string(), &source)
+        }
+        StoreError::Refused { why: "is a directory", .. } => failure.hint(IN_DIRECTORY),
         StoreError::OtherFile { path, id, .. } => failure.hint(other_file_hint(&id, &path)),
         StoreError::NoSnapshot(missing) => failure.hint(snapshot_hint(&missing)),
         StoreError::NoSession { session, near, in_trash } => {
@@ -274,9 +275,8 @@ fn snapshot_hint(missing: &MissingSnapshot) -> String {
         MissingReason::DayInDigits(day) => format!("to name a day, write {day}"),
         MissingReason::HashInDigits => format!("to name a hash, write sha256:{}", missing.wanted),
         MissingReason::Elsewhere(id) => {
-            let near = nearest(&missing.near);
             let session = SnapshotId::parse(id).map(|id| id.session.to_string());
-            format!("add -s {} to use that snapshot{near}", session.unwrap_or_default())
+            format!("add -s {} to use that snapshot", session.unwrap_or_default())
         }
         MissingReason::InTrash(id) => {
             let number = SnapshotId::parse(id).map(|id| id.stamp.sequence.to_string());
@@ -288,17 +288,12 @@ fn snapshot_hint(missing: &MissingSnapshot) -> String {
         }
         MissingReason::NoneBefore(Some(oldest)) => format!("the oldest is {oldest}"),
         MissingReason::Unknown if !missing.near.is_empty() => {
-            format!("{LIST_HINT}{}", nearest(&missing.near))
+            let near = missing.near.iter().filter_map(|id| SnapshotId::parse(id));
+            let near: Vec<_> = near.map(|id| format!("{:04}", id.stamp.sequence)).collect();
+            let verb = if near.len() > 1 { "are" } else { "is" };
+            format!("the nearest {verb} {}; {LIST_HINT}", near.join(" and "))
         }
         _ => LIST_HINT.to_owned(),
-    }
-}
-
-fn nearest(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        [one] => format!(", or take the nearest, {one}"),
-        several => format!(", or take one of the nearest, {}", several.join(" or ")),
     }
 }
 
@@ -346,7 +341,7 @@ mod tests {
             (
                 MissingReason::Elsewhere(id(2)),
                 vec![id(1)],
-                format!("add -s other to use that snapshot, or take the nearest, {}", id(1)),
+                "add -s other to use that snapshot".to_owned(),
             ),
             (MissingReason::InTrash(id(2)), vec![], "ctx-gc --undelete 2 restores it".to_owned()),
             (MissingReason::Unknown, vec![], "ctx-snapshot --list shows all snapshots".to_owned()),

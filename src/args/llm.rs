@@ -62,7 +62,7 @@ pub struct LlmArgs {
     /// Ask up to N times [default: 3, or the policy's]
     ///
     /// The model is asked again if it gives no usable response.
-    #[arg(long, value_name = "N", value_parser = parse_tries)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     llm_tries: Option<u64>,
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
@@ -166,10 +166,22 @@ impl LlmArgs {
         llm
     }
 
-    /// Rejects model flags if the method does not use a model.
+    /// Rejects model flags if the method does not use a model, and a local server's model in
+    /// `--model`, which names the session's own model.
     pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<()> {
+        let own = matches.try_get_one::<String>("model").ok().flatten();
+        let local = own.and_then(|own| own.split_once('/')).filter(|(server, _)| {
+            method != Method::Llm && matches!(*server, "ollama" | "lmstudio" | "vllm")
+        });
+        if let Some((_, name)) = local {
+            let what = "--model names the model that continues the session, not one that writes its summary";
+            return Err(Failure::new(what).hint(format!(
+                "--method llm --llm-url URL --llm-model {name} lets it write the summary, --model {name} sets the window"
+            )));
+        }
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-        let mut names = ["llm_url", "llm_model", "instructions", "record", "replay"].into_iter();
+        let mut names =
+            ["llm_url", "llm_model", "template", "instructions", "record", "replay"].into_iter();
         let name = names.find(is_flag).filter(|_| method != Method::Llm);
         name.map_or(Ok(()), |name| {
             let flag = name.replace('_', "-");
@@ -241,13 +253,6 @@ impl LlmArgs {
                 .hint(format!("{} and {last} are built in", others.join(", ")))
         })?;
         text.parse().map_err(|error| Failure::new(error).at(name, None))
-    }
-}
-
-fn parse_tries(text: &str) -> Result<u64, String> {
-    match parse_count(text) {
-        Ok(0) => Err("expected at least 1".to_owned()),
-        other => other,
     }
 }
 

@@ -129,7 +129,10 @@ fn a_session_is_named_by_its_id_or_the_beginning_of_it() {
         .code(2)
         .run();
     let none = "45ba035c-2222-4111-8111-111111111111";
-    count(none).stderr_has("no agent's session has this id; ctx-ls -l shows the ids").code(2).run();
+    count(none)
+        .stderr_has("no such file, and no agent's session has this id; ctx-ls lists the ids, ")
+        .code(2)
+        .run();
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
         .within(dir.dir())
         .args(["--undo", "45ba0352"])

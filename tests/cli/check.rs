@@ -74,6 +74,7 @@ fn quiet_says_it_by_the_exit_status() {
         let input = session(&records);
         check().args(["-q"]).stdin(input).code(code).run();
     }
+    check().args(["-q", "--json"]).stdin(USER).stdout_has("\"legal\":true").run();
     let report = check().args(["-q", "-o", "report.txt"]).stdin(USER).run();
     assert_eq!(report.read("report.txt"), b"<stdin>: ok\n");
 }
@@ -341,7 +342,7 @@ fn several_files_are_checked_whatever_the_number_of_jobs() {
         case()
             .args(["none.jsonl"])
             .stdout(lines)
-            .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+            .stderr("ctx-check: none.jsonl: no such file or directory; check the path\n")
             .code(3)
             .run();
     }
@@ -373,12 +374,12 @@ fn json_has_an_object_for_each_file() {
         .file("b.jsonl", session(&[USER, "oops\n", AB, A, USER]))
         .args(["--json", "--max-messages", "3", "none.jsonl", "b.jsonl"])
         .stdout(concat!(
-            r#"{"name":"none.jsonl","error":"none.jsonl: cannot read: No such file or directory (os error 2); check the path"}"#,
+            r#"{"name":"none.jsonl","error":"none.jsonl: no such file or directory; check the path"}"#,
             "\n",
             r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"problems":2,"allowed":0,"open":0,"findings":[{"line":2,"rule":"bad-line","id":null,"message":"not JSON: expected value at column 1"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
             "\n",
         ))
-        .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-check: none.jsonl: no such file or directory; check the path\n")
         .code(3)
         .run();
 }
@@ -450,12 +451,12 @@ fn junit_gets_a_case_for_each_file() {
             "b.jsonl:1: orphan-result: tool result \\u{1b}&amp; has no matching call right before it</failure>\n",
             "    </testcase>\n",
             "    <testcase classname=\"ctx-check\" name=\"none.jsonl\">\n",
-            "      <error type=\"unreadable\" message=\"none.jsonl: cannot read: No such file or directory (os error 2); check the path\"/>\n",
+            "      <error type=\"unreadable\" message=\"none.jsonl: no such file or directory; check the path\"/>\n",
             "    </testcase>\n",
             "  </testsuite>\n",
             "</testsuites>\n",
         ))
-        .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-check: none.jsonl: no such file or directory; check the path\n")
         .code(3)
         .run();
 }
@@ -542,7 +543,7 @@ fn due_is_quiet_and_json_on_request() {
 
 #[test]
 fn due_cannot_tell_of_what_it_cannot_read() {
-    let failure = "ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n";
+    let failure = "ctx-check: none.jsonl: no such file or directory; check the path\n";
     check().args(["--due", "none.jsonl"]).stderr(failure).code(2).run();
     check()
         .file("a.jsonl", USER)

@@ -253,7 +253,7 @@ fn a_failing_disk_ends_a_batch() {
             .args(["--batch", "--keep-messages", "6", "--jobs", jobs])
             .env("TMPDIR", "/no/such/folder")
             .stdin(batch(&[30, 31]))
-            .stderr("ctx-compact: cannot use a temporary file: No such file or directory (os error 2); set TMPDIR to another folder\n")
+            .stderr("ctx-compact: cannot use a temporary file: No such file or directory; set TMPDIR to another folder\n")
             .code(2)
             .run();
     }

@@ -346,7 +346,7 @@ fn no_tool_uses_another() {
 #[test]
 fn colour_is_given_on_request_and_never_to_a_pipe() {
     let split = || Case::new(tool_path("ctx-split")).args(["no.jsonl"]).code(2);
-    let text = "cannot read: No such file or directory (os error 2); check the path\n";
+    let text = "no such file or directory; check the path\n";
     split().stderr(&format!("ctx-split: no.jsonl: {text}")).run();
     split()
         .args(["--color", "always"])

@@ -239,14 +239,14 @@ fn files_that_fail_do_not_stop_the_others() {
         .args(["missing.jsonl", "s.jsonl", "."])
         .stdout("5 58 406 s.jsonl\n")
         .stderr(
-            "ctx-count: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n\
+            "ctx-count: missing.jsonl: no such file or directory; check the path\n\
              ctx-count: .: is a directory; to read the session files in this folder: -r .\n",
         )
         .code(3)
         .run();
     count()
         .args(["missing.jsonl"])
-        .stderr("ctx-count: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-count: missing.jsonl: no such file or directory; check the path\n")
         .code(2)
         .run();
 }

@@ -321,7 +321,7 @@ fn a_thread_that_cannot_be_had_is_no_panic() {
             .args([tool_path("ctx-compact").display().to_string()])
             .args(["--keep-messages", "4", "--method", "llm", "--llm-tries", "1"])
             .args(["--llm-url", "http://127.0.0.1:1", "s.jsonl"])
-            .stderr("ctx-compact: s.jsonl: no summary from http://127.0.0.1:1/v1/chat/completions: connection failed: io: Connection refused (os error 111); --on-failure extractive writes a summary that needs no model\n")
+            .stderr("ctx-compact: s.jsonl: no summary from http://127.0.0.1:1/v1/chat/completions: connection failed: io: Connection refused; --on-failure extractive writes a summary that needs no model\n")
             .stdout_has("s.jsonl: unchanged: ")
             .code(2)
             .run();

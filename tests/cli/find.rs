@@ -37,6 +37,32 @@ fn ids(dir: &Path, args: &[&str]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
+/// The beginning of a session's id, at least four characters, stands for the session, but not where
+/// everything is deleted for good.
+#[test]
+fn a_session_is_named_by_the_beginning_of_its_id() {
+    let done = saved();
+    let dir = done.dir();
+    save(dir, "session-one", "s.jsonl", NEW);
+    save(dir, "session-two", "s.jsonl", OLD);
+    let snapshot = |args: &[&str]| snapshot(dir).args(args.to_vec());
+    snapshot(&["--list", "-s", "session-o"]).stdout_has("session-one-").run();
+    snapshot(&["--verify", "-s", "session-o"]).stdout_has("session-one-").run();
+    snapshot(&["--show", "latest", "-s", "session-o"]).stdout(NEW).run();
+    snapshot(&["--list", "-s", "session"])
+        .code(2)
+        .stderr("ctx-snapshot: no session \"session\" in the store; did you mean -s session-one or -s session-two?\n")
+        .run();
+    let gc = |args: &[&str]| Case::new(CTX_GC).within(dir).args(args.to_vec());
+    gc(&["-n", "-s", "session-o"]).stdout_has("keep session-one-").run();
+    gc(&["--forget", "-s", "session-o"])
+        .code(2)
+        .stderr("ctx-gc: session-o is only the beginning of an id; -s session-one names the session to delete for good\n")
+        .run();
+    rollback(dir).args(["-s", "session-o", "latest", "--to", "new.jsonl"]).run();
+    assert_eq!(done.read("new.jsonl"), NEW.as_bytes());
+}
+
 /// A number is never taken as the start of a date. It names a snapshot of this file, or the error
 /// says which session has a snapshot with that number.
 #[test]
@@ -49,8 +75,8 @@ fn a_number_of_another_session_is_never_restored() {
         rollback(dir)
             .args(args.iter().copied().chain(["--snapshot", "2", "s.jsonl"]))
             .code(2)
-            .stderr_has(&format!(
-                "ctx-rollback: 2 is {two}, which belongs to another session; add -s other to use that snapshot, or take one of the nearest, demo-"
+            .stderr(&format!(
+                "ctx-rollback: 2 is {two}, which belongs to another session; add -s other to use that snapshot\n"
             ))
             .run();
     }

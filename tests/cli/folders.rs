@@ -49,7 +49,7 @@ fn a_folder_is_no_error_without_a_way_out() {
         with_folder(tool(name))
             .args(["d"])
             .code(2)
-            .stderr_has("pass session files; to list them: find ")
+            .stderr_has("name a session: ctx-ls DIR lists the sessions in a directory")
             .run();
     }
 }

@@ -88,7 +88,7 @@ fn a_filter_promises_nothing_and_the_session_that_it_read_has_it() {
     show()
         .args(["missing.jsonl"])
         .code(2)
-        .stderr("ctx-offload: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-offload: missing.jsonl: no such file or directory; check the path\n")
         .run();
 }
 

@@ -345,7 +345,26 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     ls(&dir)
         .args(["d"])
         .stdout("ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\nc1  claude-code  shop      1d         1      ~8       ?  ?    hi\n")
-        .stderr("ctx-ls: warning: 2 files are not sessions: d/foreign.jsonl\nctx-ls: warning: cannot read 1 path: d/loop: a link to a folder that contains it\n")
+        .stderr("ctx-ls: warning: no session in 2 files: d/foreign.jsonl\nctx-ls: warning: cannot read 1 path: d/loop: a link to a folder that contains it\n")
+        .run();
+}
+
+/// A session is listed by its id or the beginning of its id.
+#[test]
+fn a_session_is_listed_by_its_id() {
+    let id = "45ba035c-1111-4111-8111-111111111111";
+    let file = format!(".claude/projects/p/{id}.jsonl");
+    let dir = home();
+    fs::create_dir_all(dir.path().join(".claude/projects/p")).expect("made");
+    fs::write(dir.path().join(&file), claude("hi", 5).replace("c1", id)).expect("written");
+    for named in [id, "45ba"] {
+        let case = ls(&dir).args([named, "--paths-only"]);
+        case.stdout(format!("{}\n", dir.path().join(&file).display())).run();
+    }
+    ls(&dir)
+        .args(["45bb"])
+        .code(2)
+        .stderr_has("ctx-ls: 45bb: no such file, and no agent's session has this id; ")
         .run();
 }
 
@@ -353,7 +372,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
 fn what_was_named_and_is_not_there_is_a_failure() {
     let home = home();
     let c1 = home.path().join(".claude/projects/-w-shop/c1.jsonl");
-    let missing = "ctx-ls: no: cannot read: No such file or directory (os error 2); check the path, or name a project with --project\n";
+    let missing = "ctx-ls: no: no such file or directory; check the path\n";
     ls(&home).args(["no"]).stderr(missing).code(2).run();
     ls(&home)
         .args(["no", c1.to_str().expect("text"), "--paths-only"])

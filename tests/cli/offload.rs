@@ -198,7 +198,10 @@ fn a_dry_run_asks_whether_an_agent_is_at_work() {
             .run();
     }
     assert_eq!(fs::read_to_string(&path).expect("reads"), session);
-    offload(place.dir()).args(["-n", "-o", "s.jsonl", "s.jsonl"]).run();
+    offload(place.dir())
+        .args(["-n", "-o", "s.jsonl", "s.jsonl"])
+        .stdout("nothing would be offloaded: no result has 2000 tokens; --min-tokens N sets this limit\n")
+        .run();
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn a_reference_that_cannot_be_read_stays() {
         .stdin(out.clone())
         .code(3)
         .stderr(&format!(
-            "ctx-offload: warning: <stdin>:3: left as it is: {one}: cannot read: No such file or directory (os error 2); check the path\n\
+            "ctx-offload: warning: <stdin>:3: left as it is: {one}: no such file or directory; check the path\n\
              ctx-offload: warning: <stdin>:5: left as it is: {two} is damaged: the sha256 of its content does not match its name\n",
             one = place.dir().join(".local/state/ctx/offloaded/demo").join(one.file_name().expect("a name")).display(),
             two = place.dir().join(".local/state/ctx/offloaded/demo").join(two.file_name().expect("a name")).display(),

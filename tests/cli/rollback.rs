@@ -75,34 +75,45 @@ fn what_a_killed_run_left_of_its_entry_is_removed_though_nothing_is_restored() {
     assert_eq!(fs::read(daily.join(&name)).expect("reads"), log);
 }
 
+/// A snapshot that was taken on request after a change is no sign of a running agent.
+#[test]
+fn an_undo_works_after_a_snapshot_of_what_the_tool_wrote() {
+    let agents = |text: &str| {
+        format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"p-1\",\"timestamp\":\"t\",\"cwd\":\"/\"}}\n{{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        )
+    };
+    let save = || Case::new(CTX_SNAPSHOT).args(["p.jsonl"]).stdout_any();
+    let done = save().file("p.jsonl", agents("old")).run();
+    let path = done.dir().join("p.jsonl");
+    fs::write(&path, agents("new")).expect("writes");
+    rollback(done.dir()).args(["latest", "p.jsonl"]).code(4).stderr_has("a running agent").run();
+    rollback(done.dir()).args(["--min-idle", "0s", "latest", "p.jsonl"]).run();
+    save().within(done.dir()).run();
+    rollback(done.dir()).args(["--undo", "p.jsonl"]).run();
+    assert_eq!(done.read("p.jsonl"), agents("new").as_bytes());
+}
+
 /// `--undo` takes a file. For anything else, the error says what it is.
 #[test]
 fn an_undo_of_what_is_no_file_says_so() {
     let done = saved();
-    let none = "no such file, and no ctx tool has replaced a file there";
-    let look = "check the path; ctx-snapshot --list shows which files have snapshots";
-    for (args, name, hint) in [
-        (&["--undo", "nofile"][..], "nofile", look),
-        (&["-n", "--undo", "nofile"], "nofile", look),
-        (&["-s", "demo", "--undo", "nofile"], "nofile", look),
-        (&["-s", "demo", "--undo", "--to", "nofile"], "nofile", look),
-        (&["--undo", "99"], "99", look),
-        (
-            &["--undo", "0001"],
-            "0001",
-            "0001 is a snapshot: ctx-rollback 0001 FILE restores it, --undo takes only FILE",
-        ),
+    let none = "nofile: no such file, and no agent's session has this id; ctx-ls lists the ids, ";
+    for (args, said) in [
+        (&["--undo", "nofile"][..], none),
+        (&["-n", "--undo", "nofile"], none),
+        (&["-s", "demo", "--undo", "nofile"], none),
+        (&["-s", "demo", "--undo", "--to", "nofile"], none),
+        (&["--undo", "0001"], "no file is named; ctx-rollback 0001 FILE\n"),
+        (&["-s", "demo", "latest"], "no file is named; ctx-rollback -s demo latest --to FILE\n"),
     ] {
-        rollback(done.dir())
-            .args(args.iter().copied())
-            .code(2)
-            .stderr(&format!("ctx-rollback: {name}: {none}; {hint}\n"))
-            .run();
+        let said = format!("ctx-rollback: {said}");
+        rollback(done.dir()).args(args.iter().copied()).code(2).stderr_has(&said).run();
     }
     rollback(done.dir())
         .args(["--undo", "no/such/file"])
         .code(2)
-        .stderr("ctx-rollback: no/such/file: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-rollback: no/such/file: no such file or directory; check the path\n")
         .run();
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])
@@ -233,7 +244,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "7", "s.jsonl"])
         .code(2)
-        .stderr_has("ctx-rollback: no snapshot \"7\"; ctx-snapshot --list shows all snapshots, or take the nearest, demo-")
+        .stderr("ctx-rollback: no snapshot \"7\"; the nearest is 0001; ctx-snapshot --list shows all snapshots\n")
         .run();
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }

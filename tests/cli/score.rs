@@ -202,6 +202,12 @@ fn what_a_handle_names_is_recoverable() {
     recoverable("0123456789ab", "");
 }
 
+/// Saves something of a session `other` in the store.
+fn save_other(dir: &std::path::Path) {
+    let args = ["--store", "store", "-s", "other"];
+    Case::new(tool_path("ctx-snapshot")).within(dir).args(args).stdin("{}\n").stdout("{}\n").run();
+}
+
 #[test]
 fn what_is_offloaded_is_recoverable_from_the_store() {
     let long = BEFORE.replace("is closed", &format!("is closed\\n{}", "more of it\\n".repeat(400)));
@@ -219,6 +225,7 @@ fn what_is_offloaded_is_recoverable_from_the_store() {
             "long.jsonl",
         ])
         .run();
+    save_other(before.dir());
     let recoverable = |args: &[&str], lines: &str| {
         Case::new(CTX_SCORE)
             .within(before.dir())
@@ -242,6 +249,7 @@ fn a_snapshot_saves_what_is_nowhere_else() {
         .args(["--store", "store", "-s", "demo", "before.jsonl"])
         .stdout_any()
         .run();
+    save_other(saved.dir());
     let lost = |session: &str, lines: &str| {
         Case::new(CTX_SCORE)
             .within(saved.dir())
@@ -252,6 +260,14 @@ fn a_snapshot_saves_what_is_nowhere_else() {
     };
     lost("demo", "");
     lost("other", LOST);
+    lost("othe", LOST);
+    Case::new(CTX_SCORE)
+        .within(saved.dir())
+        .args(["--store", "store", "-s", "nope"])
+        .args(files())
+        .code(2)
+        .stderr("ctx-score: no session \"nope\" in the store; ctx-snapshot --list shows all snapshots\n")
+        .run();
     // The output through a pipe has the same bytes.
     Case::new(CTX_SCORE)
         .within(saved.dir())
@@ -271,7 +287,7 @@ fn input_that_is_no_session_is_refused() {
         .run();
     score()
         .args(["missing.jsonl", "after.jsonl"])
-        .stderr_has("missing.jsonl: cannot read")
+        .stderr_has("missing.jsonl: no such file")
         .code(2)
         .run();
     score()

@@ -181,8 +181,42 @@ fn a_snapshot_is_compared_with_a_file() {
         .within(done.dir())
         .args(["--diff", "2", "no/such"])
         .code(2)
-        .stderr("ctx-snapshot: no/such: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-snapshot: no/such: cannot read: No such file or directory; check the path\n")
         .run();
+}
+
+/// An id stands for the session's file. A file without snapshots is never compared with the
+/// snapshot of another session.
+#[test]
+fn a_session_is_compared_by_its_id() {
+    let agents = |text: &str| A.replace("\"a\"", &format!("\"{text}\""));
+    let file = ".claude/projects/p/45ba035c-1.jsonl";
+    let done = snapshot()
+        .file(file, agents("one"))
+        .file("s.jsonl", A)
+        .file("none.jsonl", B)
+        .args(["45ba035c"])
+        .stdout_any()
+        .run();
+    snapshot().within(done.dir()).args(["s.jsonl"]).stdout_any().run();
+    fs::write(done.dir().join(file), agents("two")).expect("writes");
+    for names in [&["latest", "45ba"][..], &["45ba"], &["1", "45ba035c-1"]] {
+        snapshot()
+            .within(done.dir())
+            .args([&["--diff"], names].concat())
+            .code(1)
+            .stdout_has("one")
+            .run();
+    }
+    for names in [&["latest", "none.jsonl"][..], &["none.jsonl"], &["yesterday", "none.jsonl"]] {
+        snapshot()
+            .within(done.dir())
+            .args([&["--diff"], names].concat())
+            .code(2)
+            .stderr("ctx-snapshot: no snapshot was taken of none.jsonl, and no snapshot matches its beginning; name the session with -s ID; ctx-snapshot --list shows all snapshots\n")
+            .run();
+    }
+    snapshot().within(done.dir()).args(["--diff", "2", "none.jsonl"]).code(1).stdout_any().run();
 }
 
 /// The trash is listed with the time that is left.
@@ -287,7 +321,7 @@ fn what_is_no_plain_file_is_refused() {
     for (name, why) in [
         ("link", "is a symbolic link"),
         ("fifo", "is a FIFO"),
-        (".", "it names no file"),
+        (".", "is a directory"),
         ("/dev/zero", "is a device or a socket"),
     ] {
         snapshot().within(dir.path()).args(["-s", "demo", name]).code(2).stderr_has(why).run();
@@ -319,7 +353,7 @@ fn some_files_fail_and_the_others_are_saved() {
         .args(["a.jsonl", "missing.jsonl"])
         .code(3)
         .stdout_any()
-        .stderr("ctx-snapshot: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-snapshot: missing.jsonl: no such file or directory; check the path\n")
         .run();
     assert!(id(&done).starts_with("a-"));
 }

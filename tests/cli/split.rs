@@ -178,7 +178,7 @@ fn a_missing_file_is_named() {
     split()
         .args(["no.jsonl"])
         .code(2)
-        .stderr("ctx-split: no.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .stderr("ctx-split: no.jsonl: no such file or directory; check the path\n")
         .run();
 }
 

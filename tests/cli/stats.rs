@@ -114,6 +114,13 @@ fn the_success_of_tasks_is_recorded_and_compared() {
     };
     good(dir.path(), "ctx-stats --outcome s.jsonl failure");
     assert_eq!(success(), [value_of!(0.0), Value::Null, value_of!(1)]);
+    good(dir.path(), "for n in 1 2 3 4 5 6; do echo {} | ctx-snapshot -s other-$n; done");
+    Case::new(CTX_STATS)
+        .within(dir.path())
+        .args(["--outcome", "nope", "success"])
+        .stderr("ctx-stats: no session \"nope\" in the store; ctx-snapshot --list shows all snapshots\n")
+        .code(2)
+        .run();
     // One failure says nothing, unless hardly any other session fails.
     good(dir.path(), "ctx-stats --outcome other-1 failure; ctx-stats --outcome other-2 success");
     assert_eq!(success(), [value_of!(0.0), value_of!(true), value_of!(1)]);
@@ -195,7 +202,7 @@ fn a_file_is_told_with_its_window_its_triggers_and_its_snapshot() {
     assert_eq!(both.code, 3);
     assert_eq!(
         both.stderr,
-        "ctx-stats: no-such-file: cannot read: No such file or directory (os error 2); check the path\n"
+        "ctx-stats: no-such-file: no such file, and no agent's session has this id; ctx-ls lists the ids, ctx-ls --limit 1 the newest session; a session that only ctx-ls DIR lists is named by its file\n"
     );
 }
 

@@ -411,7 +411,7 @@ fn templates_of_the_user_are_read_and_checked() {
         (
             "other.md",
             "",
-            "other.md: cannot read the template: No such file or directory (os error 2); default, sanbot and synapse are built in",
+            "other.md: cannot read the template: No such file or directory; default, sanbot and synapse are built in",
         ),
     ] {
         untold(&server)

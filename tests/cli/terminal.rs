@@ -21,7 +21,7 @@ fn h9_no_text_of_a_record_drives_the_terminal() {
     let counted = tool("ctx-count").args(["--by", "tool"]).stdin(call.clone()).stdout_any().run();
     assert!(!String::from_utf8_lossy(&counted.stdout).contains(escape));
     let name = format!("{escape}.jsonl");
-    let missing = tool("ctx-split").args([name.as_str()]).stderr_has("cannot read").code(2).run();
+    let missing = tool("ctx-split").args([name.as_str()]).stderr_has("no such file").code(2).run();
     assert!(!missing.stderr.contains('\u{1b}'));
     let tagged =
         tool("ctx-split").args(["--keep-messages", "0"]).stdin(call).stdout_any().run().stdout;

@@ -25,7 +25,7 @@ pub struct Failure {
 impl Failure {
     /// Creates a failure with exit status 2, for a usage error, bad input or an I/O error.
     pub fn new(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), ..Self::default() }
+        Self { what: without_codes(&what.to_string()), ..Self::default() }
     }
 
     /// Creates the failure for an input that cannot be read.
@@ -103,6 +103,13 @@ impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
         Self::new(error)
     }
+}
+
+/// Removes the number of an error, which the operating system's own words already explain.
+pub(crate) fn without_codes(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| all + part.split_once(')').map_or(part, |(_, rest)| rest))
 }
 
 #[cfg(test)]

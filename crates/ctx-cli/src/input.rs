@@ -55,9 +55,7 @@ impl Input {
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
         let meta = file.metadata().ok();
         if meta.as_ref().is_some_and(Metadata::is_dir) {
-            let find = format!("find {} -name '*.jsonl'", shell_word(&name));
-            let failure = Failure::new("is a directory").at(&name, None);
-            return Err(failure.hint(format!("pass session files; to list them: {find}")));
+            return Err(Failure::new("is a directory").at(&name, None).hint(IN_DIRECTORY));
         }
         Ok(Self::counted(name, meta, file))
     }
@@ -103,25 +101,27 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn cannot_read(name: &str, error: &io::Error) -> Failure {
-    let failure = Failure::unread(error).at(name, None);
-    if error.kind() == io::ErrorKind::NotFound {
-        failure.hint(if is_like_an_id(name) {
-            "no agent's session has this id; ctx-ls -l shows the ids"
-        } else {
-            "check the path"
-        })
-    } else {
-        failure
-    }
+/// Returns the failure for an input that cannot be read. A name that does not exist may have been
+/// meant as a session's id.
+pub fn cannot_read(name: &str, error: &io::Error) -> Failure {
+    let failure = match error.kind() {
+        io::ErrorKind::NotFound if is_like_an_id(name) => {
+            Failure::new("no such file, and no agent's session has this id").hint(NO_SUCH_ID)
+        }
+        io::ErrorKind::NotFound => Failure::new("no such file or directory").hint("check the path"),
+        _ => Failure::unread(error),
+    };
+    failure.at(name, None)
 }
 
-/// Returns true if a name looks like a UUID (32 hexadecimal digits with hyphens), because agents
-/// use UUIDs as session names.
-fn is_like_an_id(name: &str) -> bool {
-    let digits = name.chars().filter(char::is_ascii_hexdigit).count();
-    let hyphens = name.chars().filter(|c| *c == '-').count();
-    digits == 32 && digits + hyphens == name.len()
+const NO_SUCH_ID: &str = "ctx-ls lists the ids, ctx-ls --limit 1 the newest session; a session that only ctx-ls DIR lists is named by its file";
+
+/// The hint for a directory in place of a session.
+pub const IN_DIRECTORY: &str = "name a session: ctx-ls DIR lists the sessions in a directory, ctx-ls --project DIR those of a project";
+
+/// Returns true if a name may be the id of a session or the beginning of an id.
+pub fn is_like_an_id(name: &str) -> bool {
+    name.len() >= 4 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
 /// The default patterns for session files in a folder.
@@ -187,13 +187,10 @@ impl FolderArgs {
 
     fn globs(&self) -> Result<GlobSet> {
         let mut set = GlobSetBuilder::new();
-        if self.glob.is_empty() {
-            for pattern in SESSIONS {
-                set.add(Glob::new(pattern).map_err(Failure::new)?);
-            }
-        }
-        for glob in &self.glob {
-            set.add(glob.clone());
+        let usual = if self.glob.is_empty() { &SESSIONS[..] } else { &[] };
+        let usual = usual.iter().map(|pattern| Glob::new(pattern));
+        for glob in usual.chain(self.glob.iter().cloned().map(Ok)) {
+            set.add(glob.map_err(Failure::new)?);
         }
         set.build().map_err(Failure::new)
     }
@@ -260,15 +257,9 @@ mod tests {
     #[test]
     fn directories_and_missing_files_are_named() {
         let failure = Input::open(Path::new("/")).err().expect("a directory");
-        assert_eq!(
-            failure.to_string(),
-            "/: is a directory; pass session files; to list them: find / -name '*.jsonl'"
-        );
+        assert_eq!(failure.to_string(), format!("/: is a directory; {}", super::IN_DIRECTORY));
         let failure = Input::open(Path::new("/no/such")).err().expect("missing");
-        assert_eq!(
-            failure.to_string(),
-            "/no/such: cannot read: No such file or directory (os error 2); check the path"
-        );
+        assert_eq!(failure.to_string(), "/no/such: no such file or directory; check the path");
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
+use crate::failure::without_codes;
 use crate::{CommonArgs, ExitStatus, Failure, Progress, Result, STDIN_NAME, printable};
 
 /// The kinds of messages that a tool prints on stderr.
@@ -168,7 +169,7 @@ impl Io {
 
     fn say(&mut self, least: Verbosity, kind: &str, what: impl fmt::Display) {
         if self.verbosity >= least {
-            let what = printable(&what.to_string());
+            let what = printable(&without_codes(&what.to_string()));
             Self::say_whole(&format!("{}: {kind}{what}\n", self.tool));
         }
     }

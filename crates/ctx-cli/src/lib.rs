@@ -28,7 +28,8 @@ pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use exit_status::ExitStatus;
 pub use failure::{Failure, Result};
 pub use input::{
-    FolderArgs, Input, Operands, STDIN_NAME, Walk, input_name, inputs, is_stdin, metadata,
+    FolderArgs, IN_DIRECTORY, Input, Operands, STDIN_NAME, Walk, cannot_read, input_name, inputs,
+    is_like_an_id, is_stdin, metadata,
 };
 pub use io::{Io, Paint, Verbosity, json_failure, json_line, json_name};
 pub use listing::{Cell, Listing, Portion, aligned, bar, cut_to_width, labelled};

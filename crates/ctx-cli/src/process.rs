@@ -91,7 +91,7 @@ fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
 fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let failure = match without_empty_variables(tool.full_command()).try_get_matches() {
-        Ok(matches) => match usage::no_file(tool, &args) {
+        Ok(matches) => match usage::misread(tool, &args).or_else(|| usage::no_file(tool, &args)) {
             None => return Ok(matches),
             Some(failure) => failure,
         },

@@ -27,6 +27,9 @@ pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
 
 /// Converts an error from clap into a failure.
 pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Failure {
+    if let Some(failure) = misread(tool, args) {
+        return failure;
+    }
     let usage = Usage::of(tool, args);
     let names = |kind| strings(error, kind);
     let first_of = |kind| strings(error, kind).into_iter().next().unwrap_or_default();
@@ -35,8 +38,13 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     match error.kind() {
         ErrorKind::UnknownArgument if first.starts_with('-') => usage.unknown_flag(first),
         ErrorKind::UnknownArgument => usage.too_many(first),
+        ErrorKind::TooManyValues => {
+            let tip = usage.suggestion(ANY);
+            Failure::new(format_args!("{first} takes no value")).hint(usage.hint(tip))
+        }
         ErrorKind::InvalidSubcommand => {
-            usage.unknown_command(&first_of(ContextKind::InvalidSubcommand))
+            let typed = first_of(ContextKind::InvalidSubcommand);
+            Usage::of(tool, &[]).unknown_command(&typed)
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Failure::new("a command is missing").hint(usage.commands())
@@ -67,6 +75,19 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
             Failure::new(line.trim_start_matches("error: ")).hint(usage.see())
         }
     }
+}
+
+/// Returns the failure for a long name after a single hyphen, such as `-output`, which clap reads as
+/// short names or as a short name with its value.
+pub(crate) fn misread(tool: &Tool, args: &[OsString]) -> Option<Failure> {
+    let is_long = |arg: &&str| arg.len() > 3 && arg.starts_with('-') && !arg.starts_with("--");
+    let typed = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
+    let mut typed = typed.filter(is_long).peekable();
+    typed.peek()?;
+    let usage = Usage::of(tool, args);
+    let flag = typed.find(|arg| flag_named(&usage.command, &format!("-{arg}")).is_some())?;
+    let tip = question(&[format!("-{flag}")]);
+    Some(Failure::new(format_args!("there is no flag {flag}")).hint(usage.hint(tip)))
 }
 
 /// Returns a failure if the first argument is not a file but looks like the command of another
@@ -140,11 +161,8 @@ impl<'t> Usage<'t> {
 
     fn unknown_flag(&self, typed: &str) -> Failure {
         let typed = typed.split('=').next().unwrap_or(typed);
-        let tip = self.suggestion(typed);
-        let tip = tip.or_else(|| {
-            let is_long = typed.starts_with("--");
-            is_long.then(|| similar_flags(typed, &self.command)).flatten()
-        });
+        let similar = || similar_flags(typed, &self.command).filter(|_| typed.starts_with("--"));
+        let tip = self.suggestion(typed).or_else(similar);
         Failure::new(format_args!("there is no flag {typed}")).hint(self.hint(tip))
     }
 
@@ -171,7 +189,11 @@ impl<'t> Usage<'t> {
     }
 
     fn unknown_command(&self, typed: &str) -> Failure {
-        let tip = self.guess(typed).map(|answer| format!("did you mean {answer}?"));
+        let tip = self.guess(typed).map(|answer| {
+            let word = answer.split(' ').next().unwrap_or(&answer);
+            let is_command = word.starts_with("ctx") || self.command_names().any(|it| it == word);
+            if is_command { format!("did you mean {answer}?") } else { answer }
+        });
         let tip = tip.or_else(|| question(&similar(typed, self.command_names())));
         let hint = tip.map_or_else(|| self.commands(), |tip| self.hint(Some(tip)));
         Failure::new(format_args!("there is no command {}", shell_word(typed))).hint(hint)
@@ -188,9 +210,8 @@ impl<'t> Usage<'t> {
         if !flag.starts_with('-') {
             return Failure::new(format_args!("{flag} is empty")).hint("- stands for stdin");
         }
-        let long = Some(flag.trim_start_matches('-'));
-        let named = self.command.get_arguments().find(|arg| arg.get_long() == long);
-        let values = named.map(Arg::get_possible_values).unwrap_or_default();
+        let values =
+            flag_named(&self.command, flag).map(Arg::get_possible_values).unwrap_or_default();
         let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         let hint = match values.as_slice() {
             [] => self.see(),
@@ -288,12 +309,19 @@ fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
 /// Returns true if the first flag in `suggestion` is one of the command's visible flags.
 fn has(command: &Command, suggestion: &str) -> bool {
     let flag = suggestion.split([' ', '=', ',']).next().unwrap_or(suggestion);
-    let mut arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    if let Some(long) = flag.strip_prefix("--") {
-        return arguments.any(|arg| arg.get_long() == Some(long));
+    flag_named(command, flag).is_some_and(|arg| !arg.is_hide_set())
+}
+
+/// Returns the command's flag that is typed as `flag`, such as `--dry-run`, `-n` or `-nq`.
+fn flag_named<'c>(command: &'c Command, flag: &str) -> Option<&'c Arg> {
+    let mut arguments = command.get_arguments();
+    match (flag.strip_prefix("--"), flag.strip_prefix('-')) {
+        (Some(long), _) => arguments.find(|arg| arg.get_long() == Some(long)),
+        (None, short) => {
+            let short = short?.chars().next()?;
+            arguments.find(|arg| arg.get_short() == Some(short))
+        }
     }
-    let short = flag.trim_start_matches('-').chars().next();
-    arguments.any(|arg| arg.get_short() == short)
 }
 
 /// Suggests the flags that begin with the typed word, or else flags with a similar spelling.

@@ -17,8 +17,8 @@ use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
 
-use crate::one_of;
 use crate::stored::read_text;
+use crate::{known_session, one_of};
 
 /// The name of the inserted message. A later run finds the message by this name and replaces it.
 const NAME: &str = "ctx_memory";
@@ -129,9 +129,16 @@ impl Args {
         let counting = self.counting.resolve()?;
         counting.report(io);
         let store = self.output.store.open(&crate::TOOL, matches)?;
+        let session = known_session(&store, self.session.as_ref())?;
         let layers = Layer::ALL.into_iter().filter(|it| !self.without.contains(it));
-        let parts = layers.map(|layer| Ok((layer, self.layer_text(layer, &store)?)));
+        let parts =
+            layers.map(|layer| Ok((layer, self.layer_text(layer, session.as_ref(), &store)?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
+        if let (Some(session), Some((Layer::Summary, text))) = (&session, parts.last())
+            && text.is_empty()
+        {
+            io.warn(format_args!("the store has no summary of {session}"));
+        }
         let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
         let context = context.map_err(|error| {
             Failure::new(error).hint("raise --max-tokens, or shorten the base prompt")
@@ -146,7 +153,12 @@ impl Args {
     }
 
     /// Returns the text of a layer; empty if the layer is missing.
-    fn layer_text(&self, layer: Layer, store: &Store) -> Result<String> {
+    fn layer_text(
+        &self,
+        layer: Layer,
+        session: Option<&SessionId>,
+        store: &Store,
+    ) -> Result<String> {
         let memory = store.memory();
         match layer {
             Layer::Base => self.base.as_deref().map_or(Ok(String::new()), named),
@@ -169,7 +181,7 @@ impl Args {
             }
             Layer::Runtime => read_text(&memory.join("extracted/runtime.md")),
             Layer::Summary => {
-                let Some(session) = &self.session else { return Ok(String::new()) };
+                let Some(session) = session else { return Ok(String::new()) };
                 Ok(newest(&read_text(&summary_path(store, session))?).to_owned())
             }
         }

@@ -14,7 +14,10 @@ mod stored;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Io, Outcome, Tool};
+use ctx_cli::{Io, Outcome, Result, Tool};
+use ctx_memory::summary_path;
+use ctx_store::{SessionId, Store};
+use ctx_tools::store::failure;
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
@@ -40,6 +43,17 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         Command::Get(args) => args.run(matches, io),
         Command::Consolidate(args) => args.run(matches, io),
         Command::Inject(args) => args.run(matches, io),
+    }
+}
+
+/// Returns the session that `-s` names, by its id or the beginning of its id. A session's summaries
+/// may outlast everything else about it.
+fn known_session(store: &Store, named: Option<&SessionId>) -> Result<Option<SessionId>> {
+    match named {
+        Some(named) if !summary_path(store, named).exists() => {
+            store.require_session(named, false).map(Some).map_err(failure)
+        }
+        _ => Ok(named.cloned()),
     }
 }
 

@@ -1,19 +1,20 @@
 //! `ctx-memory search` prints the best results for a query, one JSON object per line. In a memory
 //! file, each paragraph is a separate result.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint, Result, json_line, json_object, printable};
 use ctx_search::{Changes, Filter, Hit, ROLES, SearchError, SearchIndex, SourceKind, snippet};
-use ctx_store::{SessionId, Store};
+use ctx_store::{SessionId, Store, When};
 use ctx_tools::store::{StoreArgs, failure, time_of};
 
 use crate::hit_reader::HitReader;
-use crate::one_of;
 use crate::searchable_text::entry_of;
 use crate::stored::{SourceLine, Stored};
+use crate::{known_session, one_of};
 
 /// How long to wait while another run is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,8 +68,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", help_heading = "Filters")]
     before: Option<String>,
     /// Print at most N results
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    limit: usize,
+    #[arg(long, value_name = "N", default_value = "10")]
+    limit: NonZeroUsize,
     /// Print two lines of text for each result, as on a terminal
     #[arg(long)]
     text: bool,
@@ -82,16 +83,18 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self, matches: &ArgMatches, io: &mut Io) -> Outcome {
         let store = self.store.open(&crate::TOOL, matches)?;
-        let filter = self.filter(&store)?;
+        // Entries of memory files may name a session of which nothing else is left.
+        let session = known_session(&store, self.session.as_ref());
+        let filter = self.filter(session.as_ref().unwrap_or(&self.session).as_ref(), &store)?;
         let mut stored = Stored::of(&store)?;
         if stored.sources.is_empty() && stored.failed.is_empty() {
-            io.note("the store contains nothing to search");
+            io.warn("the store contains nothing to search");
             return Ok(ExitStatus::No);
         }
         let index = open(&store, &mut stored, io)?;
         let query = self.query.join(" ");
         let mut texts = HitReader::new(&stored);
-        let hits = index.search(&query, &filter, self.limit, |hit| texts.text(hit));
+        let hits = index.search(&query, &filter, self.limit.get(), |hit| texts.text(hit));
         let hits = hits.map_err(|error| search_failure(&error, &store))?;
         let is_text = self.text || (!self.json && io.columns().is_some());
         for hit in &hits {
@@ -101,6 +104,10 @@ impl Args {
                 line(hit, &query, &stored, &mut texts)
             };
             io.print(found)?;
+        }
+        if hits.is_empty() {
+            session?;
+            io.warn(format_args!("nothing matches {query:?}"));
         }
         for failure in &stored.failed {
             io.report(failure);
@@ -112,18 +119,14 @@ impl Args {
         })
     }
 
-    fn filter(&self, store: &Store) -> Result<Filter> {
-        let start = |flag, text: &Option<String>| {
-            let when = text.as_ref().map(|text| time_of(flag, text, store));
-            let when = when.transpose()?;
-            Ok::<_, Failure>(when.map(|when| when.start.timestamp_millis()))
-        };
+    fn filter(&self, session: Option<&SessionId>, store: &Store) -> Result<Filter> {
+        let start = |when: When| when.start.timestamp_millis();
         Ok(Filter {
-            session: self.session.as_ref().map(ToString::to_string),
+            session: session.map(ToString::to_string),
             kinds: self.kind.clone(),
             roles: self.role.clone(),
-            since: start("since", &self.since)?,
-            before: start("before", &self.before)?,
+            since: time_of("since", self.since.as_deref(), store)?.map(start),
+            before: time_of("before", self.before.as_deref(), store)?.map(start),
         })
     }
 }

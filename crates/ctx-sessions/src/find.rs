@@ -217,7 +217,6 @@ impl Mark {
 }
 
 /// The names of the agents whose folders are known, as shown in the list.
-#[cfg(feature = "clap")]
 pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 
 /// A folder in which an agent stores its sessions.

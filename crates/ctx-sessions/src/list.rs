@@ -147,20 +147,19 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
 }
 
 /// The format of the list. By default, the list is a table.
-#[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct ListFormat {
     /// Show the size, the path and the full id of each session in a second line
-    #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]
+    #[arg(short, long, alias = "long")]
     pub list: bool,
     /// Print one JSON object per session
-    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "list"))]
+    #[arg(long, conflicts_with = "list")]
     pub json: bool,
     /// Print only the paths, one per line
-    #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["list", "json"]))]
+    #[arg(long, conflicts_with_all = ["list", "json"])]
     pub paths_only: bool,
     /// Print only the paths, separated by NUL, for xargs -0
-    #[cfg_attr(feature = "clap", arg(short = '0', long, conflicts_with_all = ["list", "json", "paths_only"]))]
+    #[arg(short = '0', long, conflicts_with_all = ["list", "json", "paths_only"])]
     pub null: bool,
 }
 

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
-#[cfg(feature = "clap")]
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use ctx_cli::in_parallel;
 use ctx_engine::message_counter::MessageCounter;
+use ctx_format::counted;
 use ctx_policy::trigger::Triggers;
 use ctx_store::Store;
 use ctx_tokens::Encoding;
@@ -21,43 +21,41 @@ use crate::find::{AgentFolder, Finds, SessionFile, find, id_of_name};
 use crate::list::{Row, RowOptions, shorten_ids, sort};
 
 /// Which sessions to list. If `project` is not an absolute path, it is a project name.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Query {
-    /// Session files or folders to list [default: the folders of all agents]
-    #[cfg_attr(feature = "clap", arg(value_name = "PATH"))]
+    /// Session files, folders or ids to list [default: the folders of all agents]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// List only sessions of this agent or dialect (can be repeated)
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_delimiter = ',',
-        value_parser = clap::builder::PossibleValuesParser::new(agents())))]
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
+        value_parser = clap::builder::PossibleValuesParser::new(agents()))]
     pub agent: Vec<String>,
     /// List only sessions of this project, given by name or folder (. is the current folder)
     ///
     /// The name of a project is the name of the folder in which the agent works. If the value
     /// contains a slash, or is . or .., it is a path, and sessions in the folders below it are also
     /// listed.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR",
-        value_hint = clap::ValueHint::DirPath, value_parser = OsStringValueParser::new().map(whole_project)))]
+    #[arg(long, value_name = "NAME|DIR",
+        value_hint = clap::ValueHint::DirPath, value_parser = OsStringValueParser::new().map(whole_project))]
     pub project: Option<PathBuf>,
     /// List only sessions that need a compaction
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[arg(long)]
     pub due: bool,
     /// List only sessions that changed since TIME, such as 12h, 7d or yesterday
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", value_parser = since))]
+    #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<DateTime<Utc>>,
     /// List only the N newest of these sessions
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
-    pub limit: Option<usize>,
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
     /// Also list the files of subagents
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[arg(long)]
     pub subagents: bool,
     /// Read N files at a time [default: one per core]
-    #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
+    #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
 /// Makes the project absolute if it is a path.
-#[cfg(feature = "clap")]
 fn whole_project(named: std::ffi::OsString) -> PathBuf {
     let text = named.as_encoded_bytes();
     let is_path = text.contains(&b'/') || text == b"." || text == b"..";
@@ -67,7 +65,6 @@ fn whole_project(named: std::ffi::OsString) -> PathBuf {
 }
 
 /// Parses a time, or a length of time before now, in which `m` stands for minutes.
-#[cfg(feature = "clap")]
 fn since(text: &str) -> Result<DateTime<Utc>, ctx_store::WhenError> {
     let now = Utc::now();
     let span = text.parse::<ctx_policy::duration::FixedSpan>().ok();
@@ -77,7 +74,6 @@ fn since(text: &str) -> Result<DateTime<Utc>, ctx_store::WhenError> {
 }
 
 /// Returns the names that `--agent` accepts: the agents whose folders are known, and all dialects.
-#[cfg(feature = "clap")]
 fn agents() -> Vec<&'static str> {
     let dialects = ctx_format::dialect::ALL;
     let mut names: Vec<&str> = dialects.map(ctx_format::Dialect::name).into();
@@ -103,7 +99,7 @@ impl Query {
         let readings = paths.into_iter().zip(readings).collect();
         let (mut listed, index) = self.rows(finds, index, readings, &options);
         listed.rows.retain(|row| self.shows(row));
-        listed.rows.truncate(self.limit.unwrap_or(usize::MAX));
+        listed.rows.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
         listed.looked_in = if self.paths.is_empty() {
             places.into_iter().map(|place| place.folder).collect()
         } else {
@@ -166,13 +162,9 @@ impl Query {
     /// to.
     fn places(&self) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(|name| std::env::var_os(name));
-        let is_asked = |place: &AgentFolder| {
-            let mut agents = self.agent.iter();
-            self.agent.is_empty()
-                || !self.paths.is_empty()
-                || agents.any(|agent| agent == place.agent)
-        };
-        places.retain(is_asked);
+        if self.paths.is_empty() && !self.agent.is_empty() {
+            places.retain(|place| self.agent.iter().any(|agent| agent == place.agent));
+        }
         places
     }
 
@@ -232,40 +224,31 @@ impl Listed {
     pub fn warnings(&self, query: &Query) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.foreign.first() {
-            let files =
-                counted(self.foreign.len(), "file is not a session", "files are not sessions");
-            warnings.push(format!("{files}: {}", first.display()));
+            let files = counted(self.foreign.len() as u64, "file");
+            warnings.push(format!("no session in {files}: {}", first.display()));
         }
         if let Some((first, error)) = self.unreadable.first() {
-            let things = counted(self.unreadable.len(), "path", "paths");
-            let first = first.display();
-            warnings.push(format!("cannot read {things}: {first}: {error}"));
+            let paths = counted(self.unreadable.len() as u64, "path");
+            warnings.push(format!("cannot read {paths}: {}: {error}", first.display()));
         }
         if self.rows.is_empty() && self.failed.is_empty() {
             let looked_in = self.looked_in.iter();
             let places: Vec<String> = looked_in.map(|it| it.display().to_string()).collect();
-            let project = query.project.as_ref();
-            let project = project.map_or_else(String::new, |it| format!(" of {}", it.display()));
-            let due = if query.due { " that are due" } else { "" };
-            let since =
-                |it: DateTime<Utc>| it.format(" changed since %Y-%m-%d %H:%M UTC").to_string();
-            let since = query.since.map_or_else(String::new, since);
-            warnings.push(format!("no sessions{project}{since}{due} in {}", places.join(", ")));
+            let asked = [
+                query.project.as_ref().map(|it| format!(" of {}", it.display())),
+                query.since.map(|it| it.format(" changed since %Y-%m-%d %H:%M UTC").to_string()),
+                query.due.then(|| " that are due".to_owned()),
+            ];
+            let asked: String = asked.into_iter().flatten().collect();
+            warnings.push(format!("no sessions{asked} in {}", places.join(", ")));
         }
         warnings
     }
 
     /// Returns a note about files that were skipped by default.
     pub fn note(&self) -> Option<String> {
-        let files = counted(self.helpers, "file of a subagent", "files of subagents");
-        (self.helpers > 0).then(|| format!("{files} skipped; --subagents lists them"))
-    }
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
+        let files = counted(self.helpers as u64, "file");
+        (self.helpers > 0).then(|| format!("{files} of subagents skipped; --subagents lists them"))
     }
 }
 

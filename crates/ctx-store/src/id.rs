@@ -24,6 +24,9 @@ const LONGEST: usize = 128;
 const HASH_LENGTH: usize = 9;
 
 impl SessionId {
+    /// The minimum length of the beginning of an id that stands for the id.
+    pub const LEAST: usize = 4;
+
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -70,8 +73,11 @@ fn is_allowed(c: char) -> bool {
 
 /// Returns the real path of a file. The folder must exist, but the file need not.
 pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
-    let name = path.file_name().ok_or_else(|| std::io::Error::other("it names no file"))?;
-    Ok(crate::fs::parent(path).canonicalize()?.join(name))
+    match path.file_name() {
+        Some(name) => Ok(crate::fs::parent(path).canonicalize()?.join(name)),
+        // The last part is `.` or `..`.
+        None => path.canonicalize(),
+    }
 }
 
 impl FromStr for SessionId {

@@ -61,7 +61,7 @@ use crate::template::filled;
 /// the agent reject the file is a problem. If the agent would not send the intended context, the
 /// tool reports this on stderr. Harmless oddities are reported only with -v.
 ///
-/// A limit (--max-…) is the largest allowed value. With -q, nothing is printed to stdout, so only
+/// A limit (--max-…) is the largest allowed value. With -q, no text is printed to stdout, so only
 /// the exit status shows the result.
 ///
 /// --due lists each trigger with its value, its limit and their ratio. A trigger fires above its
@@ -223,7 +223,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let mut reports = results.iter().flat_map(|(_, result)| result);
         (shown, reports.all(|report| report.findings.is_empty()))
     };
-    if io.verbosity > Verbosity::Quiet || args.output.output.is_some() {
+    let is_asked_for = format != Format::Text || args.output.output.is_some();
+    if io.verbosity > Verbosity::Quiet || is_asked_for {
         target.write(shown.as_bytes(), io)?;
     }
     let failures = results.into_iter().filter_map(|(_, result)| result.err());

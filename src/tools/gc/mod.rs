@@ -3,9 +3,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_line, report_failures,
-};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, report_failures};
 use ctx_policy::duration::calendar;
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
@@ -115,6 +113,8 @@ struct Args {
     #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
     trust_clock: bool,
     /// Delete everything about a session (-s) for good, even from the trash
+    ///
+    /// The session must be named by its whole id.
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
     /// Compress snapshots older than N days [default: the policy's, or 1]
@@ -134,20 +134,23 @@ struct Args {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
-    let session = args.session.as_ref();
-    if let Some(session) = session {
-        store.require_session_or_trash(session).map_err(failure)?;
+    if let Some(session) = &mut args.session {
+        let known = store.require_session(session, true).map_err(failure)?;
+        // What is deleted for good is named in full.
+        if args.forget && *session != known {
+            return Err(Failure::new(format_args!("{session} is only the beginning of an id"))
+                .hint(format!("-s {known} names the session to delete for good")));
+        }
+        *session = known;
     }
+    let session = args.session.as_ref();
     if !args.undelete.is_empty() {
         return undelete(&args, &store, io);
     }
     if args.list_trash {
         let trashed = store.trash_list(session).map_err(failure)?;
-        if io.verbosity == Verbosity::Quiet {
-            return Ok(ExitStatus::Done);
-        }
         return list_trash(&store, &trashed, args.grace_days, args.json, io);
     }
     let mut collector = Collector::new(&store, args.dry_run);
@@ -355,10 +358,10 @@ impl Report<'_> {
             self.io.note(text);
             return Ok(());
         }
-        if self.io.verbosity == Verbosity::Quiet {
-            return Ok(());
+        match (self.args.json, self.io.verbosity) {
+            (true, _) => self.io.json(&action.json(item)),
+            (false, Verbosity::Quiet) => Ok(()),
+            (false, _) => self.io.print(text + "\n"),
         }
-        let line = if self.args.json { json_line(&action.json(item)) } else { text + "\n" };
-        self.io.print(&line)
     }
 }

@@ -1,13 +1,14 @@
 //! `ctx-ls`: lists the sessions of all agents on this machine.
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Failure, Io, Outcome, Result, Tool, report_failures};
+use ctx_cli::{Io, Outcome, Result, Tool, cannot_read, report_failures};
 use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{ListFormat, Query};
 use ctx_tokens::Encoding;
 
 use crate::args::{Counting, ModelArgs, PolicyArgs, TriggerArgs};
+use crate::session::operand;
 use crate::store::StoreArgs;
 
 /// List the sessions of all agents on this machine, newest first
@@ -33,6 +34,7 @@ use crate::store::StoreArgs;
 ///
 /// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
+#[command(mut_arg("paths", |arg| arg.value_parser(operand())))]
 #[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
 #[command(mut_arg("window", |arg| arg.help("Window in tokens [default: the file's own, or the model's]").long_help(None)))]
 struct Args {
@@ -72,13 +74,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if let Some(note) = listed.note() {
         io.note(note);
     }
+    if args.models.model.is_some() && io.columns().is_some() {
+        io.warn("--model sets the window of all rows; to list one model's sessions: ctx-ls --json | jq 'select(.model == \"NAME\")'");
+    }
     let list = args.format.of(&listed.rows, io);
     io.write(&list)?;
-    let failures = listed.failed.iter().map(|(path, error)| {
-        Failure::unread(error)
-            .at(path.display().to_string(), None)
-            .hint("check the path, or name a project with --project")
-    });
+    let failed = listed.failed.iter();
+    let failures = failed.map(|(path, error)| cannot_read(&path.display().to_string(), error));
     report_failures(failures.collect(), args.query.paths.len(), io)
 }
 

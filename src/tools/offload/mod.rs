@@ -84,6 +84,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.filter.output = args.in_place.of(args.filter.output, args.file.as_ref());
     let lazy = args.filter.output.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
+    if let Some(session) = args.session.as_mut().filter(|_| args.restore || args.show.is_some()) {
+        let known = store.require_session(session, false).map_err(failure);
+        // If nothing is restored, the report names the session to restore from.
+        *session = if args.restore { known.unwrap_or_else(|_| session.clone()) } else { known? };
+    }
     if let Some(wanted) = &args.show {
         if args.filter.json {
             return Err(Failure::new("--show prints plain text and cannot be used with --json"));
@@ -103,9 +108,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 /// Prints the original of removed text.
 fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outcome {
-    if let Some(session) = &args.session {
-        store.require_session(session).map_err(failure)?;
-    }
     let named = args.file.as_deref();
     let transcript = named.map(Input::open).transpose()?.map(|input| input.reader);
     let found = original(store, args.session.as_ref(), transcript, wanted);
@@ -190,6 +192,12 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         let (tokens, bytes) = (counted(*tokens, "token"), counted(*bytes, "byte"));
         let text = format!("would offload line {line}: {tokens}, {bytes}: {path}\n");
         io.print(&text)?;
+    }
+    if shows && offloader.results.is_empty() {
+        let least = counted(args.offload.min_tokens.unwrap_or(MIN_TOKENS), "token");
+        io.print(format!(
+            "nothing would be offloaded: no result has {least}; --min-tokens N sets this limit\n"
+        ))?;
     }
     session.report(io);
     let would = if args.dry_run { "would be " } else { "" };

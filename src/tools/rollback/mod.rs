@@ -1,10 +1,12 @@
 //! `ctx-rollback`: restores the exact bytes of a snapshot.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_object, printable, shell_word,
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, cannot_read, json_object, printable,
+    shell_word,
 };
 use ctx_memory::{DailyEntry, tidy_logs};
 use ctx_store::{
@@ -88,50 +90,60 @@ impl Args {
     fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>)> {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
-        let (id, file) = match (self.operands.as_slice(), &self.to) {
-            ([file, id], None) if !is_chosen && file.exists() && !id.exists() => {
-                let words = [id, file].map(|it| shell_word(&it.display().to_string()));
-                return Err(Failure::new("the snapshot must come first")
-                    .hint(format!("ctx-rollback {}", words.join(" "))));
-            }
-            ([id, file], None) if !is_chosen => (Some(id), Some(file)),
-            ([_, _], None) => {
-                return Err(Failure::new("ID and a flag both name a snapshot")
-                    .hint("leave out either ID or the flag"));
-            }
-            ([one], None) if is_chosen => (None, Some(one)),
-            ([one], Some(_)) if !is_chosen => (Some(one), None),
-            ([id], None)
-                if id.to_str().is_some_and(|id| id == "latest" || id.parse::<u64>().is_ok())
-                    && !id.exists() =>
+        let word = |path: &PathBuf| shell_word(&path.display().to_string());
+        let (what, hint) = match (self.operands.as_slice(), &self.to) {
+            ([file, id], None)
+                if !is_chosen
+                    && !id.exists()
+                    && (file.exists() || is_snapshot_name(id) && !is_snapshot_name(file)) =>
             {
-                return Err(Failure::new("no file is named")
-                    .hint(format!("ctx-rollback {} FILE", id.display())));
+                let swapped = format!("ctx-rollback {} {}", word(id), word(file));
+                ("the snapshot must come first", swapped)
             }
-            ([one], None) => {
-                let file = shell_word(&one.display().to_string());
-                return Err(Failure::new("no snapshot is named").hint(format!(
-                    "ctx-rollback --undo {file} undoes the last change, ctx-rollback latest {file} \
-                     restores the newest; ctx-snapshot -l {file} lists them"
-                )));
+            ([id, file], None) if !is_chosen => return Ok((Some(text_of(id)?), Some(file))),
+            ([_, _], None) => {
+                ("ID and a flag both name a snapshot", "leave out either ID or the flag".to_owned())
             }
+            ([one], None) if is_chosen && !is_snapshot_name(one) => {
+                return Ok((named, Some(one)));
+            }
+            ([one], Some(_)) if !is_chosen => return Ok((Some(text_of(one)?), None)),
+            ([id], None) if is_snapshot_name(id) => (
+                "no file is named",
+                match &self.session {
+                    Some(session) => format!("ctx-rollback -s {session} {} --to FILE", word(id)),
+                    None => format!("ctx-rollback {} FILE", word(id)),
+                },
+            ),
+            ([file], None) => (
+                "no snapshot is named",
+                format!(
+                    "ctx-rollback --undo {0} undoes the last change, ctx-rollback latest {0} restores the newest; ctx-snapshot -l {0} lists them",
+                    word(file)
+                ),
+            ),
             ([_, ..], Some(_)) => {
-                return Err(
-                    Failure::new("FILE and --to both name a file").hint("leave one of them out")
-                );
+                ("FILE and --to both name a file", "leave one of them out".to_owned())
             }
-            ([], Some(_)) if is_chosen => (None, None),
-            _ => {
-                return Err(Failure::new("neither a snapshot nor a file is named")
-                    .hint("ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"));
-            }
+            ([], Some(_)) if is_chosen => return Ok((named, None)),
+            _ => (
+                "neither a snapshot nor a file is named",
+                "ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)".to_owned(),
+            ),
         };
-        let id = id.map(|id| {
-            id.to_str()
-                .ok_or_else(|| Failure::new(format_args!("{} names no snapshot", id.display())))
-        });
-        Ok((id.transpose()?.or(named), file))
+        Err(Failure::new(what).hint(hint))
     }
+}
+
+/// Returns the name of a snapshot as text.
+fn text_of(id: &Path) -> Result<&str> {
+    id.to_str().ok_or_else(|| Failure::new(format_args!("{} names no snapshot", id.display())))
+}
+
+/// Returns true if this is the name of a snapshot, and no file has this name.
+fn is_snapshot_name(name: &Path) -> bool {
+    let is_number = |name: &str| name.parse::<u64>().is_ok();
+    name.to_str().is_some_and(|name| name == "latest" || is_number(name)) && !name.exists()
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -143,21 +155,29 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     // `None` means that the snapshot is written to stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
     let target = file.or(to);
-    let wanted = match (id, &args.before) {
+    let before = time_of("before", args.before.as_deref(), &store)?;
+    let wanted = match (id, before) {
         (Some(wanted), _) => SnapshotChoice::Named(wanted),
-        (None, Some(time)) => SnapshotChoice::Before(time_of("before", time, &store)?.start),
+        (None, Some(time)) => SnapshotChoice::Before(time.start),
         (None, None) => SnapshotChoice::Undo(target.map(PathBuf::as_path)),
     };
     let found = match (&args.session, file) {
         (Some(session), _) => store.find_restore(session, wanted),
         (None, Some(file)) => store.find_restore_of_file(file, wanted),
         (None, None) => {
-            return Err(Failure::new("the session is not known")
-                .hint("name it: -s ID; without --to, ctx-rollback ID FILE restores FILE"));
+            let hint = match (to, id) {
+                (Some(to), Some(file)) if is_snapshot_name(to) => {
+                    format!("--to names a file; ctx-rollback {} {file}", to.display())
+                }
+                _ => "name it: -s ID; without --to, ctx-rollback ID FILE restores FILE".to_owned(),
+            };
+            return Err(Failure::new("the session is not known").hint(hint));
         }
     };
     let mut restore = found.map_err(|error| match (&error, target) {
-        (StoreError::NothingToUndo, Some(file)) if !file.exists() => no_file(file, &store),
+        (StoreError::NothingToUndo, Some(file)) if !file.exists() => {
+            cannot_read(&file.display().to_string(), &io::ErrorKind::NotFound.into())
+        }
         _ => failure(error),
     })?;
     if let Some(file) = file {
@@ -235,35 +255,16 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     entry.log(store)
 }
 
-/// Returns the failure for `--undo` if there is no file at the given path.
-fn no_file(file: &Path, store: &Store) -> Failure {
-    let name = shell_word(&file.display().to_string());
-    let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
-    let hint = if file.to_str().is_some_and(is_snapshot) {
-        format!(
-            "{name} is a snapshot: ctx-rollback {name} FILE restores it, --undo takes only FILE"
-        )
-    } else {
-        "check the path; ctx-snapshot --list shows which files have snapshots".to_owned()
-    };
-    Failure::new("no such file, and no ctx tool has replaced a file there")
-        .at(file.display().to_string(), None)
-        .hint(hint)
-}
-
 /// Describes the result in a few words, including the snapshot numbers.
 fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
-    let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
-    let (from, size) = (number(&meta.id), meta.size());
+    let (from, size) = (format!("snapshot {:04}", meta.sequence), meta.size());
     match replaced {
-        ReplaceOutcome::Same => format!("already has the content of snapshot {from}: {size}"),
-        ReplaceOutcome::Created => format!("created from snapshot {from}: {size}"),
-        ReplaceOutcome::New { before, .. } => {
-            let before = number(&before.id.to_string());
-            format!(
-                "restored from snapshot {from}: {size}; the previous content is snapshot {before}"
-            )
-        }
+        ReplaceOutcome::Same => format!("already has the content of {from}: {size}"),
+        ReplaceOutcome::Created => format!("created from {from}: {size}"),
+        ReplaceOutcome::New { before, .. } => format!(
+            "restored from {from}: {size}; the previous content is snapshot {:04}",
+            before.id.stamp.sequence
+        ),
     }
 }
 

@@ -134,7 +134,7 @@ struct Args {
 pub const TOOL: Tool = Tool::new("ctx-score", Args::command, run, include_str!("manual.toml"));
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
     if args.read.batch {
         return batch(&args, io);
     }
@@ -146,6 +146,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(sessions.chain(&args.future).chain(&args.evidence))?;
     let target = args.output.report(&paths)?;
     let opened = store(&args, matches, io)?;
+    if let (Some(session), Some(store)) = (&mut args.session, &opened) {
+        *session = store.require_session(session, false).map_err(failure)?;
+    }
     let (score, needed, mut exam) = score(&args, opened.as_ref(), io)?;
     let marks = exam.as_mut().map(Exam::marks);
     let marks = marks.as_deref();

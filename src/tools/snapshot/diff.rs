@@ -9,19 +9,20 @@ use std::path::Path;
 use ctx_cli::{ExitStatus, Failure, Io, Listing, Outcome, Paint, Result, printable, short_bytes};
 use ctx_format::counted;
 use ctx_store::compare::{Brief, Change, Comparison, Diff, Hunk, compare};
-use ctx_store::{Entry, Store, StoreError, open_plain};
+use ctx_store::{Entry, Store, StoreError, When, open_plain};
 
 use super::Args;
+use crate::session::file_of;
 use crate::store::failure;
 
 impl Args {
     /// Prints the differences, if any, between two snapshots or between a snapshot and a file.
     pub(super) fn diff(&self, names: &[String], store: &Store, io: &mut Io) -> Outcome {
-        let (old, new) = match names {
-            [old, new] => (old.as_str(), new),
-            one => ("latest", &one[0]),
-        };
-        let (old, new) = (self.open(names, store, old)?, self.open(names, store, new)?);
+        let names = names.iter().map(|name| self.path(name, store));
+        let names = names.collect::<Result<Vec<_>>>()?;
+        let (old, new) =
+            if let [old, new] = &names[..] { (&**old, new) } else { ("latest", &names[0]) };
+        let (old, new) = (self.open(&names, store, old)?, self.open(&names, store, new)?);
         if self.raw {
             return diff_lines(old, new, io);
         }
@@ -55,14 +56,27 @@ impl Args {
         }
     }
 
+    /// Returns the path of the session's file if `name` is the id of an agent's session or the
+    /// beginning of such an id. Returns any other name unchanged. Digits alone are always a number.
+    fn path(&self, name: &str, store: &Store) -> Result<String> {
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && self.snapshot(&[], store, name).is_ok() {
+            return Ok(name.to_owned());
+        }
+        let path = file_of(name.into()).map_err(Failure::new)?;
+        Ok(path.into_os_string().into_string().unwrap_or_else(|_| name.to_owned()))
+    }
+
     /// Finds a snapshot of the session that the user named. If no session is named, prefers
-    /// snapshots of the file that the snapshot is compared with.
+    /// snapshots of the file that the snapshot is compared with; only an id or a number may name a
+    /// snapshot of another file.
     fn snapshot(&self, names: &[String], store: &Store, name: &str) -> Result<Entry, StoreError> {
-        if self.session.is_none() {
-            let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
-            let found = files.find_map(|file| store.catalog_of_file(file).ok());
-            if let Some(Ok(entry)) = found.map(|found| found.catalog.find(name).cloned()) {
-                return Ok(entry);
+        let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
+        if let Some(file) = files.next().filter(|_| self.session.is_none()) {
+            let found = store.catalog_of_file(file);
+            let found = found.and_then(|found| found.catalog.find(name).cloned());
+            if found.is_ok() || name == "latest" || When::parse(name, store.now()).is_ok() {
+                return found;
             }
         }
         store.find_snapshot(self.session.as_ref(), name)

@@ -71,9 +71,6 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
 
 /// Prints the items in the trash, for `--list --trash`.
 pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
-    if let Some(session) = scope.session {
-        store.require_session_or_trash(session).map_err(failure)?;
-    }
     let file = scope.file.map(real_path).transpose().map_err(Failure::new)?;
     let mut trashed = store.trash_list(scope.session).map_err(failure)?;
     trashed.retain(|it| {
@@ -121,9 +118,6 @@ pub(super) struct Scope<'a> {
 impl Scope<'_> {
     /// Returns the selected snapshots.
     pub(super) fn catalog(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
-        if let (None, Some(session)) = (self.file, self.session) {
-            store.require_session(session).map_err(failure)?;
-        }
         let mut catalog = self.all(store, io)?;
         catalog.entries.retain(|entry| self.has(entry.id.stamp.time));
         Ok(catalog)
@@ -159,14 +153,14 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
     Ok(found.catalog)
 }
 
+/// The operations whose records need no more than a fixed text, each with this text.
+const OPERATIONS: &str = include_str!("operations.txt");
+
 /// Prints the history of a session, newest event first. Each line shows the time, the number of the
 /// snapshot, the tool, and what the tool did.
 pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if scope.file.is_none() && scope.session.is_none() {
         return Err(Failure::new("no session is named").hint("name a FILE, or a session with -s"));
-    }
-    if let (None, Some(session)) = (scope.file, scope.session) {
-        store.require_session_or_trash(session).map_err(failure)?;
     }
     let catalog = scope.all(store, io)?;
     let sessions: BTreeSet<SessionId> = match scope.session {
@@ -210,21 +204,17 @@ impl<'a> SnapshotMetas<'a> {
     fn what(&self, event: &Event) -> String {
         let done = match event.op.as_str() {
             "snapshot" => self.saved(event),
-            "save-again" => "unchanged, so not saved again".to_owned(),
             "compact" => compacted(event),
             "rollback" => self.rolled_back(event),
-            "output" => "replaced by its output (-o)".to_owned(),
             "offload" => format!("offloaded {}", things(event, "result")),
-            "summary" => "saved the summary".to_owned(),
             "extract" => format!("wrote {} into the memory files", things(event, "item")),
             "gc" => format!("moved to the trash: {}", numbers(event)),
             "purge" => format!("deleted from the trash: {}", numbers(event)),
             "forget" => format!("deleted for good: {}", numbers(event)),
-            "undelete" => "restored from the trash".to_owned(),
-            "hold" => "held".to_owned(),
-            "release" => "released".to_owned(),
-            "adopt" => "wrote its meta.json".to_owned(),
-            other => other.to_owned(),
+            other => {
+                let mut known = OPERATIONS.lines().filter_map(|line| line.split_once(": "));
+                known.find(|(op, _)| *op == other).map_or(other, |(_, what)| what).to_owned()
+            }
         };
         match event.phase.as_str() {
             "intent" => format!("{}: started but not finished", event.op),

@@ -90,8 +90,9 @@ struct Args {
     /// moved), the line number or numbers, the role, the size, and the first words or, for a
     /// changed message, the difference. Results, calls and records are matched by their ids, and
     /// other messages by their beginnings. The last line shows the number of differences of each
-    /// kind. A and B are paths if they contain a slash or are not the names of snapshots. If only
-    /// one is given, it is compared with the newest snapshot, for a file with its newest.
+    /// kind. A and B are paths if they contain a slash or are not the names of snapshots. The id of
+    /// a session stands for its file. If only one is given, it is compared with the newest snapshot
+    /// of this file or, with -s, of the session.
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
     /// With --diff, compare lines instead of messages
@@ -134,8 +135,12 @@ struct Args {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
+    if let Some(session) = args.session.as_mut().filter(|_| matches.contains_id("mode")) {
+        let known = store.require_session(session, args.trash || args.log);
+        *session = known.map_err(failure)?;
+    }
     if args.list {
         let scope = args.scope(&store)?;
         let list = if args.trash { list::trash } else { list::list };
@@ -176,15 +181,11 @@ impl Args {
                 return Err(Failure::new("several files are named").hint("name one FILE at a time"));
             }
         };
-        let time = |flag, text: &Option<String>| {
-            let when = text.as_ref().map(|text| time_of(flag, text, store));
-            when.transpose()
-        };
         Ok(Scope {
             session: self.session.as_ref(),
             file,
-            since: time("since", &self.since)?,
-            before: time("before", &self.before)?,
+            since: time_of("since", self.since.as_deref(), store)?,
+            before: time_of("before", self.before.as_deref(), store)?,
         })
     }
 }

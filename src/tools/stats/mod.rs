@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable,
-    report_failures,
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_failure, json_line,
+    printable, report_failures,
 };
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
@@ -99,7 +99,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     if let Some(outcome) = &args.outcome {
-        return record_outcome(&store, &outcome[0], &outcome[1]);
+        return record_outcome(&store, &outcome[0], &outcome[1], io);
     }
     let target = args.output.report(&args.files)?;
     let (text, failures) = if args.html {
@@ -119,7 +119,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 /// Records in the audit log whether the task of a session succeeded.
-fn record_outcome(store: &Store, named: &str, result: &str) -> Outcome {
+fn record_outcome(store: &Store, named: &str, result: &str, io: &mut Io) -> Outcome {
     if !matches!(result, "success" | "failure") {
         return Err(Failure::new(format_args!("--outcome cannot be {result:?}"))
             .hint("use success or failure"));
@@ -128,12 +128,16 @@ fn record_outcome(store: &Store, named: &str, result: &str) -> Outcome {
     let session = if path.exists() {
         SessionId::of_file(&path).map_err(failure)?
     } else {
-        named.parse().map_err(Failure::new)?
+        let named = named.parse().map_err(Failure::new)?;
+        store.require_session(&named, false).map_err(failure)?
     };
     let figures = [("outcome".to_owned(), result.into())].into_iter().collect();
     let facts = Facts { figures, ..Facts::of(&session) };
     let operation = store.begin("outcome", &facts).map_err(failure)?;
     store.done(&operation, &facts).map_err(failure)?;
+    if io.verbosity > Verbosity::Quiet {
+        io.print(format!("{session}: recorded as {result}\n"))?;
+    }
     Ok(ExitStatus::Done)
 }
 
@@ -147,8 +151,7 @@ impl Args {
     }
 
     fn overview(&self, store: &Store, io: &mut Io) -> Result<String> {
-        let since = self.since.as_deref();
-        let since = since.map(|text| time_of("since", text, store)).transpose()?;
+        let since = time_of("since", self.since.as_deref(), store)?;
         let now = look_at_agents(store, self.request(store, io)?.triggers);
         let since = since.map(|since| since.start);
         let overview = Overview::of(store, since, now).map_err(failure)?;

@@ -71,7 +71,7 @@ fn no_ref_leads_out_of_the_store() {
             ))
             .run();
     }
-    field.call(&["search", "secret"]).code(1).run();
+    field.call(&["search", "secret", "-q"]).code(1).run();
     field
         .call(&["get", "x", "memory/summary/master.md:1"])
         .code(3)

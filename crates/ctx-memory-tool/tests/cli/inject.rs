@@ -39,9 +39,7 @@ const ALL: &str = "You are a tester.\n\nBe kind.\n\n# Preferences\n\n- Tabs. (us
 fn the_layers_stand_in_their_order() {
     let field = memory();
     inject(&field, &["--base", "base.md", "-s", "demo"]).stdout(ALL).run();
-    inject(&field, &["--without", "memory", "--without", "runtime", "-s", "other"])
-        .stdout("Be kind.\n")
-        .run();
+    inject(&field, &["--without", "memory", "--without", "runtime"]).stdout("Be kind.\n").run();
     field.put("memory/summary/master.md", "Master.\n");
     inject(&field, &["--without", "runtime"]).stdout("Be kind.\n\nMaster.\n").run();
 }
@@ -49,7 +47,23 @@ fn the_layers_stand_in_their_order() {
 /// Without a store, the context is empty.
 #[test]
 fn without_a_memory_there_is_nothing() {
-    inject(&Field::new(), &["-s", "demo"]).run();
+    inject(&Field::new(), &[]).run();
+}
+
+/// A session is named by the beginning of its id. A session that is not in the store, or of which
+/// the store has no summary, is named on stderr.
+#[test]
+fn a_session_that_is_named_is_known() {
+    let field = memory();
+    let args = ["--without", "memory", "--without", "runtime", "-s"];
+    let inject = |session| inject(&field, &[&args[..], &[session]].concat());
+    inject("dem").code(2).stderr_has("ctx-memory: no session \"dem\" in the store; ").run();
+    let id = field.snapshot("session-one", &["{}"]);
+    inject("sess")
+        .stdout("Be kind.\n")
+        .stderr("ctx-memory: warning: the store has no summary of session-one\n")
+        .run();
+    assert!(id.starts_with("session-one-"));
 }
 
 /// With a budget, lines are removed from runtime first, and a warning says so.

@@ -59,12 +59,22 @@ fn filters_confine() {
     let all = [at(&id, 3), facts.clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port"]), all);
     assert_eq!(field.refs(&["port", "-s", "other"]), [at(&other, 1)]);
+    assert_eq!(field.refs(&["port", "-s", "othe"]), [at(&other, 1)]);
+    field
+        .call(&["search", "port", "-s", "oter"])
+        .code(2)
+        .stderr("ctx-memory: no session \"oter\" in the store; did you mean -s other?\n")
+        .run();
     assert_eq!(field.refs(&["port", "--kind", "extracted"]), all[1..2]);
     assert_eq!(field.refs(&["port", "--role", "tool"]), [at(&id, 3)]);
     assert_eq!(field.refs(&["port", "--limit", "2"]), all[..2]);
     let but_the_file = [all[0].clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port", "--before", "2026-11-21"]), but_the_file);
-    field.call(&["search", "port", "--before", "2026-11-20"]).code(1).run();
+    field
+        .call(&["search", "port", "--before", "2026-11-20"])
+        .code(1)
+        .stderr("ctx-memory: warning: nothing matches \"port\"\n")
+        .run();
     field
         .call(&["search", "port", "--since", "soon"])
         .code(2)
@@ -79,11 +89,11 @@ fn the_index_follows_the_store() {
     assert_eq!(field.refs(&["SQLite"]).len(), 1);
     field.put("memory/extracted/decisions.md", "- Postgres it is\n");
     assert_eq!(field.refs(&["Postgres"]), ["memory/extracted/decisions.md:1"]);
-    field.call(&["search", "SQLite"]).code(1).run();
+    field.call(&["search", "SQLite", "-q"]).code(1).run();
     field
         .call(&["-v", "search", "SQLite"])
         .code(1)
-        .stderr("ctx-memory: indexed 0 files and snapshots, removed 0 from the index\n")
+        .stderr("ctx-memory: indexed 0 files and snapshots, removed 0 from the index\nctx-memory: warning: nothing matches \"SQLite\"\n")
         .run();
 }
 
@@ -101,7 +111,11 @@ fn snapshots_of_a_growing_session_give_one_result() {
 #[test]
 fn nothing_is_made_where_nothing_is() {
     let field = Field::new();
-    field.call(&["search", "x"]).code(1).run();
+    field
+        .call(&["search", "x"])
+        .code(1)
+        .stderr("ctx-memory: warning: the store contains nothing to search\n")
+        .run();
     assert!(!field.root().exists());
     field.call(&["search"]).code(2).stderr_has("<QUERY>").run();
 }

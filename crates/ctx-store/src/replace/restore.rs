@@ -64,11 +64,11 @@ impl Store {
         session: &SessionId,
         wanted: SnapshotChoice<'_>,
     ) -> Result<Restore<'_>> {
-        self.require_session(session)?;
-        let catalog = self.catalog(Some(session))?;
+        let session = self.require_session(session, false)?;
+        let catalog = self.catalog(Some(&session))?;
         let path = if let SnapshotChoice::Undo(path) = wanted { path } else { None };
         let found = self.find_in(catalog, path, wanted)?;
-        Ok(Restore { session: session.clone(), ..found })
+        Ok(Restore { session, ..found })
     }
 
     /// Uses [`Store::catalog_of_file`] to find the snapshot to restore when the user named only a

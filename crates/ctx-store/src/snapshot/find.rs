@@ -12,10 +12,8 @@ impl Store {
     /// Finds the snapshot that `wanted` names, in one session or, if `session` is `None`, in all
     /// sessions. For the possible names, see [`Catalog::find`].
     pub fn find_snapshot(&self, session: Option<&SessionId>, wanted: &str) -> Result<Entry> {
-        if let Some(session) = session {
-            self.require_session(session)?;
-        }
-        let found = self.catalog(session)?.find(wanted).cloned();
+        let session = session.map(|session| self.require_session(session, false)).transpose()?;
+        let found = self.catalog(session.as_ref())?.find(wanted).cloned();
         found.map_err(|error| self.explained(error))
     }
 
@@ -41,33 +39,31 @@ impl Store {
         found.map(|id| id.to_string())
     }
 
-    /// Fails if the session has neither snapshots nor offloaded files, so that a mistyped name is
-    /// not reported as a session without problems. The error lists similar names.
-    pub fn require_session(&self, session: &SessionId) -> Result<()> {
-        self.require(session, false)
-    }
-
-    /// Like [`Store::require_session`], but also accepts a session whose only items are in the
-    /// trash or in `damaged/`.
-    pub fn require_session_or_trash(&self, session: &SessionId) -> Result<()> {
-        self.require(session, true)
-    }
-
-    fn require(&self, session: &SessionId, trash_is_enough: bool) -> Result<()> {
+    /// Returns the session with this id or, if there is none, the only session whose id begins with
+    /// it. Fails if the store has neither snapshots nor offloaded files of such a session, so that
+    /// a mistyped name is not reported as a session without problems; the error lists similar
+    /// names. If `trash_is_enough` is set, also accepts a session whose only items are in the trash
+    /// or in `damaged/`.
+    pub fn require_session(&self, session: &SessionId, trash_is_enough: bool) -> Result<SessionId> {
         let known = self.sessions()?;
         if known.contains(session) {
-            return Ok(());
+            return Ok(session.clone());
         }
         let is_of = |item: &StoreItem| item.session() == session;
         let in_trash = self.trashed(None)?.keys().any(is_of);
         if trash_is_enough && (in_trash || self.set_aside()?.keys().any(is_of)) {
-            return Ok(());
+            return Ok(session.clone());
         }
-        Err(StoreError::NoSession {
-            session: session.to_string(),
-            near: near(session.as_str(), known.iter().map(SessionId::as_str)),
-            in_trash,
-        })
+        let text = session.as_str();
+        let mut begun = known.iter().filter(|known| known.as_str().starts_with(text));
+        match (begun.next(), begun.next()) {
+            (Some(one), None) if text.len() >= SessionId::LEAST => Ok(one.clone()),
+            _ => Err(StoreError::NoSession {
+                session: session.to_string(),
+                near: near(text, known.iter().map(SessionId::as_str)),
+                in_trash,
+            }),
+        }
     }
 }
 

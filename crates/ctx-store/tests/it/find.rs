@@ -119,14 +119,15 @@ fn a_session_with_a_typing_error_is_refused() {
     let bench = Bench::new();
     let taken = bench.take(b"1\n");
     let typo = "dmeo".parse().expect("an id");
-    let Err(StoreError::NoSession { near, in_trash, .. }) = bench.store.require_session(&typo)
+    let Err(StoreError::NoSession { near, in_trash, .. }) =
+        bench.store.require_session(&typo, false)
     else {
         panic!("there is none");
     };
     assert_eq!((near, in_trash), (vec!["demo".to_owned()], false));
-    bench.store.require_session(&session()).expect("there");
+    bench.store.require_session(&session(), false).expect("there");
     bench.store.discard(&[taken.id], &[], bench.store.now()).expect("moved");
-    let gone = bench.store.require_session(&session());
+    let gone = bench.store.require_session(&session(), false);
     assert!(matches!(gone, Err(StoreError::NoSession { in_trash: true, .. })));
-    bench.store.require_session_or_trash(&session()).expect("in the trash");
+    bench.store.require_session(&session(), true).expect("in the trash");
 }

@@ -29,10 +29,7 @@ fn only_plain_files_with_one_name_are_replaced() {
     for (path, why) in [
         (fifo, "is a FIFO"),
         (bench.path("link"), "is a symbolic link"),
-        (
-            bench.path("dir"),
-            "is a directory; pass session files; to list them: find DIR -name '*.jsonl'",
-        ),
+        (bench.path("dir"), "is a directory"),
         (PathBuf::from("/dev/null"), "is a device or a socket"),
     ] {
         let error = refused(&bench, &path);
