@@ -121,7 +121,7 @@ fn models() -> Vec<CompletionCandidate> {
 fn snapshots(line: &ArgMatches) -> Vec<CompletionCandidate> {
     let mut ids = ids(line);
     if let Ok(Some(session)) = line.try_get_one::<SessionId>("session") {
-        ids.retain(|id| id.session == *session);
+        ids.retain(|id| id.session.as_str().starts_with(session.as_str()));
     }
     ids.sort_by_key(|id| std::cmp::Reverse(id.stamp));
     let what = "the newest snapshot that was not taken for an undo";

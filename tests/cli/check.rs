@@ -118,6 +118,18 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
         .run();
 }
 
+/// `--all` is about problems, not about sessions.
+#[test]
+fn all_sessions_are_checked_by_their_names() {
+    check()
+        .args(["--all"])
+        .stdin("")
+        .code(1)
+        .stdout("<stdin>: no-message: the input has no message\n")
+        .stderr("ctx-check: warning: stdin is empty; ctx-ls -0 | xargs -0 ctx-check checks all sessions\n")
+        .run();
+}
+
 /// Input without any message is not a session.
 #[test]
 fn a_file_without_a_message_is_a_problem() {

@@ -101,7 +101,7 @@ impl Client {
     /// used in training, sends a second request.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
-        match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
+        match wire::listed_window(&self.get(&endpoint.sibling("/models"))?, model.as_deref())? {
             ListedWindow::Running(window) => Some(window),
             ListedWindow::Trained(trained) => {
                 let props = self.get(&endpoint.props());
@@ -113,7 +113,7 @@ impl Client {
 
     /// Names this model in all questions if the server lists it. Returns true if it does.
     pub fn choose(&mut self, model: &str) -> bool {
-        let listed = self.get(&self.settings.endpoint.models());
+        let listed = self.get(&self.settings.endpoint.sibling("/models"));
         let is_listed = listed.is_some_and(|body| wire::lists(&body, model));
         if is_listed {
             self.settings.model = Some(model.to_owned());
@@ -124,10 +124,8 @@ impl Client {
     fn get(&self, url: &str) -> Option<Vec<u8>> {
         let quick = QUICK.min(self.settings.answer_timeout);
         let request = self.agent.get(url).config().timeout_global(Some(quick)).build();
-        let mut response = self.authorized(request).ok()?.call().ok()?;
-        if response.status().as_u16() != 200 {
-            return None;
-        }
+        let response = self.authorized(request).ok()?.call().ok();
+        let mut response = response.filter(|it| it.status().as_u16() == 200)?;
         self.read(&mut response, LARGEST_ANSWER).ok()
     }
 

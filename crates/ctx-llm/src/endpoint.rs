@@ -123,11 +123,6 @@ impl Endpoint {
         vendors.into_iter().find(|(domain, _)| is_below(domain)).map(|(_, vendor)| vendor)
     }
 
-    /// The address of the server's list of models.
-    pub(crate) fn models(&self) -> String {
-        self.sibling("/models")
-    }
-
     /// The address of a llama.cpp server's properties, whose path contains no version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
@@ -139,7 +134,7 @@ impl Endpoint {
     }
 
     /// Returns the address with `path` in place of the API's path.
-    fn sibling(&self, path: &str) -> String {
+    pub(crate) fn sibling(&self, path: &str) -> String {
         let at = self.url.find('?').unwrap_or(self.url.len());
         let (address, query) = self.url.split_at(at);
         let base = address.strip_suffix(self.api.path()).unwrap_or(address);
@@ -279,7 +274,7 @@ mod tests {
         ] {
             let endpoint = Endpoint::new(url, None).expect("an address");
             assert_eq!(
-                (endpoint.models(), endpoint.props()),
+                (endpoint.sibling("/models"), endpoint.props()),
                 (models.to_owned(), props.to_owned())
             );
         }

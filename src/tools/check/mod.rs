@@ -208,6 +208,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     for (name, result) in &results {
         if let Ok(report) = result {
             passes::telling(name, io, |notes| report.warn(notes));
+            if args.all && args.files.is_empty() && report.records == 0 {
+                io.warn("stdin is empty; ctx-ls -0 | xargs -0 ctx-check checks all sessions");
+            }
         }
     }
     let (shown, yes) = if args.due {
