@@ -19,7 +19,7 @@ pub const ENTRY: Tool = Tool::new(
     command,
     |matches, _| {
         if matches.subcommand().is_some_and(|(name, of)| name != "help" || of.args_present()) {
-            return Err(Failure::new("there is no such tool, or a flag comes before its name")
+            return Err(Failure::new("the first word must be the name of a tool")
                 .hint("ctx lists the tools; ctx TOOL -h lists the flags of one"));
         }
         help::long(&ENTRY, None).print_help().map_err(|error| Failure::stdout(&error))?;

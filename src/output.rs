@@ -382,7 +382,7 @@ impl SessionOutput<'_> {
 
 fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
     let ReplaceOutcome::New { before, .. } = replaced else {
-        return io.note(format_args!("{name} already has these bytes"));
+        return io.note(format_args!("{name} is unchanged"));
     };
     io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
     report_late(name, growth, replaced, io);

@@ -147,8 +147,8 @@ fn a_greater_budget_never_leaves_less() {
     assert!(targets[8] > 20_000, "{targets:?}");
     let few = "is low: the system prompt and the tools take up about 22038; ";
     for (budget, strict, what) in [
-        ("20k", false, "the messages still get 8000, which makes about 31638 in total"),
-        ("32k", false, "the messages still get 8000, which makes about 31638 in total"),
+        ("20k", false, "the messages are cut to 8000, which makes about 31638 in total"),
+        ("32k", false, "the messages are cut to 8000, which makes about 31638 in total"),
         ("20k", true, "nothing above it is written"),
     ] {
         let said = target(budget, strict).1;

@@ -569,7 +569,7 @@ fn due_cannot_tell_of_what_it_cannot_read() {
 fn flags_that_do_not_go_together_are_refused() {
     check()
         .args(["--trigger-tokens", "3"])
-        .stderr("ctx-check: triggers and --window decide whether a session is due; add --due\n")
+        .stderr("ctx-check: triggers and --window require --due; add --due\n")
         .code(2)
         .run();
     check()

@@ -192,7 +192,7 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     let once = done.read("s.jsonl");
     within(&done)
         .args(["--keep-messages", "20", "s.jsonl"])
-        .stdout("s.jsonl: nothing to summarize: all 1896 tokens are kept\n")
+        .stdout("s.jsonl: nothing to summarize: all messages (1896 tokens) are kept; --budget N keeps fewer\n")
         .run();
     assert_eq!(done.read("s.jsonl"), once);
 
@@ -329,8 +329,8 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
              \x20 keep          20        20      1783      1783  12-31\n\
              \x20 summary                                    107\n\
              \x20 total                           2679      1896\n\
-             \x20 to summarize: user messages 5, model messages 5, tool results 0, other lines 0\n\
-             \x20 carried over: earlier summaries 0; in the snapshot: records 10\n",
+             \x20 to summarize: 5 user messages, 5 model messages, 0 tool results, 0 other lines\n\
+             \x20 carried over: 0 earlier summaries; in the snapshot: 10 records\n",
         )
         .run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());

@@ -78,7 +78,7 @@ fn a_session_within_it_is_left_alone() {
     // A forced run also removes nothing, because the session fits.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
-        .stdout(format!("s.jsonl: nothing to summarize: all {all} tokens are kept\n"))
+        .stdout(format!("s.jsonl: nothing to summarize: all messages ({all} tokens) are kept; --budget N keeps fewer\n"))
         .run();
     assert_eq!(live(&done), before);
     let (report, _) = report(compact(&before, all - 1).args(["--if-due"]));

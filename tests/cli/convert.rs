@@ -12,7 +12,7 @@ const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":
 {"type":"assistant","uuid":"5","parentUuid":"4","sessionId":"s","timestamp":"2026-01-01T00:00:04.000Z","message":{"id":"n","model":"claude-x","role":"assistant","content":[{"type":"text","text":"one file"}]}}
 "#;
 
-const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 reasoning block is left out: only the API that wrote it accepts it, and only after unchanged messages\n";
+const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 reasoning block is left out: no other API accepts reasoning, and its own only after unchanged messages\n";
 
 /// Converts a session from stdin, named `demo`.
 fn to(name: &str) -> Case {
@@ -278,7 +278,7 @@ fn the_system_prompt_of_a_request_becomes_a_message() {
 {"role":"assistant","content":"one file"}
 "#;
     let told = "ctx-convert: warning: <stdin>:1: 2 members of the document are left out: not a message (model, max_tokens)
-ctx-convert: warning: <stdin>:9: 1 reasoning block is left out: only the API that wrote it accepts it, and only after unchanged messages\n";
+ctx-convert: warning: <stdin>:9: 1 reasoning block is left out: no other API accepts reasoning, and its own only after unchanged messages\n";
     to("chat").stdin(request).stdout(expected).stderr(told).run();
 }
 

@@ -116,7 +116,7 @@ fn of_a_tagged_stream_the_old_zone_is_read() {
 fn a_zone_needs_tags() {
     demo(&["--zone", "old"])
         .code(2)
-        .stderr("ctx-extract: <stdin>: no record has a zone; ctx-split sets zones: ctx-split FILE | …\n")
+        .stderr("ctx-extract: <stdin>: no record is marked as old or kept; ctx-split marks them: ctx-split FILE | …\n")
         .run();
     demo(&["--zone", "system"]).stdout_has("be polite").run();
 }

@@ -126,7 +126,9 @@ fn under_the_minimum_is_no() {
         .args(["--min", "0.9"])
         .args(files())
         .stdout(TABLE)
-        .stderr("ctx-score: warning: the share of items kept is 0.723, which is below 0.9\n")
+        .stderr(
+            "ctx-score: warning: the weighted share of items kept is 0.723, which is below 0.9\n",
+        )
         .code(1)
         .run();
     score()
@@ -403,7 +405,7 @@ fn two_batches_are_scored_line_by_line() {
     for jobs in ["1", "2", "7"] {
         run(&["--jobs", jobs], 3, told, table);
         run(&["--jobs", jobs, "--min", "0.7"], 3, told, table);
-        let warned = "ctx-score: warning: after.jsonl:2: the share of items kept is 0.723, which is below 0.8\n";
+        let warned = "ctx-score: warning: after.jsonl:2: the weighted share of items kept is 0.723, which is below 0.8\n";
         run(&["--jobs", jobs, "--min", "0.8"], 3, &(warned.to_owned() + told), table);
     }
     let case = || {

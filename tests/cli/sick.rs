@@ -33,7 +33,7 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .code(1)
         .stdout(concat!(
             "s.jsonl:2: bad-line: more than one object on the line: Claude Code reads only the first object on the line, so a message is lost\n",
-            "s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code stops here and does not send the 2 lines before this line\n",
+            "s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code stops here and does not send 2 lines above\n",
         ))
         .run();
     let done = check()

@@ -46,8 +46,8 @@ Models
   requests          0
   tokens            0 read, 0 written
   time              0.0 s
-  replaced by code  0
-Sessions now
+  no answer used    0
+Agents' sessions
   none
 Store
   snapshots  0, from 0 sessions, 0
@@ -202,7 +202,7 @@ fn a_file_is_told_with_its_window_its_triggers_and_its_snapshot() {
     assert_eq!(both.code, 3);
     assert_eq!(
         both.stderr,
-        "ctx-stats: no-such-file: no such file, and no agent's session has this id; ctx-ls lists the ids, ctx-ls --limit 1 the newest session; a session that only ctx-ls DIR lists is named by its file\n"
+        "ctx-stats: no-such-file: no such file, and no agent's session has this id; ctx-ls lists the ids of the sessions in the agents' folders; name others by their file\n"
     );
 }
 

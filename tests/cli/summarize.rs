@@ -191,7 +191,7 @@ fn a_session_that_was_not_split_is_refused() {
     case()
         .stdin(format!("{ASK}\n{DONE}\n"))
         .code(2)
-        .stderr("ctx-summarize: <stdin>: no record has a zone; ctx-split sets zones: ctx-split FILE | …\n")
+        .stderr("ctx-summarize: <stdin>: no record is marked as old or kept; ctx-split marks them: ctx-split FILE | …\n")
         .run();
 }
 

@@ -114,7 +114,8 @@ pub fn cannot_read(name: &str, error: &io::Error) -> Failure {
     failure.at(name, None)
 }
 
-const NO_SUCH_ID: &str = "ctx-ls lists the ids, ctx-ls --limit 1 the newest session; a session that only ctx-ls DIR lists is named by its file";
+const NO_SUCH_ID: &str =
+    "ctx-ls lists the ids of the sessions in the agents' folders; name others by their file";
 
 /// The hint for a directory in place of a session.
 pub const IN_DIRECTORY: &str = "name a session: ctx-ls DIR lists the sessions in a directory, ctx-ls --project DIR those of a project";

@@ -80,7 +80,7 @@ pub enum ErrorKind {
     /// The session is one JSON document, but the operation would write lines for its agent or into
     /// its own file.
     #[error(
-        "a session of {dialect} in one JSON document cannot be {done}, because its messages would be written as lines"
+        "a session of {dialect} in one JSON document cannot be {done}: lines would replace the document"
     )]
     Document {
         /// The dialect of the session.
@@ -131,7 +131,7 @@ pub enum ErrorKind {
     #[error("{}", .0.why())]
     OldProblem(Problem),
     /// Zones are required, but no record has a tag with a zone.
-    #[error("no record has a zone")]
+    #[error("no record is marked as old or kept")]
     NoZones,
     /// The zones in a batch record's tag do not match the record's messages.
     #[error("the zones in the tag do not match the messages")]

@@ -90,15 +90,22 @@ impl Tape {
     /// Records that the server lists the session's own model, because questions are for this model.
     pub fn record_model(&self, model: &str, ask: impl FnOnce() -> bool) -> Result<bool> {
         let is_listed = ask();
-        if is_listed {
-            self.write(MODEL_FILE, &json!({"ctx_llm": VERSION, "model": model}))?;
-        }
+        let mut models = self.models();
+        models.retain(|recorded| recorded != model);
+        models.extend(is_listed.then(|| model.to_owned()));
+        self.write(MODEL_FILE, &json!({"ctx_llm": VERSION, "models": models}))?;
         Ok(is_listed)
     }
 
     /// Returns true if the server listed this model at the time of recording.
     pub fn replay_model(&self, model: &str) -> bool {
-        self.setting(MODEL_FILE, "model").is_some_and(|recorded| recorded == model)
+        self.models().iter().any(|recorded| recorded == model)
+    }
+
+    /// The sessions' own models that the server listed.
+    fn models(&self) -> Vec<String> {
+        let models = self.setting(MODEL_FILE, "models");
+        models.and_then(|models| serde_json::from_value(models).ok()).unwrap_or_default()
     }
 
     /// The recorded context window, if any.

@@ -45,11 +45,10 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
         _ => (text, 1),
     };
-    digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(unit))
-        .ok_or_else(|| "expected a number such as 800, 8k or 2M".to_owned())
+    digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(|| {
+        let share = if text.ends_with('%') { ", not a percentage" } else { "" };
+        format!("expected a number such as 800, 8k or 2M{share}")
+    })
 }
 
 /// Parses a fraction from 0 to 1.

@@ -225,7 +225,7 @@ impl Listed {
         let mut warnings = Vec::new();
         if let Some(first) = self.foreign.first() {
             let files = counted(self.foreign.len() as u64, "file");
-            warnings.push(format!("no session in {files}: {}", first.display()));
+            warnings.push(format!("no session in {files}; the first: {}", first.display()));
         }
         if let Some((first, error)) = self.unreadable.first() {
             let paths = counted(self.unreadable.len() as u64, "path");
@@ -235,9 +235,9 @@ impl Listed {
             let looked_in = self.looked_in.iter();
             let places: Vec<String> = looked_in.map(|it| it.display().to_string()).collect();
             let asked = [
-                query.project.as_ref().map(|it| format!(" of {}", it.display())),
+                query.project.as_ref().map(|it| format!(" of project {}", it.display())),
                 query.since.map(|it| it.format(" changed since %Y-%m-%d %H:%M UTC").to_string()),
-                query.due.then(|| " that are due".to_owned()),
+                query.due.then(|| " due for a compaction".to_owned()),
             ];
             let asked: String = asked.into_iter().flatten().collect();
             warnings.push(format!("no sessions{asked} in {}", places.join(", ")));

@@ -250,7 +250,7 @@ impl Args {
         } else if by_flag("preset") || by_flag("config") || by_flag("assignments") {
             "a policy requires --due"
         } else if self.triggers.any() {
-            "triggers and --window decide whether a session is due"
+            "triggers and --window require --due"
         } else {
             return Ok(());
         };

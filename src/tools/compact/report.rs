@@ -1,6 +1,7 @@
 //! Formats the result of a compaction as text.
 
 use ctx_cli::{ExitStatus, short_count};
+use ctx_format::counted;
 use ctx_engine::compact::{Attention, Forecast, Outcome, PRUNED_FIRST, Report};
 use ctx_engine::summarize::Summing;
 use ctx_policy::trigger::Trigger;
@@ -39,7 +40,10 @@ pub(super) fn line(report: &Report) -> String {
                 "{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}{below}{by_whom}"
             )
         }
-        Outcome::NothingToDo => format!("nothing to summarize: all {before} tokens are kept"),
+        Outcome::NothingToDo if *before == 0 => "the session is empty".to_owned(),
+        Outcome::NothingToDo => format!(
+            "nothing to summarize: all messages ({before} tokens) are kept; --budget N keeps fewer"
+        ),
         Outcome::NotDue => format!("not due: {}", why_not_due(report)),
         Outcome::Flushed => format!("{would}flushed: items saved, {before} tokens unchanged"),
         Outcome::Disabled => "disabled".to_owned(),
@@ -90,7 +94,7 @@ fn below_budget(report: &Report) -> String {
     let why = if is_enough {
         "pruning alone frees this much"
     } else {
-        "the next older messages do not fit, and the summary has nothing to add"
+        "the next older message would not fit"
     };
     format!("; {} % below the budget: {why}", 100 - 100 * after / budget)
 }
@@ -126,20 +130,28 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         let after = report.tokens_after;
-        let (what, limit, after, raise) = match report.target_tokens {
-            Some(target) if after > target => ("target", target, after, ", or raise the target"),
-            _ => ("window", report.window, report.calibrated_after.unwrap_or(after), ""),
-        };
-        format!(
-            "{after} tokens {are} above the {what} of {limit}: the content that must be kept is larger; keep and pin less{raise}"
-        )
+        let name = if report.triggers.contains(&"budget") { "budget" } else { "target" };
+        match (report.target_tokens, report.calibrated_after) {
+            (Some(target), _) if after > target => format!(
+                "{after} tokens {are} above the {name} of {target}: the system messages and what must be kept are larger; keep and pin less, or raise the {name}"
+            ),
+            (_, Some(all)) if after <= report.window => format!(
+                "{all} tokens {are} above the window of {}: the messages are only {after} of them, the rest is the system prompt and the tools; use fewer tools, or a model with a larger window",
+                report.window
+            ),
+            (_, all) => format!(
+                "{} tokens {are} above the window of {}: the content that must be kept is larger; keep and pin less",
+                all.unwrap_or(after),
+                report.window
+            ),
+        }
     })
 }
 
 /// Returns the lines that follow the result in a preview, or an empty string if there is no
 /// preview.
 pub(super) fn plan(report: &Report) -> String {
-    if !report.dry_run || report.outcome.is_without_result() {
+    if !report.dry_run || report.freed_tokens == 0 {
         return String::new();
     }
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
@@ -149,9 +161,7 @@ pub(super) fn plan(report: &Report) -> String {
     });
     let table = match &report.plan {
         Some(forecast) => table(forecast),
-        None if pruned.is_some() => {
-            "  nothing is summarized; -v shows what each rule frees\n".to_owned()
-        }
+        None if pruned.is_some() => "  nothing is summarized\n".to_owned(),
         None => String::new(),
     };
     pruned.unwrap_or_default() + &table
@@ -177,12 +187,16 @@ fn table(forecast: &Forecast) -> String {
     table += &row(["total", "", "", &before, &after], "");
     let it = &forecast.leaving;
     let leaving = format!(
-        "  to summarize: user messages {}, model messages {}, tool results {}, other lines {}\n",
-        it.user_messages, it.model_messages, it.tool_results, it.other_lines
+        "  to summarize: {}, {}, {}, {}\n",
+        counted(it.user_messages, "user message"),
+        counted(it.model_messages, "model message"),
+        counted(it.tool_results, "tool result"),
+        counted(it.other_lines, "other line")
     );
     let carried = format!(
-        "  carried over: earlier summaries {}; in the snapshot: records {}\n",
-        it.carried_over, it.recoverable
+        "  carried over: {}; in the snapshot: {}\n",
+        counted(it.carried_over, "earlier summary"),
+        counted(it.recoverable, "record")
     );
     table + &leaving + &carried
 }

@@ -61,7 +61,7 @@ struct Args {
     /// Session files to count; stdin if FILE is omitted or -
     #[arg(value_name = "FILE", value_parser = operand())]
     files: Vec<PathBuf>,
-    /// Break the total down by WHAT: count, size and share
+    /// Show the count, size and share by WHAT
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]
     by: Option<Breakdown>,
     /// Size of the window in tokens [default: the model's]

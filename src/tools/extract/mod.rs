@@ -55,7 +55,7 @@ struct Args {
     /// Extract only items of this kind (can be repeated)
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Vec<MemoryKind>,
-    /// Read this zone [default: old]
+    /// Read this zone [default: old, or all if no record has a tag]
     ///
     /// In a session without tags, the default is all messages except system messages.
     #[arg(long, value_enum, value_name = "ZONE")]

@@ -196,7 +196,7 @@ fn rule_row<T: Display>(rule: &str, [changes, before, after, freed]: [T; 4]) -> 
 /// model.
 fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
-    let mut table = row("not sent", "count", "bytes");
+    let mut table = row("also removed", "count", "bytes");
     for Unsent { rule, count, bytes } in unsent {
         table += &row(rule, &count.to_string(), &bytes.to_string());
     }

@@ -111,7 +111,7 @@ struct Args {
     /// Score N conversations of a --batch at a time [default: one per core]
     #[arg(short, long, value_name = "N", requires = "batch")]
     jobs: Option<NonZeroUsize>,
-    /// Exit with 1 if the share of items kept is below N (0 to 1)
+    /// Exit with 1 if the weighted share of items kept is below N (0 to 1)
     #[arg(long, value_name = "N", value_parser = parse_fraction)]
     min: Option<f64>,
     /// Exit with 1 if the evidence recall is below N (0 to 1)

@@ -110,7 +110,7 @@ fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
     assert_eq!(read(dir, "s.jsonl"), offloaded);
     tool("ctx-extract", dir)
         .args(["-v", "--into", "memory", "s.jsonl", "-o", "s.jsonl"])
-        .stderr_has("s.jsonl already has these bytes")
+        .stderr_has("s.jsonl is unchanged")
         .run();
     assert_eq!(read(dir, "s.jsonl"), offloaded);
 }

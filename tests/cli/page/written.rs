@@ -216,7 +216,7 @@ fn a_bad_session_is_told() {
     assert_eq!(both.code, 3);
     assert_eq!(
         both.stderr,
-        "ctx-stats: no-such-file: no such file, and no agent's session has this id; ctx-ls lists the ids, ctx-ls --limit 1 the newest session; a session that only ctx-ls DIR lists is named by its file\n"
+        "ctx-stats: no-such-file: no such file, and no agent's session has this id; ctx-ls lists the ids of the sessions in the agents' folders; name others by their file\n"
     );
     assert!(both.stdout.contains("<h1>s.jsonl: what fills its window</h1>"));
     fs::write(dir.path().join("other"), "{\"what\":1}\n").expect("written");

@@ -70,7 +70,7 @@ fn a_dry_run_says_what_would_go_beside_what_the_model_is_sent() {
         .stdout(
             "rule        changes     before      after      freed\n\
              total             0          0          0          0\n\
-             not sent             count      bytes\n\
+             also removed         count      bytes\n\
              progress                 1        158\n\
              copies                   1        260\n",
         )

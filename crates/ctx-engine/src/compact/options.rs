@@ -188,7 +188,7 @@ fn our_tokens(limit: u64, after: &Calibrator, options: &Options, notes: &mut Not
     } else {
         after.counted_within(limit, |it| it.high)
     };
-    if tokens >= least || fills && after.base() == Some(0) {
+    if tokens >= least || fills && after.base().unwrap_or(0) == 0 {
         return tokens.max(least);
     }
     let total = |messages| after.estimate(messages).map_or(messages, |all| all.tokens);
@@ -197,11 +197,12 @@ fn our_tokens(limit: u64, after: &Calibrator, options: &Options, notes: &mut Not
     } else if !fills && likely(limit) >= least {
         "the result may be above it".to_owned()
     } else {
-        format!("the messages still get {least}, which makes about {} in total", total(least))
+        format!("the messages are cut to {least}, which makes about {} in total", total(least))
     };
+    let state = if total(least) > limit { "cannot be met" } else { "is low" };
     let name = if options.budget.is_some() { "budget" } else { "target" };
     notes.warn(format_args!(
-        "the {name} of {limit} tokens is low: the system prompt and the tools take up about {}; {what}",
+        "the {name} of {limit} tokens {state}: the system prompt and the tools take up about {}; {what}",
         total(0)
     ));
     if options.strict_target { tokens } else { least }

@@ -129,7 +129,7 @@ pub fn shortfalls(
 ) -> Vec<String> {
     let evidence = marks.and_then(|marks| Recall::of(None, marks).share);
     let asked = [
-        ("share of items kept", Some(score.items_kept()), min_items),
+        ("weighted share of items kept", Some(score.items_kept()), min_items),
         ("evidence recall", evidence, min_evidence),
     ];
     let shortfall = |(what, share, min): (&str, Option<f64>, Option<f64>)| match (share, min?) {
@@ -264,7 +264,7 @@ mod least_tests {
         assert_eq!(
             shortfalls(&score, Some(&[]), Some(1.5), Some(0.5)),
             [
-                "the share of items kept is 1.000, which is below 1.5",
+                "the weighted share of items kept is 1.000, which is below 1.5",
                 "none of the questions can be answered from BEFORE"
             ]
         );

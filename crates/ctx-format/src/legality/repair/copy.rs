@@ -14,8 +14,8 @@ use crate::content::mended;
 use crate::log::compaction::Ids;
 use crate::record::{BYTE_ORDER_MARK, line_end};
 use crate::{
-    Bond, Class, Dialect, Edits, Effect, Flaw, InvalidReasoning, Links, MAX_LINE, Object, Options,
-    Origin, Outline, Piece, Problem, Record, Records, Remedy, Validator,
+    Bond, Dialect, Edits, Effect, Flaw, InvalidReasoning, Links, MAX_LINE, Object, Options, Origin,
+    Outline, Piece, Problem, Record, Records, Remedy, Validator,
 };
 
 /// A repaired copy of a session.
@@ -59,7 +59,7 @@ pub fn repair(
     let mut numbers = vec![0];
     for (number, bytes) in lines {
         numbers.push(number);
-        copy.read(Line { source: numbers.len() as u64 - 1, bytes }, strict);
+        copy.read(Line { source: numbers.len() as u64 - 1, bytes });
     }
     let number = |source: u64| numbers[usize::try_from(source).unwrap_or_default()];
     // A line that can be read now may determine the dialect.
@@ -138,13 +138,11 @@ impl Copy {
     }
 
     /// Adds a line to the copy. If the line is damaged, every readable object in it becomes a
-    /// separate line. The last line of a list of messages may still be incomplete, unless `strict`
-    /// is true.
-    fn read(&mut self, line: Line, strict: bool) {
+    /// separate line.
+    fn read(&mut self, line: Line) {
         let source = line.source;
         let record = record(&line.bytes, source == 1);
-        let stays = record.class == Class::Tail && !strict && !self.dialect.is_log();
-        let Some(Salvage { lines, done }) = Salvage::of(&record).filter(|_| !stays) else {
+        let Some(Salvage { lines, done }) = Salvage::of(&record) else {
             self.lines.push(line);
             return;
         };
