@@ -130,7 +130,7 @@ fn a_session_is_named_by_its_id_or_the_beginning_of_it() {
         .run();
     let none = "45ba035c-2222-4111-8111-111111111111";
     count(none)
-        .stderr_has("no such file, and no agent's session has this id; ctx-ls lists the ids, ")
+        .stderr_has("no such file, and no agent's session has this id; ctx-ls lists the ids of the sessions in the agents' folders")
         .code(2)
         .run();
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))

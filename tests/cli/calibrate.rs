@@ -145,16 +145,22 @@ fn a_greater_budget_never_leaves_less() {
     assert!(targets.is_sorted(), "{targets:?}");
     assert_eq!(targets[..4], [5_000, 8_000, 8_000, 8_000]);
     assert!(targets[8] > 20_000, "{targets:?}");
-    let few = "is low: the system prompt and the tools take up about 22038; ";
-    for (budget, strict, what) in [
-        ("20k", false, "the messages are cut to 8000, which makes about 31638 in total"),
-        ("32k", false, "the messages are cut to 8000, which makes about 31638 in total"),
-        ("20k", true, "nothing above it is written"),
+    let few = "the system prompt and the tools take up about 22038; ";
+    for (budget, strict, state, what) in [
+        (
+            "20k",
+            false,
+            "cannot be met",
+            "the messages are cut to 8000, which makes about 31638 in total",
+        ),
+        ("32k", false, "is low", "the messages are cut to 8000, which makes about 31638 in total"),
+        ("20k", true, "cannot be met", "nothing above it is written"),
     ] {
         let said = target(budget, strict).1;
         let budget = budget.replace('k', "000");
-        let warning =
-            format!("ctx-compact: warning: s.jsonl: the budget of {budget} tokens {few}{what}\n");
+        let warning = format!(
+            "ctx-compact: warning: s.jsonl: the budget of {budget} tokens {state}: {few}{what}\n"
+        );
         assert!(said.contains(&warning), "{said}");
     }
     assert_eq!(target("60k", false).1, "");

@@ -172,7 +172,12 @@ fn a_project_is_a_name_or_a_folder() {
     let (path, home) = (path.display(), home.path().display());
     assert_eq!(
         (done.code, done.stderr),
-        (0, format!("ctx-ls: warning: no sessions of {path} in {home}/.pi/agent/sessions\n"))
+        (
+            0,
+            format!(
+                "ctx-ls: warning: no sessions of project {path} in {home}/.pi/agent/sessions\n"
+            )
+        )
     );
 }
 
@@ -345,7 +350,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     ls(&dir)
         .args(["d"])
         .stdout("ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE\nc1  claude-code  shop      1d         1      ~8       ?  ?    hi\n")
-        .stderr("ctx-ls: warning: no session in 2 files: d/foreign.jsonl\nctx-ls: warning: cannot read 1 path: d/loop: a link to a folder that contains it\n")
+        .stderr("ctx-ls: warning: no session in 2 files; the first: d/foreign.jsonl\nctx-ls: warning: cannot read 1 path: d/loop: a link to a folder that contains it\n")
         .run();
 }
 

@@ -98,7 +98,7 @@ fn an_undo_works_after_a_snapshot_of_what_the_tool_wrote() {
 #[test]
 fn an_undo_of_what_is_no_file_says_so() {
     let done = saved();
-    let none = "nofile: no such file, and no agent's session has this id; ctx-ls lists the ids, ";
+    let none = "nofile: no such file, and no agent's session has this id; ctx-ls lists the ids of the sessions in the agents' folders";
     for (args, said) in [
         (&["--undo", "nofile"][..], none),
         (&["-n", "--undo", "nofile"], none),

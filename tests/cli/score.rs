@@ -415,7 +415,12 @@ fn two_batches_are_scored_line_by_line() {
             .args(["--batch"])
             .args(files())
     };
-    case().args(["--min", "0.8"]).stdout_any().stderr_has("after.jsonl:1: the share").code(1).run();
+    case()
+        .args(["--min", "0.8"])
+        .stdout_any()
+        .stderr_has("after.jsonl:1: the weighted share")
+        .code(1)
+        .run();
     let json = case().args(["--json"]).stdout_any().run().stdout;
     let json = String::from_utf8(json).expect("UTF-8");
     let lines: Vec<&str> = json.lines().collect();

@@ -282,7 +282,7 @@ fn a_file_appears_only_when_all_went_well() {
         .file("new.jsonl", "as it was")
         .stdin(format!("{ASK}\n"))
         .code(2)
-        .stderr_has("no record has a zone")
+        .stderr_has("no record is marked as old or kept")
         .run();
     assert_eq!(failed.read("new.jsonl"), b"as it was");
     assert_eq!(names(failed.dir()), ["new.jsonl"]);

@@ -280,7 +280,7 @@ mod tests {
     fn lines_are_told_from_the_outside_in() {
         let error = ErrorKind::NoZones.at(2).at(7);
         assert_eq!(error.lines, [7, 2]);
-        assert_eq!(error.to_string(), "7: 2: no record has a zone");
+        assert_eq!(error.to_string(), "7: 2: no record is marked as old or kept");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Formats the result of a compaction as text.
 
 use ctx_cli::{ExitStatus, short_count};
-use ctx_format::counted;
 use ctx_engine::compact::{Attention, Forecast, Outcome, PRUNED_FIRST, Report};
 use ctx_engine::summarize::Summing;
+use ctx_format::counted;
 use ctx_policy::trigger::Trigger;
 
 pub(super) fn status(report: &Report) -> ExitStatus {
