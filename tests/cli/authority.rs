@@ -103,3 +103,162 @@ fn only_the_record_makes_words_the_users() {
         );
     }
 }
+
+/// A session of an agent: how it begins, and how it writes a message from the user and from the
+/// model.
+struct Agent {
+    header: Value,
+    user: fn(Value) -> Value,
+    agent: fn(&str) -> Value,
+    /// The members that link a line to the line before it.
+    links: [&'static str; 2],
+}
+
+const TIME: &str = "2026-01-01T00:00:00.000Z";
+
+impl Agent {
+    fn of(name: &str) -> Self {
+        match name {
+            "claude-code" => Self {
+                header: Value::Null,
+                user: |content| json!({"type": "user", "isSidechain": false, "sessionId": "s", "message": {"role": "user", "content": content}}),
+                agent: |text| json!({"type": "assistant", "isSidechain": false, "sessionId": "s", "message": {"role": "assistant", "id": text, "content": [{"type": "text", "text": text}]}}),
+                links: ["uuid", "parentUuid"],
+            },
+            "gemini" => Self {
+                header: json!({"sessionId": "s", "projectHash": "p", "startTime": TIME, "lastUpdated": TIME, "kind": "main"}),
+                user: |content| json!({"type": "user", "content": content}),
+                agent: |text| json!({"type": "gemini", "content": text}),
+                links: ["id", ""],
+            },
+            "codex" => Self {
+                header: json!({"type": "session_meta", "payload": {"id": "s", "timestamp": TIME, "cwd": "/", "originator": "x", "cli_version": "0.169.0", "source": "exec"}}),
+                user: |content| json!({"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": content}]}}),
+                agent: |text| json!({"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}}),
+                links: ["", ""],
+            },
+            "pi" => Self {
+                header: json!({"type": "session", "version": 3, "id": "s", "cwd": "/"}),
+                user: |content| json!({"type": "message", "message": {"role": "user", "content": content, "timestamp": 1}}),
+                agent: |text| json!({"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": "stop", "timestamp": 1}}),
+                links: ["id", "parentId"],
+            },
+            _ => Self {
+                header: Value::Null,
+                user: |content| json!({"role": "user", "content": content}),
+                agent: |text| json!({"role": "assistant", "content": text}),
+                links: ["", ""],
+            },
+        }
+    }
+
+    /// Returns a session with `line` as its third message.
+    fn session(&self, line: Value) -> String {
+        let first = (self.user)("Please read the page and fix the importer.".into());
+        let mut lines = vec![self.header.clone(), first, (self.agent)("I will."), line];
+        lines.push((self.agent)("I have read it."));
+        for turn in 0..30 {
+            lines.push((self.user)(format!("Please look at module {turn} now.").into()));
+            lines
+                .push((self.agent)(&format!("Module {turn} reads feed {turn} and logs each row.")));
+        }
+        let mut text = String::new();
+        let mut last = Value::Null;
+        for (number, mut line) in lines.into_iter().filter(|line| !line.is_null()).enumerate() {
+            if line.get("role").is_none() && !self.header.is_null() || self.links[0] == "uuid" {
+                line["timestamp"] = TIME.into();
+            }
+            if !self.links[0].is_empty() && (number > 0 || self.header.is_null()) {
+                let id = Value::from(format!("{number:08x}"));
+                line[self.links[0]] = id.clone();
+                if !self.links[1].is_empty() {
+                    line[self.links[1]] = std::mem::replace(&mut last, id);
+                }
+            }
+            text.push_str(&format!("{line}\n"));
+        }
+        text
+    }
+}
+
+/// Agents add the text of files, hooks, other agents and mail to messages with the user's role. What
+/// the user typed in such a message stays the user's.
+#[test]
+fn what_a_program_adds_to_a_user_message_is_not_the_users() {
+    let attachment = |fields: Value| json!({"type": "attachment", "isSidechain": false, "sessionId": "s", "attachment": fields});
+    let mail = |text: &str| json!({"author": "/root/x", "recipient": "/root", "content": text, "other_recipients": [], "trigger_turn": true});
+    let own = "Never touch the gravel.";
+    for (name, line, has_own) in [
+        ("claude-code", json!({"isMeta": true, "content": ORDER}), false),
+        ("claude-code", json!({"origin": {"kind": "peer"}, "content": ORDER}), false),
+        ("claude-code", attachment(json!({"type": "edited_text_file", "snippet": ORDER})), false),
+        (
+            "claude-code",
+            attachment(
+                json!({"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "channel"}, "prompt": ORDER}),
+            ),
+            false,
+        ),
+        (
+            "claude-code",
+            attachment(
+                json!({"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}, "prompt": own}),
+            ),
+            true,
+        ),
+        (
+            "claude-code",
+            json!(format!(
+                "<system-reminder>\na\n</system-reminder>\n{ORDER}\n<system-reminder>b</system-reminder>\n{own}"
+            )),
+            true,
+        ),
+        (
+            "gemini",
+            json!([{"text": own}, {"text": "\n--- Content from referenced files ---"}, {"text": "\nContent from @a.md:\n"}, {"text": ORDER}, {"text": "\n--- End of content ---"}]),
+            true,
+        ),
+        ("codex", json!({"type": "inter_agent_communication", "payload": mail(ORDER)}), false),
+        (
+            "codex",
+            json!(format!(
+                "# Context from my IDE setup:\n\n## Active selection of the file:\n{ORDER}\n\n## My request for Codex:\n{own}"
+            )),
+            true,
+        ),
+        (
+            "pi",
+            json!({"type": "custom_message", "customType": "x", "content": ORDER, "display": true}),
+            false,
+        ),
+        ("pi", json!(format!("<file name=\"/a.md\">\n</file>\n{ORDER}\n</file>\n{own}")), true),
+        (
+            "pi",
+            json!(format!(
+                "<<<EXTERNAL_UNTRUSTED_CONTENT id=\"1\">>>\n{ORDER}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"1\">>>\n{own}"
+            )),
+            true,
+        ),
+        ("chat", json!(format!("EXECUTION RESULT of [execute_bash]:\n{ORDER}")), false),
+    ] {
+        let agent = Agent::of(name);
+        let line = match (&line, name) {
+            (Value::Object(fields), "claude-code") if !fields.contains_key("attachment") => {
+                let mut said = (agent.user)(fields["content"].clone());
+                let others = fields.iter().filter(|(key, _)| *key != "content");
+                others.for_each(|(key, value)| said[key] = value.clone());
+                said
+            }
+            (Value::Object(_), _) => line.clone(),
+            _ => (agent.user)(line.clone()),
+        };
+        let session = agent.session(line.clone());
+        let (lines, items) = found(&session);
+        assert!(!lines.iter().any(|line| line.contains("user: ")), "{line}: {lines:?}");
+        assert!(!items.iter().any(|item| item["role"] == "user"), "{line}: {items:?}");
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("s.jsonl"), &session).expect("written");
+        let all = good(dir.path(), "ctx-extract -q s.jsonl");
+        assert_eq!(all.contains(own), has_own, "{line}: {all}");
+    }
+}

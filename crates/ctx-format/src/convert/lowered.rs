@@ -1,6 +1,6 @@
-//! The format of a lowered session, which consists of Anthropic API messages. Two additional
-//! members hold facts that the API's format cannot express: which user messages the agent wrote
-//! itself, and which calls the user denied.
+//! The format of a lowered session, which consists of Anthropic API messages. Three additional
+//! members hold facts that the API's format cannot express: which user messages or parts of them
+//! the agent wrote itself, and which calls the user denied.
 
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
@@ -13,6 +13,9 @@ pub(crate) const IS_REQUEST: &str = "_request";
 /// The name of the member that lists the calls denied by the user. The member's value is an object
 /// keyed by call id. An id maps to `true` if a field of the source record marks the denial.
 pub(crate) const DENIALS: &str = "_denials";
+
+/// The name of the member that holds the range [`Message::added`] as a list of two numbers.
+pub(crate) const ADDED: &str = "_added";
 
 /// The dialect of a lowered session, which extends [`Anthropic`].
 pub struct Lowered;
@@ -36,6 +39,10 @@ impl Dialect for Lowered {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let mut message = Anthropic.message(object)?;
+        let ends = object.elements_of(ADDED).unwrap_or_default();
+        if let [Ok(start), Ok(end)] = ends.iter().map(|raw| raw.parse()).collect::<Vec<_>>()[..] {
+            message.added = start..end;
+        }
         if let Some(denials) = object.object_of(DENIALS) {
             for part in &mut message.parts {
                 if let Part::Result(result) = part {
@@ -85,6 +92,15 @@ mod tests {
         let message = Lowered.message(&object).expect("a message");
         let denials: Vec<Denial> = message.results().map(|result| result.denial).collect();
         assert_eq!(denials, [Denial::None, Denial::Marked]);
+    }
+
+    #[test]
+    fn what_a_program_added_stays_so() {
+        for (member, added) in [("", 0..0), (",\"_added\":[1,3]", 1..3), (",\"_added\":7", 0..0)] {
+            let text = format!("{{\"role\":\"user\",\"content\":\"a\"{member}}}");
+            let object = Object::parse(&text).expect("an object");
+            assert_eq!(Lowered.message(&object).expect("a message").added, added);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -222,6 +223,8 @@ pub(crate) struct Entry {
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
+    /// See [`crate::Message::added`].
+    pub(crate) added: Range<usize>,
     /// The ids of the calls that the user denied. The flag with each id tells whether a field of
     /// the record marks the denial.
     pub(crate) denials: Vec<(Box<str>, bool)>,
@@ -248,6 +251,7 @@ impl Entry {
             is_summary: held.summary.is_some(),
             calls: held.message.calls().map(Key::of_call).collect(),
             results: held.message.results().map(Key::of_result).collect(),
+            added: held.message.added.clone(),
             denials: denials.collect(),
             ..Self::default()
         }

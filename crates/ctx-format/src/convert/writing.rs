@@ -4,7 +4,7 @@ use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
 use crate::compaction::LineText;
 use crate::convert::Converter;
 use crate::convert::fields::{Written, kind_of_loss, path_to, place};
-use crate::convert::lowered::{DENIALS, IS_REQUEST};
+use crate::convert::lowered::{ADDED, DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
 use crate::convert::reading::Entry;
 use crate::convert::reply::{Ids, Maker};
@@ -271,6 +271,10 @@ impl Writing<'_> {
             let is_of_user = of_user.peek().is_some();
             if is_of_user && !of_user.any(|it| it.begins_turn || !it.results.is_empty()) {
                 record = record.json(IS_REQUEST, "false");
+            }
+            if let Some(added) = origins.clone().map(|it| &it.added).find(|it| !it.is_empty()) {
+                let end = if line.origins.len() == 1 { added.end } else { usize::MAX };
+                record = record.list(ADDED, &[added.start, end].map(|at| at.to_string()));
             }
             let denials = origins.clone().flat_map(|entry| &entry.denials);
             let denials: Vec<_> = denials.collect();

@@ -371,8 +371,9 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
 
 /// Reads `item`, a value within `record`, as a message; `None` if the type of `item` is unknown.
 pub(crate) fn message_of<'a>(record: &Object<'a>, item: &Object<'a>) -> Option<Message<'a>> {
-    let role = ItemType::of(item)?.role(item);
-    Some(Message::new(role, parts(record, item)))
+    let kind = ItemType::of(item)?;
+    let message = Message::new(kind.role(item), parts(record, item));
+    Some(message.added_if(kind == ItemType::AgentMessage))
 }
 
 fn content(raw: Option<&str>) -> Vec<Part<'_>> {

@@ -141,6 +141,9 @@ pub struct Message<'a> {
     pub name: Option<Cow<'a, str>>,
     /// The parts of the message, in the order in which the record holds them.
     pub parts: Vec<Part<'a>>,
+    /// The indexes of the parts that another program or another agent added, although the message
+    /// has the user's role. They are not the user's words.
+    pub added: Range<usize>,
     /// The byte ranges to cut from the object's text to remove the reasoning, in order and without
     /// overlaps.
     pub reasoning: Vec<Range<usize>>,
@@ -254,7 +257,20 @@ impl<'a> Part<'a> {
 impl<'a> Message<'a> {
     /// Creates a message that was not read from a record.
     pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
-        Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
+        Self {
+            role,
+            name: None,
+            parts,
+            added: 0..0,
+            reasoning: Vec::new(),
+            sealed: 0,
+            continues: false,
+        }
+    }
+
+    /// Marks all parts as added by a program if `is_added` is true.
+    pub(crate) fn added_if(self, is_added: bool) -> Self {
+        Self { added: 0..if is_added { self.parts.len() } else { 0 }, ..self }
     }
 
     /// Returns a copy that neither borrows from the record nor contains byte ranges in it.
@@ -263,6 +279,7 @@ impl<'a> Message<'a> {
             role: self.role,
             name: self.name.map(owned),
             parts: self.parts.into_iter().map(owned_part).collect(),
+            added: self.added,
             reasoning: Vec::new(),
             sealed: self.sealed,
             continues: self.continues,

@@ -13,7 +13,7 @@ use ctx_format::{Message, Part, Role, ToolResult};
 use ctx_redact::{MARK, redact};
 use ctx_summary::ledger::patterns::{MemoryKind, QUOTE_MAX, Sentence, quote};
 use ctx_summary::ledger::sentence::sentences;
-use ctx_summary::ledger::{OpenCalls, Speech, own_words, runtime, speech, users_words};
+use ctx_summary::ledger::{OpenCalls, Writer, own_words, pieces, runtime, users_words};
 use ctx_text::{Lists, head_and_tail, plain_line, shorten};
 
 use crate::entry::MemoryItem;
@@ -60,8 +60,9 @@ impl Extractor {
         date: Option<NaiveDate>,
     ) -> Vec<MemoryItem> {
         let mut items = Vec::new();
-        for part in &message.parts {
+        for (at, part) in message.parts.iter().enumerate() {
             match part {
+                Part::Text(_) if message.added.contains(&at) => {}
                 Part::Text(text) => self.text(text, message.role, &mut items),
                 Part::Call(call) => {
                     self.calls.open(call);
@@ -106,11 +107,15 @@ impl Extractor {
         match role {
             // The output of a tool is not a statement by the user or the model.
             Role::Tool | Role::Function => {}
-            Role::User => match speech(&cleaned(text)) {
-                Speech::User(text) => self.users_text(&text, items),
-                Speech::Summary(text) => self.statements(&text, Role::Assistant, items),
-                Speech::Nobody => {}
-            },
+            Role::User => {
+                for (writer, piece) in pieces(&cleaned(text), false) {
+                    match writer {
+                        Writer::User => self.users_text(&piece, items),
+                        Writer::Summary => self.statements(&piece, Role::Assistant, items),
+                        Writer::Program | Writer::Tool => {}
+                    }
+                }
+            }
             _ => {
                 let text = cleaned(text);
                 self.statements(&text, role, items);
@@ -146,9 +151,9 @@ impl Extractor {
             let Some(words) = users_words(result, tool, &text) else { continue };
             if words.starts_with('"') {
                 // An answered question, `"The question"="The answer"`, is a decision by the user.
-                self.decision(words, items);
+                self.decision(&words, items);
             } else {
-                self.users_text(words, items);
+                self.users_text(&words, items);
             }
         }
     }

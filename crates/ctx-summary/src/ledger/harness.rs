@@ -3,21 +3,21 @@
 //!
 //! The patterns were taken from recorded sessions of Claude Code 2 (commands, reminders,
 //! interruptions, skills, continued sessions), Codex 0.1xx (environment, instructions) and
-//! SWE-agent 0.x (observations, demonstrations).
+//! SWE-agent 0.x (observations, demonstrations), and from the source code of the other agents.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use ctx_format::{Call, Denial, Message, Part, ToolResult};
-use ctx_text::edited;
+use ctx_text::{LazyRegex, edited};
 use memchr::memmem::Finder;
 
-use crate::ledger::LISTS;
+use crate::ledger::{LISTS, sentences};
 
 /// The author of text in a user message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writer {
+pub enum Writer {
     /// The user.
     User,
     /// The agent program, which adds commands, reminders and instructions for the model.
@@ -33,6 +33,12 @@ static EMPTY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("program, e
 static SUMMARY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("summary"));
 static ADDED: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("added"));
 
+static INSERTED: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("inserted")));
+static MARKS: LazyLock<Vec<Finder<'_>>> = LazyLock::new(|| {
+    let marks = LISTS.entries("inserted, marks");
+    marks.iter().map(|mark| Finder::new(mark).into_owned()).collect()
+});
+
 /// Returns true if `text` begins with an entry in `list`.
 fn begins(text: &str, list: &[String]) -> bool {
     list.iter().any(|begin| text.starts_with(begin.as_str()))
@@ -43,13 +49,36 @@ pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
 
-/// Returns the author of text from a user message.
-pub(crate) fn writer(whole: &str) -> Writer {
-    let own = without_reminders(whole);
-    let text = own.trim();
-    if text.is_empty() && own.len() < whole.len() {
-        Writer::Program
-    } else if begins(text, &SUMMARY) {
+/// Splits text from a user message into pieces, each with its author, and removes what says nothing
+/// about the work. If `is_added` is true, the record says that a program wrote the text.
+pub fn pieces(text: &str, is_added: bool) -> Vec<(Writer, Cow<'_, str>)> {
+    let whole = if is_added { Writer::Program } else { writer(text) };
+    let is_split = |start| whole == Writer::User || !is_added && text[..start].trim().is_empty();
+    let is_marked = MARKS.iter().any(|mark| mark.find(text.as_bytes()).is_some());
+    let place = if is_marked { INSERTED.find(text) } else { None };
+    let place = place.filter(|place| is_split(place.start));
+    let Some(place) = place else {
+        let words = match whole {
+            Writer::User => {
+                command(text.trim()).map_or_else(|| without_added(before_prompt(text)), Cow::Owned)
+            }
+            Writer::Program => text.into(),
+            Writer::Tool => before_prompt(text).into(),
+            Writer::Summary => without_draft(text),
+        };
+        return vec![(whole, words)];
+    };
+    let mut all = pieces(&text[..place.start], false);
+    all.push((Writer::Program, without_reminders(&text[place.clone()])));
+    all.extend(pieces(&text[place.end..], false));
+    all.retain(|(_, piece)| !piece.trim().is_empty());
+    all
+}
+
+/// Returns the author of text that contains no insertions.
+fn writer(text: &str) -> Writer {
+    let text = text.trim();
+    if begins(text, &SUMMARY) {
         Writer::Summary
     } else if command(text).is_some() {
         Writer::User
@@ -71,9 +100,8 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     // Unlike `str::find`, this search is prepared only once. Most texts contain no reminder.
     while let Some(begin) = BEGIN.find(rest.as_bytes()) {
-        let (before, reminder) = rest.split_at(begin);
-        let Some((_, after)) = reminder.split_once(END) else { break };
-        own += before;
+        let Some((_, after)) = rest[begin..].split_once(END) else { break };
+        own += &rest[..begin];
         rest = after.strip_prefix('\n').unwrap_or(after);
     }
     own + rest
@@ -81,7 +109,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
 
 /// Returns a Claude Code 2 summary without the preceding draft, which contains the same
 /// information.
-pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
+fn without_draft(text: &str) -> Cow<'_, str> {
     let parts = || {
         let (before, rest) = text.split_once("\nAnalysis:\n")?;
         let (_, summary) = rest.split_once("\nSummary:\n")?;
@@ -90,18 +118,8 @@ pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     edited(parts().map_or(text.into(), Cow::Owned), without_added)
 }
 
-/// Returns the user's own text, without the agent program's additions and SWE-agent's shell prompt.
-/// A command is reduced to its name and its arguments.
-pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
-    let own = without_reminders(text);
-    if let Some(command) = command(own.trim()) {
-        return command.into();
-    }
-    edited(own, |own| without_added(before_prompt(own)))
-}
-
 /// Returns the text without the lines that the agent program added.
-pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
+fn without_added(text: &str) -> Cow<'_, str> {
     let is_added = |line: &str| begins(line.trim_start(), &ADDED);
     if !text.lines().any(is_added) {
         return text.into();
@@ -112,7 +130,7 @@ pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
 
 /// Returns the text without SWE-agent's shell prompt at its end: the lines `(Open file: n/a)`,
 /// `(Current directory: /a)` and `bash-$`.
-pub(crate) fn before_prompt(text: &str) -> &str {
+fn before_prompt(text: &str) -> &str {
     let bare = text.trim_end();
     match bare.rsplit_once("\n(Open file: ") {
         Some((before, prompt)) if bare.ends_with("\nbash-$") && prompt.lines().count() == 3 => {
@@ -125,13 +143,12 @@ pub(crate) fn before_prompt(text: &str) -> &str {
 /// Returns a command with the arguments that the user gave it, such as `/review 42`. Returns `None`
 /// if the user gave no arguments.
 fn command(text: &str) -> Option<String> {
+    // The output of a command may contain any tags.
+    let text = text.split("<local-command-").next().filter(|text| text.starts_with("<command-"))?;
     let inside = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
         Some(rest.split_once(&format!("</{name}>"))?.0.trim())
     };
-    if !text.starts_with("<command-") {
-        return None;
-    }
     let arguments = inside("command-args").filter(|arguments| !arguments.is_empty())?;
     Some(format!("{} {arguments}", inside("command-name")?))
 }
@@ -157,14 +174,14 @@ pub fn users_words<'t>(
     result: &ToolResult<'_>,
     tool: Option<&str>,
     text: &'t str,
-) -> Option<&'t str> {
+) -> Option<Cow<'t, str>> {
     if tool == Some(QUESTION_TOOL) {
         let answers = ANSWERS.iter().find_map(|(before, behind)| {
             let answers = text.strip_prefix(before)?;
             Some(answers.rsplit_once(behind).map_or(answers, |(it, _)| it))
         });
-        if answers.is_some() {
-            return answers;
+        if let Some(answers) = answers {
+            return Some(with_short_questions(answers).into());
         }
     }
     let is_denied = match result.denial {
@@ -176,7 +193,26 @@ pub fn users_words<'t>(
         return None;
     }
     let (_, reason) = text.split_once("the user said:\n")?;
-    Some(reason.trim())
+    Some(reason.trim().into())
+}
+
+/// Shortens each question in `"QUESTION"="ANSWER", "QUESTION"=ANSWER` to its last sentence. The
+/// sentences before it are the model's words, and the user may not agree with them.
+fn with_short_questions(pairs: &str) -> String {
+    let mut short: Vec<String> = Vec::new();
+    let mut rest = pairs;
+    while let Some((head, mut answer)) = rest.rsplit_once("\"=") {
+        let (before, question) = head.rsplit_once(", \"").unwrap_or(("", head));
+        if !short.is_empty() {
+            // What follows is the beginning of a question that contains a quotation mark.
+            answer = answer.split(", \"").next().unwrap_or_default();
+        }
+        let last = sentences(question.trim_matches('"')).pop().unwrap_or_default();
+        short.push(format!("\"{last}\"={answer}"));
+        rest = before;
+    }
+    short.reverse();
+    short.join(", ")
 }
 
 /// Remembers which tool each call used, because most results contain only the id of their call.
@@ -223,34 +259,6 @@ impl OpenCalls {
     }
 }
 
-/// The words in a user message, by speaker.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Speech<'t> {
-    /// The user's words, without the agent program's additions.
-    User(Cow<'t, str>),
-    /// The model's words in a summary of earlier messages.
-    Summary(Cow<'t, str>),
-    /// The text has no speaker, because it was written by the agent program or is the output of a
-    /// command.
-    Nobody,
-}
-
-/// Returns the words in `text` from a user message, by speaker.
-pub fn speech(text: &str) -> Speech<'_> {
-    match writer(text) {
-        Writer::User => match demonstration(text) {
-            // A demonstration shows how somebody else worked, so it is not the user's own text.
-            Some(place) => {
-                let own = [&text[..place.start], &text[place.end..]].concat();
-                Speech::User(unwrapped(&own).into_owned().into())
-            }
-            None => Speech::User(unwrapped(text)),
-        },
-        Writer::Summary => Speech::Summary(without_draft(text)),
-        Writer::Program | Writer::Tool => Speech::Nobody,
-    }
-}
-
 /// Returns true if the text of a user message is command output. In SWE-agent, such a message ends
 /// with the shell prompt.
 pub fn is_observation(text: &str) -> bool {
@@ -259,24 +267,11 @@ pub fn is_observation(text: &str) -> bool {
         && !text.contains("\n(Open file: n/a)")
 }
 
-/// Returns the range of a demonstration, which extends from a line `--- NAME ---` to a line `---
-/// END OF NAME ---`.
-pub(crate) fn demonstration(text: &str) -> Option<std::ops::Range<usize>> {
-    let (before, rest) = text.split_once("\n--- ")?;
-    let name = rest.lines().next()?.strip_suffix(" ---")?;
-    let end = format!("\n--- END OF {name} ---");
-    let at = rest.find(&end)?;
-    let start = before.len() + 1;
-    Some(start..start + 4 + at + end.len())
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
-    use super::{
-        OpenCalls, Writer, demonstration, is_empty, unwrapped, users_words, without_draft, writer,
-    };
+    use super::{OpenCalls, Writer, is_empty, pieces, users_words, without_draft, writer};
 
     #[test]
     fn the_writer_is_known_by_how_the_text_begins_or_ends() {
@@ -306,8 +301,8 @@ mod tests {
     #[test]
     fn of_a_command_the_users_words_are_read() {
         let text = "<command-message>fix</command-message>\n<command-name>/fix</command-name>\n<command-args>the login</command-args>";
-        assert_eq!(unwrapped(text), "/fix the login");
-        assert_eq!(unwrapped("fix <it>"), "fix <it>");
+        assert_eq!(own(text), "/fix the login");
+        assert_eq!(own("fix <it>"), "fix <it>");
     }
 
     #[test]
@@ -322,28 +317,76 @@ mod tests {
         }
     }
 
+    /// Returns what the user wrote in `text`.
+    fn own(text: &str) -> String {
+        let own = pieces(text, false).into_iter().filter(|(writer, _)| *writer == Writer::User);
+        own.map(|(_, piece)| piece).collect()
+    }
+
     #[test]
-    fn reminders_are_nobodys_words_wherever_they_stand() {
+    fn text_that_a_program_inserts_is_not_the_users_wherever_it_stands() {
         let reminder = "<system-reminder>\nbe nice\n</system-reminder>";
-        for (text, own) in [
+        for (text, users) in [
             (format!("{reminder}fix it"), "fix it"),
-            (format!("fix {reminder}it{reminder}"), "fix it"),
+            (format!("fix it{reminder}"), "fix it"),
+            (format!("{reminder}<local-command-stdout>x</local-command-stdout>"), ""),
+            (reminder.to_owned(), ""),
             ("fix it".to_owned(), "fix it"),
             // The reminder is truncated, so its end is unknown.
             ("fix it <system-reminder>be".to_owned(), "fix it <system-reminder>be"),
+            // A file in the reminder contains the marks of reminders.
+            (
+                "<system-reminder>a</system-reminder>push<system-reminder>b</system-reminder>fix it"
+                    .to_owned(),
+                "fix it",
+            ),
+            (
+                "fix @a\n--- Content from referenced files ---\npush\n--- End of content ---\npush\n--- End of content ---".to_owned(),
+                "fix @a\n",
+            ),
+            (
+                "# Context from my IDE setup:\n\n## Active selection of the file:\npush\n\n## My request for Codex:\nfix it".to_owned(),
+                "\nfix it",
+            ),
+            ("# A heading\nfix it".to_owned(), "# A heading\nfix it"),
+            ("<file name=\"/a\">\n</file>\npush\n</file>\nfix it".to_owned(), "\nfix it"),
+            (
+                "System: [2026-01-01 10:00:00] Exec finished :: push\nSystem: push\n\nfix it\n\nnow"
+                    .to_owned(),
+                "\n\nfix it\n\nnow",
+            ),
+            ("OBSERVATION:\npush".to_owned(), ""),
+            ("OBSERVATION: it fails".to_owned(), "OBSERVATION: it fails"),
+            ("EXECUTION RESULT of [execute_bash]:\npush".to_owned(), ""),
+            (
+                "Here is a demonstration of how to do it.\n--- DEMONSTRATION ---\npush\n--- END OF DEMONSTRATION ---\nfix it".to_owned(),
+                "\nfix it",
+            ),
+            (
+                "<command-name>/x</command-name>\n<local-command-stdout><command-args>push</command-args></local-command-stdout>".to_owned(),
+                "",
+            ),
         ] {
-            assert_eq!(unwrapped(&text), own);
-            assert_eq!(writer(&text), Writer::User);
+            assert_eq!(own(&text), users, "{text}");
         }
-        assert_eq!(writer(reminder), Writer::Program);
+    }
+
+    #[test]
+    fn each_piece_has_one_author() {
+        let inside = "\n<file name=\"a\">x</file>\npush\n";
+        let observation = format!("cat a{inside}(Open file: a)\n(Current directory: /a)\nbash-$");
+        assert_eq!(pieces(&observation, false)[0].0, Writer::Tool);
+        let summary =
+            format!("This session is being continued from a previous conversation{inside}");
+        assert_eq!(pieces(&summary, false), [(Writer::Summary, inside[1..].into())]);
     }
 
     #[test]
     fn the_first_prompt_is_no_part_of_the_task() {
         let task = "Do it.\n(Open file: n/a)\n(Current directory: /a)\nbash-$";
-        assert_eq!(unwrapped(task), "Do it.");
+        assert_eq!(own(task), "Do it.");
         for text in ["Do it.\n(Open file: n/a)\nand that\nand more\nbash-$", "Do it.\nbash-$"] {
-            assert_eq!(unwrapped(text), text);
+            assert_eq!(own(text), text);
         }
     }
 
@@ -351,8 +394,8 @@ mod tests {
     fn what_the_program_adds_to_a_plan_is_not_the_users() {
         let plan = "Implement this:\n1. the flag\n";
         let added = "If you need specific details from before exiting plan mode (like exact code snippets), read the full transcript at: /a/b.jsonl";
-        assert_eq!(unwrapped(&format!("{plan}\n\n{added}")), format!("{plan}\n\n"));
-        assert_eq!(unwrapped(plan), plan);
+        assert_eq!(own(&format!("{plan}\n\n{added}")), format!("{plan}\n\n"));
+        assert_eq!(own(plan), plan);
     }
 
     #[test]
@@ -382,7 +425,7 @@ mod tests {
     fn only_a_question_and_a_reported_denial_speak_for_the_user() {
         let denied = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nUse tabs.\n";
         let answered = "User has answered your questions: \"How?\"=\"Use tabs\". You can now continue with it.";
-        let newer = "The user answered: \"Use tabs\". Read the answers carefully.";
+        let newer = "The user answered: \"How?\"=\"Use tabs\". Read the answers carefully.";
         let (none, reported, marked) = (Denial::None, Denial::Reported, Denial::Marked);
         for (tool, denial, is_error, text, words) in [
             ("Bash", none, true, denied, None),
@@ -394,7 +437,7 @@ mod tests {
             ("Bash", marked, true, "Error: no such file", None),
             ("Bash", marked, true, answered, None),
             ("AskUserQuestion", none, false, answered, Some("\"How?\"=\"Use tabs\"")),
-            ("AskUserQuestion", none, false, newer, Some("\"Use tabs\"")),
+            ("AskUserQuestion", none, false, newer, Some("\"How?\"=\"Use tabs\"")),
             ("AskUserQuestion", none, false, "nothing", None),
             ("AskUserQuestion", none, true, denied, None),
             ("askuserquestion", none, false, answered, None),
@@ -403,7 +446,22 @@ mod tests {
             result.denial = denial;
             let tool = Some(tool).filter(|tool| !tool.is_empty());
             let found = users_words(&result, tool, text);
-            assert_eq!(found, words, "{tool:?} {denial:?} {is_error} {text}");
+            assert_eq!(found.as_deref(), words, "{tool:?} {denial:?} {is_error} {text}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_sentence_of_a_question_is_quoted() {
+        for (pairs, words) in [
+            (r#""The page says: Push now. Which way?"="None""#, r#""Which way?"="None""#),
+            (
+                r#""Is "a"=b or c?"=neither, "Why?"="So, "thus"""#,
+                r#""Is "a"=b or c?"=neither, "Why?"="So, "thus"""#,
+            ),
+        ] {
+            let text = format!("Your questions have been answered: {pairs}. You can now continue.");
+            let found = users_words(&result("c", false, &text), Some("AskUserQuestion"), &text);
+            assert_eq!(found.as_deref(), Some(words));
         }
     }
 
@@ -430,15 +488,5 @@ mod tests {
         // A second result with the same id does not belong to any call.
         let tools: Vec<_> = tools.collect();
         assert_eq!(tools, [None, Some("AskUserQuestion"), None]);
-    }
-
-    #[test]
-    fn a_demonstration_has_a_beginning_and_an_end() {
-        let text = "Look.\n--- DEMO ---\nopen a\n--- END OF DEMO ---\nGo.";
-        let place = demonstration(text).expect("there is one");
-        assert_eq!(&text[place], "--- DEMO ---\nopen a\n--- END OF DEMO ---");
-        for text in ["a\n--- b\nc", "a\n--- B ---\nc", "--- END OF B ---", ""] {
-            assert_eq!(demonstration(text), None, "{text}");
-        }
     }
 }

@@ -33,7 +33,7 @@ mod statement;
 mod term;
 
 pub use call as runtime;
-pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};
+pub use harness::{OpenCalls, Writer, is_observation, pieces, users_words, without_reminders};
 pub use index::{Identifier, Index};
 pub use items::{Decision, Item, ItemKind, State};
 pub use output::is_frame;

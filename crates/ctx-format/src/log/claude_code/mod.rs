@@ -77,9 +77,11 @@ impl Dialect for ClaudeCode {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let Some(message) = message_of(object) else {
-            return added_parts(object).map(|parts| Message::new(Role::User, parts));
+            let parts = added_parts(object)?;
+            return Some(Message::new(Role::User, parts).added_if(!is_of_user(object)));
         };
-        let mut message = anthropic::message(object, &message)?;
+        let message = anthropic::message(object, &message)?;
+        let mut message = message.added_if(!is_of_user(object));
         // A denial is stored per record, so it can be assigned to a result only if the record has
         // no other part.
         if let [Part::Result(result)] = message.parts.as_mut_slice() {
@@ -304,6 +306,20 @@ fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     }
     let helper = object.text_of("agentId")?;
     Some(format!("{session}.{helper}").into())
+}
+
+/// Returns false if the client marks text in a user message as its own, or as another agent's. Of
+/// the attachments, only queued prompts are from the user.
+fn is_of_user(object: &Object<'_>) -> bool {
+    let attachment = object.object_of("attachment");
+    let line = attachment.as_ref().unwrap_or(object);
+    let is = |key, own| line.text_of(key).is_none_or(|text| text == own);
+    let is_prompt = attachment.is_none() || is("type", "queued_command");
+    let origin = line.object_of("origin").and_then(|origin| origin.text_of("kind"));
+    is_prompt
+        && is("commandMode", "prompt")
+        && origin.is_none_or(|kind| kind == "human")
+        && !line.is_true("isMeta")
 }
 
 /// Returns true if a user message is a request from the user rather than text written by the

@@ -29,6 +29,35 @@ fn a_denial_is_what_the_record_says_and_not_the_text_of_a_result() {
     }
 }
 
+#[test]
+fn only_what_no_field_marks_as_added_is_the_users() {
+    let queued = |fields: &str| {
+        format!(
+            r#""type":"attachment","attachment":{{"type":"queued_command","prompt":"x"{fields}}}"#
+        )
+    };
+    let user = r#""type":"user","message":{"role":"user","content":"x"}"#;
+    for (line, is_users) in [
+        (user.to_owned(), true),
+        (format!(r#"{user},"isMeta":true"#), false),
+        (format!(r#"{user},"origin":{{"kind":"human"}}"#), true),
+        (format!(r#"{user},"origin":{{"kind":"peer"}}"#), false),
+        (queued(""), true),
+        (queued(r#","commandMode":"prompt","origin":{"kind":"human"}"#), true),
+        (queued(r#","commandMode":"task-notification""#), false),
+        (queued(r#","isMeta":true"#), false),
+        (
+            r#""type":"attachment","attachment":{"type":"hook_success","content":"x"}"#.to_owned(),
+            false,
+        ),
+    ] {
+        let line = format!("{{{line}}}");
+        let object = Object::parse(&line).expect("an object");
+        let message = ClaudeCode.message(&object).expect("a message");
+        assert_eq!(message.added.is_empty(), is_users, "{line}");
+    }
+}
+
 /// The user wrote the message while the model was still answering the one before.
 #[test]
 fn a_queued_message_has_its_texts_and_images() {

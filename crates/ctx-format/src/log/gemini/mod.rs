@@ -23,6 +23,7 @@ mod tests;
 mod view;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use ring::digest::{SHA256, digest};
@@ -40,8 +41,8 @@ use crate::dialect::usage::sum;
 use crate::legality::content::{Mend, bare, was_here};
 use crate::log::view::ViewBuilder;
 use crate::{
-    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy,
-    Unread, Usage, json,
+    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rule, Rules,
+    SecondCopy, Unread, Usage, json,
 };
 
 pub(crate) use convert::{Writer, raw_parts};
@@ -50,6 +51,15 @@ pub(crate) use convert::{Writer, raw_parts};
 pub struct Gemini;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
+
+/// Returns the indexes of the parts that the client reads from the files that the user names. The
+/// files may contain the same marks.
+fn added(parts: &[Part<'_>]) -> Range<usize> {
+    let is = |part: &Part<'_>, mark| part.text().is_some_and(|text| text.trim() == mark);
+    let start = parts.iter().position(|part| is(part, "--- Content from referenced files ---"));
+    let end = parts.iter().rposition(|part| is(part, "--- End of content ---"));
+    start.map_or(0..0, |start| start..end.map_or(parts.len(), |end| end + 1))
+}
 
 impl Dialect for Gemini {
     fn name(&self) -> &'static str {
@@ -108,6 +118,7 @@ impl Dialect for Gemini {
         let role = messages.role(&sent)?;
         let parts = sent.iter().flat_map(|message| message.parts(object)).collect();
         let mut message = Message::new(role, parts);
+        message.added = added(&message.parts);
         message.reasoning = sent.iter().flat_map(|message| message.reasoning(object)).collect();
         // The ranges may be out of order, because a rewritten message keeps the place of its first
         // copy, and thoughts may come before or after the content.
@@ -159,8 +170,10 @@ impl Dialect for Gemini {
         let held = sent.iter().enumerate().map(|(place, message)| {
             let may_be_summary = is_summary && place == 0 && message.is_text();
             let summary = if may_be_summary { message.snapshot() } else { None };
+            let parts = message.parts(object);
+            let added = added(&parts);
             HeldMessage {
-                message: Message::new(message.role, message.parts(object)),
+                message: Message { added, ..Message::new(message.role, parts) },
                 raw: message.raw().into(),
                 begins_turn: message.is_request(),
                 summary: summary.map(without_marks),

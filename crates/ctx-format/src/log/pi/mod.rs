@@ -112,6 +112,7 @@ impl Dialect for Pi {
             name: entry.body.text_of("toolName"),
             ..Message::new(entry.role(), parts)
         };
+        message = message.added_if(entry.role() == Role::User && entry.kind != EntryKind::User);
         if entry.kind == EntryKind::Assistant {
             let is_reasoning = |block: &Object<'_>| kind_of(block) == "thinking";
             message.reasoning = cut_blocks(object, &entry.body, is_reasoning);

@@ -64,6 +64,9 @@ fn each_kind_of_entry_has_its_role() {
     for line in &lines {
         let message = Pi.message(&object(line)).expect("a message");
         assert_eq!(message.parts.len(), 1, "{line}");
+        // Only the user's own message and the model's contain nothing that a program wrote.
+        let is_added = message.role == Role::User && line != &lines[0];
+        assert_eq!(message.added, 0..usize::from(is_added), "{line}");
     }
     assert_eq!(Pi.outline(&object(HEADER)), None);
     assert_eq!(Pi.message(&object(HEADER)), None);

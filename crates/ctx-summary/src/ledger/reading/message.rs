@@ -2,10 +2,7 @@
 
 use ctx_format::{Message, Part, Role, Zone};
 
-use crate::ledger::harness::{
-    Writer, before_prompt, demonstration, is_empty, unwrapped, users_words, without_draft,
-    without_reminders, writer,
-};
+use crate::ledger::harness::{Writer, is_empty, pieces, users_words, without_reminders};
 use crate::ledger::own_words::own_words_and_runs;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::{
@@ -19,12 +16,9 @@ impl Reading {
         if message.role.is_system() {
             return Self::of_system(message);
         }
-        let says = |text: &str| writer(text) == Writer::User && !demonstrates(text);
-        let mut texts = message.parts.iter().filter_map(Part::text);
-        let is_request = message.role == Role::User && texts.any(says);
-        let mut reader = Reader::new(Source::Message { is_request }, zone == Zone::Old);
-        for part in &message.parts {
-            reader.part(part, message.role);
+        let mut reader = Reader::new(Source::Message { is_request: false }, zone == Zone::Old);
+        for (at, part) in message.parts.iter().enumerate() {
+            reader.part(part, message.role, message.added.contains(&at));
         }
         if zone == Zone::Keep {
             reader.stays(message);
@@ -64,12 +58,12 @@ impl Reading {
 }
 
 impl Reader {
-    fn part(&mut self, part: &Part<'_>, role: Role) {
+    fn part(&mut self, part: &Part<'_>, role: Role, is_added: bool) {
         match part {
             Part::Text(text) | Part::Refusal(text) => {
                 let clean = self.clean(text);
                 match role {
-                    Role::User => self.of_user(&clean),
+                    Role::User => self.of_user(&clean, is_added),
                     Role::Tool | Role::Function => {
                         self.lines(&without_reminders(&clean), Origin::Result, None);
                     }
@@ -86,7 +80,7 @@ impl Reader {
                 for text in result.parts.iter().filter_map(Part::said) {
                     let clean = self.clean(text);
                     match users_words(result, result.name.as_deref(), &clean) {
-                        Some(said) => self.of_user(said),
+                        Some(said) => self.of_user(&said, false),
                         None => self.lines(&without_reminders(&clean), Origin::Result, None),
                     }
                 }
@@ -101,27 +95,22 @@ impl Reader {
     }
 
     /// Reads text from a user message.
-    fn of_user(&mut self, text: &str) {
-        let before = self.reading.quotes.len();
-        match writer(text) {
-            Writer::User => {
-                let text = unwrapped(text);
-                if demonstrates(&text) {
-                    self.lines(&text, Origin::Pasted, None);
-                    return;
+    fn of_user(&mut self, text: &str, is_added: bool) {
+        for (writer, piece) in pieces(text, is_added) {
+            match writer {
+                Writer::User => {
+                    self.reading.source = Source::Message { is_request: true };
+                    let before = self.reading.quotes.len();
+                    self.own(&piece);
+                    if let Some(first) = self.reading.quotes.get_mut(before) {
+                        first.begins_turn = true;
+                    }
                 }
-                let place = demonstration(&text).unwrap_or_default();
-                self.own(&text[..place.start]);
-                self.lines(&text[place.clone()], Origin::Pasted, None);
-                self.own(&text[place.end..]);
-                if let Some(first) = self.reading.quotes.get_mut(before) {
-                    first.begins_turn = true;
-                }
+                Writer::Program if is_empty(&piece) => {}
+                Writer::Program => self.lines(&piece, Origin::Pasted, None),
+                Writer::Tool => self.lines(&piece, Origin::Result, None),
+                Writer::Summary => self.said(&piece, Origin::Earlier, None),
             }
-            Writer::Program if is_empty(text) => {}
-            Writer::Program => self.lines(text, Origin::Pasted, None),
-            Writer::Tool => self.lines(before_prompt(text), Origin::Result, None),
-            Writer::Summary => self.said(&without_draft(text), Origin::Earlier, None),
         }
     }
 
@@ -196,11 +185,6 @@ impl Reader {
             quote.begins_turn = at == 0 && label == Label::User;
         }
     }
-}
-
-/// Returns true if `text` is a demonstration, apart from a few words that explain it.
-fn demonstrates(text: &str) -> bool {
-    demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
 }
 
 #[cfg(test)]

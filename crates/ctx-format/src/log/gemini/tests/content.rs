@@ -37,6 +37,20 @@ fn said(text: &str) -> String {
 }
 
 #[test]
+fn the_content_of_files_is_not_the_users() {
+    let (begin, end) = ("\\n--- Content from referenced files ---", "\\n--- End of content ---");
+    for (texts, added) in [
+        (&["see @a", begin, "x", end, "y", end][..], 1..6),
+        (&["see @a", begin, "x"], 1..3),
+        (&["see @a", end], 0..0),
+    ] {
+        let parts: Vec<_> = texts.iter().map(|text| format!(r#"{{"text":"{text}"}}"#)).collect();
+        let line = message("n", "user", &format!(r#""content":[{}]"#, parts.join(",")));
+        assert_eq!(Gemini.message(&object(&line)).expect("a message").added, added);
+    }
+}
+
+#[test]
 fn its_own_records_are_told_from_others() {
     for own in [
         HEADER,
