@@ -10,7 +10,7 @@
 use ctx_tokens::TokenCounter;
 
 use crate::template::{Filling, Template};
-use crate::transcript::{Record, Transcript, pack, shorten};
+use crate::transcript::{Record, Transcript, escaped, labelled, pack, shorten};
 use ctx_llm::{Completion, LlmError, Question};
 
 /// The usual value of [`Job::most_percent`]. It allows a fifth more than requested, because models
@@ -157,7 +157,7 @@ impl Run<'_, '_> {
         let mut pieces = Vec::new();
         let known = self.known();
         if !known.is_empty() {
-            pieces.push(format!("[earlier summary]\n{known}"));
+            pieces.push(labelled("earlier summary", &known));
         }
         let record = self.job.transcript.shortest();
         self.done.cuts = record.cuts;
@@ -191,7 +191,7 @@ impl Run<'_, '_> {
                 }
                 other => fit(&other?, most, self.job.counter),
             };
-            summaries.push(format!("[summary of part {number} of {count}]\n{summary}"));
+            summaries.push(labelled(&format!("summary of part {number} of {count}"), &summary));
         }
         Ok(pack(&summaries, self.room, self.job.counter))
     }
@@ -212,7 +212,7 @@ impl Run<'_, '_> {
         // If there is only an earlier summary, the record is empty, but the prompt needs some text
         // in its place.
         let record = if record.is_empty() { "(nothing)" } else { record };
-        let (system, message) = fill(self.job, target, earlier, record);
+        let (system, message) = fill(self.job, target, &escaped(earlier), record);
         let completion = (self.ask)(&Question {
             instructions: &system,
             text: &message,

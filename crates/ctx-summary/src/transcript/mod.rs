@@ -7,14 +7,18 @@ mod pack;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use ctx_format::{Call, Message, Part, Role, ToolResult};
 use ctx_redact::redact;
-use ctx_text::hash;
+use ctx_text::{hash, one_line, regex};
 use ctx_tokens::TokenCounter;
+use regex::Regex;
 
+use crate::LISTS;
 use crate::language::Languages;
 use crate::ledger::runtime::digest;
+use crate::ledger::{Writer, pieces};
 use noise::without_noise;
 
 pub(crate) use pack::{pack, shorten};
@@ -81,6 +85,8 @@ const HELD: usize = 16 << 20;
 const SHORT: usize = 2_000;
 /// If a result that is at least this long, in bytes, is repeated, only the last copy is sent.
 const REPEATED: usize = 300;
+/// The label of text that a program or another agent added to a user message.
+const PROGRAM: &str = "added by a program";
 const REPEATS: &str = "(the same as in a later result)";
 
 /// The record, as sent to the model.
@@ -109,8 +115,8 @@ impl Transcript {
             self.piece(|it| it.add(&label, &text));
         }
         self.piece(|it| {
-            let parts = message.parts.iter();
-            parts.for_each(|part| it.add_part(line, message, part));
+            let parts = message.parts.iter().enumerate();
+            parts.for_each(|(at, part)| it.add_part(line, message, at, part));
         });
         if self.held > HELD && !self.is_full {
             self.is_full = true;
@@ -148,15 +154,19 @@ impl Transcript {
         }
     }
 
-    fn add_part(&mut self, line: u64, message: &Message<'_>, part: &Part<'_>) {
+    fn add_part(&mut self, line: u64, message: &Message<'_>, at: usize, part: &Part<'_>) {
         let role = message.role.as_str();
         match part {
-            Part::Text(text) => {
-                if message.role == Role::User {
-                    self.languages.push(&without_noise(text));
+            Part::Text(text) if message.role == Role::User => {
+                for (writer, piece) in pieces(text, message.added.contains(&at)) {
+                    let is_own = writer == Writer::User;
+                    if is_own {
+                        self.languages.push(&without_noise(&piece));
+                    }
+                    self.add(if is_own { role } else { PROGRAM }, &piece);
                 }
-                self.add(role, text);
             }
+            Part::Text(text) => self.add(role, text),
             Part::Refusal(text) => self.add(&format!("{role}, refusing"), text),
             Part::Call(call) => self.add_call(role, call),
             Part::Result(result) => self.add_result(line, result),
@@ -224,14 +234,11 @@ impl Transcript {
         self.pieces.last_mut().expect("pushed before").push(spoken);
     }
 
-    /// Removes secrets and noise from `text`, and escapes the tags that end the record and the
-    /// earlier summary in the prompt.
+    /// Removes secrets and noise from `text`.
     fn clean(&mut self, text: &str) -> String {
         let (clean, count) = redact(text);
         self.redacted += count;
-        without_noise(&clean)
-            .replace("</record>", "<\\/record>")
-            .replace("</earlier-summary>", "<\\/earlier-summary>")
+        without_noise(&clean).into_owned()
     }
 }
 
@@ -241,8 +248,20 @@ fn written<'s>(
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,
 ) -> String {
     let parts = piece.iter().enumerate();
-    let parts = parts.map(|(at, spoken)| format!("[{}]\n{}", spoken.label, text(at, spoken)));
+    let parts = parts.map(|(at, spoken)| labelled(&spoken.label, &text(at, spoken)));
     parts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Writes a text below its label.
+pub(crate) fn labelled(label: &str, text: &str) -> String {
+    format!("[{}]\n{}", one_line(label), escaped(text))
+}
+
+/// Puts a backslash into whatever looks like a label, or like a tag that ends the record or the
+/// earlier summary in the prompt.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    static MARK: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("marks of the record")));
+    MARK.replace_all(text, r"$1$3\$2$4")
 }
 
 fn whole(_at: usize, spoken: &Spoken) -> Cow<'_, str> {
