@@ -76,7 +76,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-gc --keep 5", "there is no flag --keep; did you mean --keep-last? (ctx-gc -h)"),
     ("ctx-gc -k 5", "there is no flag -k; did you mean --keep-last? (ctx-gc -h)"),
     ("ctx-gc --prune", "there is no flag --prune; it moves what no rule keeps into the trash without a flag; --purge empties the trash"),
-    ("ctx-gc --older-than 30d", "there is no flag --older-than; did you mean --keep-within? (ctx-gc -h)"),
+    ("ctx-gc --older-than 30d", "there is no flag --older-than; did you mean --keep-days? (ctx-gc -h)"),
     ("ctx-gc -l", "there is no flag -l; did you mean --list-trash? (ctx-gc -h)"),
     ("ctx-gc -y", "there is no flag -y; it never asks, so there is nothing to confirm"),
     ("ctx-gc s.jsonl", "unexpected operand s.jsonl: the tool takes no files; name a session with -s ID; ctx-snapshot -l lists them"),
@@ -188,9 +188,9 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx rm s.jsonl", "there is no command rm; no tool deletes a session: ctx gc removes old snapshots, and rm the file"),
     ("ctx checkout 1", "there is no command checkout; did you mean ctx rollback ID FILE? (ctx -h)"),
     ("ctx man ls", "there is no command man; did you mean ctx TOOL --man? (ctx -h)"),
-    ("ctx help nope", "there is no such tool, or a flag comes before its name; ctx lists the tools; ctx TOOL -h lists the flags of one"),
-    ("ctx -q ls", "there is no such tool, or a flag comes before its name; ctx lists the tools; ctx TOOL -h lists the flags of one"),
-    ("ctx watch", "there is no command watch; docs/cookbook has the lines for cron, systemd and hooks"),
+    ("ctx help nope", "the first word must be the name of a tool; ctx lists the tools; ctx TOOL -h lists the flags of one"),
+    ("ctx -q ls", "the first word must be the name of a tool; ctx lists the tools; ctx TOOL -h lists the flags of one"),
+    ("ctx watch", "there is no command watch; no tool stays running: cron runs ctx ls --due -0 | xargs -0r ctx compact --if-due"),
     ("ctx-count -output x.json s.jsonl", "there is no flag -output; did you mean --output? (ctx-count -h)"),
 ];
 

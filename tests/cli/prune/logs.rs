@@ -178,8 +178,8 @@ fn a_session_in_one_document_is_refused() {
     let chat = r#"{"sessionId":"s","projectHash":"p","messages":[{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"hi"}]}"#;
     let stderr = |tool: &str, done: &str| {
         format!(
-            "{tool}: s.json: a session of gemini in one JSON document cannot be {done}, because its \
-             messages would be written as lines; ctx-convert --to gemini -o FILE writes a file of lines\n"
+            "{tool}: s.json: a session of gemini in one JSON document cannot be {done}: lines \
+             would replace the document; ctx-convert --to gemini -o FILE writes a file of lines\n"
         )
     };
     let array = "[{\"role\":\"user\",\"content\":\"hi\"}]\n";
