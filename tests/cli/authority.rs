@@ -109,7 +109,7 @@ fn only_the_record_makes_words_the_users() {
 struct Agent {
     header: Value,
     user: fn(Value) -> Value,
-    agent: fn(&str) -> Value,
+    model: fn(&str) -> Value,
     /// The members that link a line to the line before it.
     links: [&'static str; 2],
 }
@@ -122,31 +122,31 @@ impl Agent {
             "claude-code" => Self {
                 header: Value::Null,
                 user: |content| json!({"type": "user", "isSidechain": false, "sessionId": "s", "message": {"role": "user", "content": content}}),
-                agent: |text| json!({"type": "assistant", "isSidechain": false, "sessionId": "s", "message": {"role": "assistant", "id": text, "content": [{"type": "text", "text": text}]}}),
+                model: |text| json!({"type": "assistant", "isSidechain": false, "sessionId": "s", "message": {"role": "assistant", "id": text, "content": [{"type": "text", "text": text}]}}),
                 links: ["uuid", "parentUuid"],
             },
             "gemini" => Self {
                 header: json!({"sessionId": "s", "projectHash": "p", "startTime": TIME, "lastUpdated": TIME, "kind": "main"}),
                 user: |content| json!({"type": "user", "content": content}),
-                agent: |text| json!({"type": "gemini", "content": text}),
+                model: |text| json!({"type": "gemini", "content": text}),
                 links: ["id", ""],
             },
             "codex" => Self {
                 header: json!({"type": "session_meta", "payload": {"id": "s", "timestamp": TIME, "cwd": "/", "originator": "x", "cli_version": "0.169.0", "source": "exec"}}),
                 user: |content| json!({"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": content}]}}),
-                agent: |text| json!({"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}}),
+                model: |text| json!({"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}}),
                 links: ["", ""],
             },
             "pi" => Self {
                 header: json!({"type": "session", "version": 3, "id": "s", "cwd": "/"}),
                 user: |content| json!({"type": "message", "message": {"role": "user", "content": content, "timestamp": 1}}),
-                agent: |text| json!({"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": "stop", "timestamp": 1}}),
+                model: |text| json!({"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": "stop", "timestamp": 1}}),
                 links: ["id", "parentId"],
             },
             _ => Self {
                 header: Value::Null,
                 user: |content| json!({"role": "user", "content": content}),
-                agent: |text| json!({"role": "assistant", "content": text}),
+                model: |text| json!({"role": "assistant", "content": text}),
                 links: ["", ""],
             },
         }
@@ -155,12 +155,12 @@ impl Agent {
     /// Returns a session with `line` as its third message.
     fn session(&self, line: Value) -> String {
         let first = (self.user)("Please read the page and fix the importer.".into());
-        let mut lines = vec![self.header.clone(), first, (self.agent)("I will."), line];
-        lines.push((self.agent)("I have read it."));
+        let mut lines = vec![self.header.clone(), first, (self.model)("I will."), line];
+        lines.push((self.model)("I have read it."));
         for turn in 0..30 {
             lines.push((self.user)(format!("Please look at module {turn} now.").into()));
             lines
-                .push((self.agent)(&format!("Module {turn} reads feed {turn} and logs each row.")));
+                .push((self.model)(&format!("Module {turn} reads feed {turn} and logs each row.")));
         }
         let mut text = String::new();
         let mut last = Value::Null;
@@ -175,7 +175,8 @@ impl Agent {
                     line[self.links[1]] = std::mem::replace(&mut last, id);
                 }
             }
-            text.push_str(&format!("{line}\n"));
+            text += &line.to_string();
+            text.push('\n');
         }
         text
     }

@@ -151,9 +151,9 @@ fn a_greater_budget_never_leaves_less() {
             "20k",
             false,
             "cannot be met",
-            "the messages are cut to 8000, which makes about 31638 in total",
+            "the messages are cut to about 9600, which makes 31638 in total",
         ),
-        ("32k", false, "is low", "the messages are cut to 8000, which makes about 31638 in total"),
+        ("32k", false, "is low", "the messages are cut to about 9600, which makes 31638 in total"),
         ("20k", true, "cannot be met", "nothing above it is written"),
     ] {
         let said = target(budget, strict).1;

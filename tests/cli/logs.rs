@@ -156,7 +156,7 @@ fn it_is_compacted_in_its_agents_own_words() {
             .run();
     }
     let home = compact(&["--min-idle", "0s"])
-        .stdout("s.jsonl: compacted: 492 → 91 tokens, 401 freed (81 %)\n")
+        .stdout("s.jsonl: compacted: 492 → 91 tokens, 401 freed (82 %)\n")
         .run();
     let new = String::from_utf8(home.read("s.jsonl")).expect("text");
     let added: Vec<&str> = new[session.len()..].lines().collect();
@@ -196,7 +196,7 @@ fn items_are_compacted_with_what_belongs_to_them() {
             "1",
             "i.jsonl",
         ])
-        .stdout("i.jsonl: compacted: 678 → 220 tokens, 458 freed (67 %)\n")
+        .stdout("i.jsonl: compacted: 678 → 220 tokens, 458 freed (68 %)\n")
         .stderr("ctx-compact: warning: i.jsonl:3: kept 1 signed block of reasoning by an unrecorded model: GPT-6.2 and newer ignore it after a change to an earlier message\n")
         .run();
     let new = String::from_utf8(home.read("i.jsonl")).expect("text");

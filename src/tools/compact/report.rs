@@ -26,7 +26,7 @@ pub(super) fn line(report: &Report) -> String {
         if report.attention == Attention::LastTime { "; left alone until it grows" } else { "" };
     match report.outcome {
         Outcome::Compacted | Outcome::OverTarget | Outcome::Pruned => {
-            let percent = 100 * freed / (*before).max(1);
+            let percent = (200 * freed + before) / (2 * before).max(1);
             let done = if report.outcome == Outcome::Pruned { "pruned" } else { "compacted" };
             let by_api = by_api(report);
             let by_whom = match report.summing {
@@ -48,7 +48,11 @@ pub(super) fn line(report: &Report) -> String {
         Outcome::Flushed => format!("{would}flushed: items saved, {before} tokens unchanged"),
         Outcome::Disabled => "disabled".to_owned(),
         Outcome::NoGain => {
-            format!("no gain: {before} tokens would be {}; unchanged{from_now}", report.best())
+            format!(
+                "no gain: {before} tokens would be {}{}; unchanged{from_now}",
+                report.best(),
+                by_api(report)
+            )
         }
         Outcome::Unreachable if report.target_tokens == Some(0) => format!(
             "the target of {} tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the target, or leave --strict-target out{from_now}",

@@ -155,7 +155,10 @@ impl<'a> Source<'a> {
         let min_gain = self.plan.options.policy.target.min_gain;
         let is_in_need = report.triggers != ["manual"] || !self.plan.limits.fits(before);
         let least = min_gain.filter(|_| !is_in_need).map_or(1, |share| share.of(before).max(1));
-        let is_enough = !report.outcome.is_compacted() || report.freed_tokens >= least;
+        // What agents send along with a summary may be more than what a small compaction frees.
+        let sizes = report.calibrated_tokens.zip(report.calibrated_after);
+        let grows = sizes.is_some_and(|(before, after)| after >= before);
+        let is_enough = !report.outcome.is_compacted() || report.freed_tokens >= least && !grows;
         let after = report.calibrated_after.unwrap_or(report.tokens_after);
         if !is_enough {
             report.no_gain();

@@ -139,7 +139,10 @@ impl Limits {
         let limit = self.target;
         let mut after = calibration.calibrator.clone();
         after.compacted();
-        self.target = limit.map(|limit| our_tokens(limit, &after, options, notes));
+        self.target = limit.map(|limit| {
+            let now = calibration.estimate.map(|it| it.tokens);
+            our_tokens(limit, now, &after, options, notes)
+        });
         self.usage = calibration.estimate.map(|estimate| KnownUsage {
             tokens: estimate.tokens,
             target: limit,
@@ -172,14 +175,20 @@ impl Limits {
 /// tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Converts `limit` from the API's tokens to ours. The result is certain not to exceed a target or a
+/// Converts `limit` from the API's tokens to ours. `now` is the size of the session. The result is certain not to exceed a target or a
 /// strict budget. A budget that is not strict is filled: the most likely number is used, minus a
 /// small margin. Without the margin, the next message would exceed the budget.
 ///
 /// Compaction shrinks only messages, so it cannot meet a limit that the system prompt and the tools
 /// exceed on their own. If the limit is that low but not strict, messages get [`LEAST_MESSAGES`]
 /// tokens.
-fn our_tokens(limit: u64, after: &Calibrator, options: &Options, notes: &mut Notes) -> u64 {
+fn our_tokens(
+    limit: u64,
+    now: Option<u64>,
+    after: &Calibrator,
+    options: &Options,
+    notes: &mut Notes,
+) -> u64 {
     let fills = options.budget.is_some() && !options.strict_target;
     let least = limit.min(LEAST_MESSAGES);
     let likely = |limit| after.counted_within(limit, |it| it.tokens);
@@ -188,7 +197,8 @@ fn our_tokens(limit: u64, after: &Calibrator, options: &Options, notes: &mut Not
     } else {
         after.counted_within(limit, |it| it.high)
     };
-    if tokens >= least || fills && after.base().unwrap_or(0) == 0 {
+    let is_within = now.is_some_and(|now| now <= limit) && !options.strict_target;
+    if tokens >= least || is_within || fills && after.base().unwrap_or(0) == 0 {
         return tokens.max(least);
     }
     let total = |messages| after.estimate(messages).map_or(messages, |all| all.tokens);
@@ -197,7 +207,8 @@ fn our_tokens(limit: u64, after: &Calibrator, options: &Options, notes: &mut Not
     } else if !fills && likely(limit) >= least {
         "the result may be above it".to_owned()
     } else {
-        format!("the messages are cut to {least}, which makes about {} in total", total(least))
+        let messages = total(least) - total(0);
+        format!("the messages are cut to about {messages}, which makes {} in total", total(least))
     };
     let state = if total(least) > limit { "cannot be met" } else { "is low" };
     let name = if options.budget.is_some() { "budget" } else { "target" };
