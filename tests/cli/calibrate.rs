@@ -153,7 +153,6 @@ fn a_greater_budget_never_leaves_less() {
             "cannot be met",
             "the messages are cut to about 9600, which makes 31638 in total",
         ),
-        ("32k", false, "is low", "the messages are cut to about 9600, which makes 31638 in total"),
         ("20k", true, "cannot be met", "nothing above it is written"),
     ] {
         let said = target(budget, strict).1;
@@ -163,7 +162,9 @@ fn a_greater_budget_never_leaves_less() {
         );
         assert!(said.contains(&warning), "{said}");
     }
-    assert_eq!(target("60k", false).1, "");
+    for within in ["32k", "60k"] {
+        assert_eq!(target(within, false).1, "");
+    }
     let strict =
         bash(dir.path(), "ctx-compact -n --min-idle 0s --budget 20k --strict-target s.jsonl");
     let unreachable = "ctx-compact: warning: s.jsonl: the target of 20000 tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the target, or leave --strict-target out\n";

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use ctx_engine::estimate::CalibrationPass;
 use ctx_engine::message_counter::{MessageCounter, add_to_size};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, FromStart, Object, Options, Part, Record, Records};
+use ctx_format::{Dialect, FixedFile, Object, Options, Part, Record, Records};
 use ctx_policy::trigger::Size;
 use ctx_text::first_chars;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ pub fn read(
     }
     let mark = Mark::of(&meta);
     let options = Options { temp: Some(temp.to_owned()), ..Options::default() };
-    let again = Box::new(FromStart::new(file.try_clone()?));
+    let again = Box::new(FixedFile::from(file.try_clone()?));
     let mut records = Records::open_twice(&file, Some(again), &options)?;
     let mut content = None;
     if let Some(dialect) = records.dialect() {

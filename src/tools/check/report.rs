@@ -167,13 +167,12 @@ fn due_row(reading: &Reading, assumed: Option<u64>) -> [String; 3] {
         Step::None => "",
         step => step.into(),
     };
-    let by_window = [Trigger::Share, Trigger::Reserve].contains(&reading.trigger);
-    let value = match (reading.trigger, assumed.filter(|_| by_window)) {
-        (Trigger::Overflow, _) => "reported".to_owned(),
-        (_, Some(window)) => {
-            format!("{} of {} (in an assumed window of {window})", reading.value, reading.limit)
-        }
-        _ => format!("{} of {}", reading.value, reading.limit),
+    let assumed = assumed.filter(|_| matches!(reading.trigger, Trigger::Share | Trigger::Reserve));
+    let within =
+        assumed.map_or_else(String::new, |window| format!(" (in an assumed window of {window})"));
+    let value = match reading.trigger {
+        Trigger::Overflow => "reported".to_owned(),
+        _ => format!("{} of {}{within}", reading.value, reading.limit),
     };
     [format!("  {}", <&str>::from(reading.trigger)), value, step.to_owned()]
 }

@@ -135,20 +135,18 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     (report.outcome == Outcome::OverTarget).then(|| {
         let after = report.tokens_after;
         let name = if report.triggers.contains(&"budget") { "budget" } else { "target" };
-        match (report.target_tokens, report.calibrated_after) {
-            (Some(target), _) if after > target => format!(
-                "{after} tokens {are} above the {name} of {target}: the system messages and what must be kept are larger; keep and pin less, or raise the {name}"
+        let (what, limit, size) = match report.target_tokens {
+            Some(target) if after > target => (name, target, after),
+            _ => ("window", report.window, report.calibrated_after.unwrap_or(after)),
+        };
+        let why = match what {
+            "window" if after <= limit => format!(
+                "the messages are only {after} of them, the rest is the system prompt and the tools; use fewer tools, or a model with a larger window"
             ),
-            (_, Some(all)) if after <= report.window => format!(
-                "{all} tokens {are} above the window of {}: the messages are only {after} of them, the rest is the system prompt and the tools; use fewer tools, or a model with a larger window",
-                report.window
-            ),
-            (_, all) => format!(
-                "{} tokens {are} above the window of {}: the content that must be kept is larger; keep and pin less",
-                all.unwrap_or(after),
-                report.window
-            ),
-        }
+            "window" => "what must be kept is larger; keep and pin less".to_owned(),
+            _ => format!("what must be kept is larger; keep and pin less, or raise the {what}"),
+        };
+        format!("{size} tokens {are} above the {what} of {limit}: {why}")
     })
 }
 

@@ -281,23 +281,24 @@ fn object_of(line: &[u8]) -> Option<Object<'_>> {
 }
 
 /// A file that is not modified while it is in use. Short files are also held in memory, because a
-/// session is read several times.
+/// session is read several times. Reading it does not move the file position that other handles
+/// share.
 pub struct FixedFile {
     /// The open file.
     pub file: File,
     memory: Option<Arc<Vec<u8>>>,
+    at: u64,
 }
 
 impl FixedFile {
     /// Creates a fixed file from `file` and, if the file has already been read, its content.
     pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
-        Self { file, memory }
+        Self { file, memory, at: 0 }
     }
 
     /// Returns a reader that begins at the start of the file.
-    pub fn reader(&self) -> io::Result<FromStart> {
-        let file = Self::new(self.file.try_clone()?, self.memory.clone());
-        Ok(FromStart { file, at: 0 })
+    pub fn reader(&self) -> io::Result<Self> {
+        Ok(Self::new(self.file.try_clone()?, self.memory.clone()))
     }
 }
 
@@ -307,25 +308,12 @@ impl From<File> for FixedFile {
     }
 }
 
-/// Reads a file from the start, without moving the file position shared with other handles.
-pub struct FromStart {
-    file: FixedFile,
-    at: u64,
-}
-
-impl FromStart {
-    /// Creates a reader at the start of the file.
-    pub fn new(file: File) -> Self {
-        Self { file: file.into(), at: 0 }
-    }
-}
-
-impl Read for FromStart {
+impl Read for FixedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let at = usize::try_from(self.at).unwrap_or(usize::MAX);
-        let count = match &self.file.memory {
+        let count = match &self.memory {
             Some(bytes) => bytes.get(at..).unwrap_or_default().read(buffer)?,
-            None => self.file.file.read_at(buffer, self.at)?,
+            None => self.file.read_at(buffer, self.at)?,
         };
         self.at += count as u64;
         Ok(count)
