@@ -50,7 +50,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-rollback latest", "no file is named; ctx-rollback latest FILE"),
     ("ctx-rollback 1", "no file is named; ctx-rollback 1 FILE"),
     ("ctx-ls codex", "there is no file codex; did you mean ctx-ls --agent codex?"),
-    ("ctx-rollback s.jsonl", "no snapshot is named; ctx-rollback --undo s.jsonl undoes the last change, ctx-rollback latest s.jsonl restores the newest; ctx-snapshot -l s.jsonl lists them"),
+    ("ctx-rollback s.jsonl", "no snapshot is named; ctx-rollback --undo s.jsonl undoes the last change, ctx-rollback latest s.jsonl restores the newest that no rollback saved; ctx-snapshot -l s.jsonl lists them"),
     ("ctx-rollback --latest s.jsonl", "there is no flag --latest; did you mean --snapshot latest? (ctx-rollback -h)"),
     ("ctx-rollback --list", "there is no flag --list; ctx-snapshot -l FILE lists the snapshots"),
     ("ctx-rollback -l s.jsonl", "there is no flag -l; ctx-snapshot -l FILE lists the snapshots"),

@@ -521,7 +521,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
         .stdin(USER)
         .stdout(USER)
         .code(1)
-        .stderr("ctx-offload: warning: <stdin>: nothing was restored; ctx-offload moved no results out of this session\n")
+        .stderr("ctx-offload: warning: <stdin>: nothing was restored; the session contains no offloaded results\n")
         .run();
 }
 

@@ -120,9 +120,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         // The number of threads per file. Only a batch file is divided among several threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         reach: args.by == Some(Breakdown::Reach),
-        of_session: args.columns(io).is_some()
-            && args.counting.models.model.is_none()
-            && args.window.is_none(),
+        of_session: args.columns(io).is_some() && args.counting.models.model.is_none(),
     };
     if args.annotate {
         let store = args.output.store.lazy(&TOOL, matches);

@@ -292,7 +292,7 @@ fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) ->
             "the references are to files outside this session's folder; if the files are in another store, use --store"
                 .to_owned()
         }
-        [] => "ctx-offload moved no results out of this session".to_owned(),
+        [] => "the session contains no offloaded results".to_owned(),
         sessions => {
             let sessions = sessions.join(", -s ");
             format!("the results were moved out under a different session name: -s {sessions}")

@@ -118,7 +118,7 @@ impl Args {
             ([file], None) => (
                 "no snapshot is named",
                 format!(
-                    "ctx-rollback --undo {0} undoes the last change, ctx-rollback latest {0} restores the newest; ctx-snapshot -l {0} lists them",
+                    "ctx-rollback --undo {0} undoes the last change, ctx-rollback latest {0} restores the newest that no rollback saved; ctx-snapshot -l {0} lists them",
                     word(file)
                 ),
             ),
