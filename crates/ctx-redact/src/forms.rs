@@ -7,7 +7,7 @@ use crate::name::{NAME_MAX, name_before};
 use crate::rules::{FlagValue, RULES, SecretKind, is_in, words};
 use crate::value::{
     VALUE_MAX, Value, has_sign, is_no_value, is_phrase, is_pin, is_random, is_reference, is_value,
-    line_end, looks_random,
+    looks_random,
 };
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
@@ -18,7 +18,7 @@ const COMMAND_MAX: usize = 240;
 pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let may_be_flag = before.last().is_some_and(|b| b" \t\"'".contains(b))
-        && cursor.rest().get(1).is_some_and(|b| b"pPawskuUbncBAXNh156".contains(b));
+        && cursor.rest().get(1).is_some_and(|b| b"pPawskuUbncBAXNhS156".contains(b));
     if !may_be_flag {
         return None;
     }
@@ -39,10 +39,9 @@ pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Returns the part of `before` that belongs to the same command as the cursor.
 fn command_before(before: &[u8]) -> &[u8] {
     let part = &before[before.len().saturating_sub(COMMAND_MAX)..];
-    let start = part.iter().rposition(|b| b"\n|;&(`".contains(b)).map_or(0, |at| at + 1);
-    let command = &part[start..];
-    let escaped = command.windows(2).rposition(|pair| line_end(pair).is_some());
-    &command[escaped.map_or(0, |at| at + 2)..]
+    // A backslash continues the command on the next line.
+    let ends = |pair: &[u8]| pair == b"\\n" || b"\n|;&(`".contains(&pair[1]) && pair != b"\\\n";
+    &part[part.windows(2).rposition(ends).map_or(0, |at| at + 2)..]
 }
 
 fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
@@ -50,14 +49,14 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
     let is_apart = matches!(bytes.get(at)?, b' ' | b'\t');
     // The flag and the value may be in a list of arguments: `"-p", "…"`.
     let is_listed = form != FlagValue::Joined && bytes[at..].starts_with(b"\", \"");
-    let is_joined = matches!(form, FlagValue::Joined | FlagValue::Both) && !is_apart;
+    let is_joined = !matches!(form, FlagValue::Apart | FlagValue::Last) && !is_apart;
     let is_last = form == FlagValue::Last;
     if !(is_listed || is_joined || is_last || is_apart && form != FlagValue::Joined) {
         return None;
     }
     let value = match form {
         FlagValue::After(sign) => {
-            let start = at + run(&bytes[at..], |b| b" \t\"',\\".contains(&b));
+            let start = at + run(&bytes[at..], |b| b" \t\n\"',\\".contains(&b));
             let argument = run(&bytes[start..], |b| is_value(b) || b == sign);
             let user = bytes[start..start + argument].iter().position(|b| *b == sign)?;
             start + user + 1..start + argument
@@ -349,6 +348,22 @@ mod tests {
             ("ssh-keygen -N 'swordfish' -f k", "ssh-keygen -N '[REDACTED]' -f k"),
             ("unrar x -hpswordfish a.rar", "unrar x -hp[REDACTED] a.rar"),
             ("snmpget -A swordfish h", "snmpget -A [REDACTED] h"),
+            ("curl -ubob:swordfish a", "curl -ubob:[REDACTED] a"),
+            ("curl -sSu bob:swordfish a", "curl -sSu bob:[REDACTED] a"),
+            ("curl -u \\\n  bob:swordfish a", "curl -u \\\n  bob:[REDACTED] a"),
+            ("curl -b 'sid=swordfish' a", "curl -b 'sid=[REDACTED]' a"),
+            ("http -a bob:swordfish GET a", "http -a bob:[REDACTED] GET a"),
+            ("mysql -u root \\\n  -pswordfish db", "mysql -u root \\\n  -p[REDACTED] db"),
+            ("cypher-shell -u a -p swordfish", "cypher-shell -u a -p [REDACTED]"),
+            ("isql -U sa -Pswordfish", "isql -U sa -P[REDACTED]"),
+            ("plink -ssh a@b -pw swordfish", "plink -ssh a@b -pw [REDACTED]"),
+            ("swaks -au a -ap swordfish", "swaks -au a -ap [REDACTED]"),
+            (
+                "ConvertTo-SecureString -String \"swordfish\" -Force",
+                "ConvertTo-SecureString -String \"[REDACTED]\" -Force",
+            ),
+            ("redis-server --requirepass h#nter2x", "redis-server --requirepass [REDACTED]"),
+            ("skopeo copy --src-creds b:H4rb0ur7C0pper9 a", "skopeo copy --src-creds [REDACTED] a"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
         }
@@ -367,6 +382,8 @@ mod tests {
             "| a | b | chpasswd |",
             "htpasswd -c f bob; htpasswd f bob; openssl passwd -6; openssl x509 -in a -noout -1",
             "ssh-keygen -t ed25519 -N '' -f k; ldapsearch -s base -x; unrar x -p- a.rar",
+            "curl -b cookies.txt a; curl -u $USER:$PASS a; curl -u bob a; git checkout -b a=b",
+            "curl -o a http://b; ps -u bob:x; ls -a; apt -ap; make \\\n  -pn",
             "cat <<EOF; cat <<< hello; echo hello | grep passwd x",
             r"/^https?:\/\/([^:]+):([^@]+)@/, https?://(\w+):(\w+)@",
         ] {

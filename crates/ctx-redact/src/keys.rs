@@ -84,7 +84,7 @@ fn is_in_class(byte: u8, class: Class) -> bool {
         Class::Groups => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
         Class::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
         Class::Base64 => is_base64(byte),
-        Class::Path => is_dashed(byte) || byte == b'/',
+        Class::Path => is_dashed(byte) || matches!(byte, b'/' | b'@'),
     }
 }
 
@@ -364,6 +364,17 @@ mod tests {
             "npm_aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5",
             "hf_aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgH",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV",
+            "eyJhbGciOiJkaXIifQ..2e9SnQlrTod9JSS9.pr8qTdGihyBBbLn7Ynhrnfv89JkApI.lsH1uE9lpNnRlzSrCT",
+            "eyJhbGciOiJSU0EifQ.OKOawDo13gRp.48V1_ALb6US04U3b.5eym8TW_c8SuK0ltJ3rpYI.XFBoMYUZodetZ",
+            "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0NTYifQ.",
+            "v2.local.3BcoKdOVhtP5qbvUb7oifQB4EAcuiUGSkIzsuo7dlOfPC76jpcETtRXrA7iTSAv_2I4xy",
+            "ghs_123456_eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.SflKxwRJSMeKKF2QT4fwpMe",
+            "ATATT3xFfGF0aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5=fG7hI9aB3dE5gH7=1A2B3C4D",
+            "apify_api_aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5",
+            "BSAaB3dE5gH7jK9mN1pQ3sT5uV7wX9y",
+            "fw_aB3dE5gH7jK9mN1pQ3sT5uV7",
+            "pk_12345678_AB3DE5GH7JK9MN1PQ3ST5UV7WX9YZ1BC",
+            "st.9f86d081884c7d659a2feaa0.9f86d081884c7d659a2feaa0c55ad015.9f86d081884c7d659a2feaa0c55ad015",
         ] {
             let text = format!("it is {key}, keep it");
             assert_eq!(redact(&text), ("it is [REDACTED], keep it".into(), 1), "{key}");
@@ -383,6 +394,8 @@ mod tests {
             "toolu_01A09q90qw90lq917835lq9 and call_abc123DEF456ghi789JKL012",
             "eyJhbGciOiJIUzI1NiJ9 alone",
             "eyJhbGciOiJI.short.x",
+            "BSAaB3dE5gH7jK9mN1pQ3sT5uV7wX, fw_update_2, pk_1, st.title(2), v1.local.host1",
+            "ghs_ and APIFY_API_TOKEN, apify_api_token",
             "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ] {
             assert_eq!(redact(text), (text.into(), 0));

@@ -284,22 +284,19 @@ fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
 /// Finds a secret after the space at the cursor, if a flag, a name or a sentence before the space
 /// introduces it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
-    let (bytes, at) = (cursor.bytes(), cursor.at);
-    let mut secret = None;
-    if at + 2 < bytes.len() {
-        // The scan calls this function at every space, and most words begin otherwise.
-        secret = match (bytes[at + 1], bytes[at + 2]) {
-            (b'a', b's') => prose::before_name(cursor),
-            (b'/', b' ') => prose::after_user(cursor, " / "),
-            (b'i', b's')
-            | (b'e', b's' | b'r' | b'q')
-            | (b'l', b'a')
-            | (b'j', b'e')
-            | (b'b', b'r')
-            | (0xC3 | 0xE2, _) => prose::joined(cursor),
-            _ => None,
-        };
-    }
+    // The scan calls this function at every space, and most words begin otherwise.
+    let mut secret = match &cursor.rest()[1..] {
+        [b'a', b's', b' ', ..] | [b'f', b'o', b'r', b' ', ..] => prose::before_name(cursor),
+        [b'/', b' ', ..] => prose::after_user(cursor, " / "),
+        [b'i' | b'e', b's', b' ' | b't', ..]
+        | [b'e', b'r' | b'q', b' ' | b'u', ..]
+        | [b'l', b'a', b'u', ..]
+        | [b'l', 0xC3, ..]
+        | [b'j' | b'h', b'e', b' ' | b's' | b'i', ..]
+        | [b'b', b'r', b'z', ..]
+        | [0xC3..=0xE2, ..] => prose::joined(cursor),
+        _ => None,
+    };
     if secret.is_none() && may_be_flag {
         secret = forms::long_flag(cursor);
     }

@@ -3,13 +3,10 @@
 use std::sync::LazyLock;
 
 use crate::Cursor;
-use crate::rules::{Name, RULES, SecretKind};
+use crate::rules::{Name, RULES, SecretKind, words};
 
 /// The maximum length of a name, in characters.
 pub(super) const NAME_MAX: usize = 64;
-
-/// Words that may come between a name and the sign after it: `密码是：`, `密码设为`.
-const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は", "는", "은"];
 
 /// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
@@ -37,13 +34,12 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         _ => name,
     };
     let plain = name.to_lowercase().replace(['-', '_'], "");
-    let last = plain.bytes().last();
-    let mut names = RULES.names.iter().filter(|known| known.end.bytes().last() == last);
-    let long = names.find(|known| plain.ends_with(known.end));
+    let last = usize::from(plain.bytes().last()? & 31);
+    let long = RULES.names[last].iter().find(|known| plain.ends_with(known.end));
     let found = long.or_else(|| {
         // `PASS: test` is a test result.
         let is_verdict = name == "PASS" && cursor.bytes().get(cursor.at) != Some(&b'=');
-        let mut names = RULES.short_names.iter();
+        let mut names = RULES.short_names[last].iter();
         names.find(|known| !is_verdict && is_last_word(name, known.end))
     })?;
     (!plain.contains("public")).then_some((name, found.kind))
@@ -61,7 +57,7 @@ fn bare(before: &str) -> &str {
         return before.strip_suffix(" is").map_or(before, unquoted);
     }
     if !last.is_ascii() {
-        let joint = JOINTS.iter().find_map(|joint| before.strip_suffix(joint));
+        let joint = words("name-joints").iter().find_map(|joint| before.strip_suffix(joint));
         return joint.map_or(before, unquoted);
     }
     // The name may be in brackets: `config["password"] = …`
@@ -89,7 +85,7 @@ fn is_last_word(name: &str, word: &str) -> bool {
 /// Returns true if the name ends with a short name, as the constant `DEVICE_TYPE_PASS` does.
 pub(super) fn may_be_constant(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or_default();
-    RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
+    RULES.short_names.iter().flatten().any(|short| last.eq_ignore_ascii_case(short.end))
 }
 
 /// Returns true if the name of a secret may end before the bracket at `at`. The check is quick and
@@ -105,7 +101,7 @@ pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
 }
 
 fn names() -> impl Iterator<Item = &'static Name> {
-    RULES.names.iter().chain(&RULES.short_names)
+    RULES.names.iter().chain(&RULES.short_names).flatten()
 }
 
 /// Returns true if a name may end with this character. Either this character or the character

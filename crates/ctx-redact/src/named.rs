@@ -227,9 +227,8 @@ pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = rest.strip_suffix(name)?.as_bytes();
     let quotes = run_back(before, 8, |b| b" \"'\\:=".contains(&b));
     let label = &before[..before.len() - quotes];
-    let is_label =
-        ends_with_ignoring_case(label, b"name") || ends_with_ignoring_case(label, b"key");
-    if quotes == 0 || !is_label {
+    let ends = |end: &&[u8]| ends_with_ignoring_case(label, end);
+    if quotes == 0 || ![&b"name"[..], b"key", b"type"].iter().any(ends) {
         return None;
     }
     let value = Value::at(cursor.text, cursor.at + 1)?;
@@ -442,6 +441,10 @@ mod tests {
                 r#"<add key="DbPassword" value="swordfish" />"#,
                 r#"<add key="DbPassword" value="[REDACTED]" />"#,
             ),
+            (
+                r#"<input type="password" value="swordfish">"#,
+                r#"<input type="password" value="[REDACTED]">"#,
+            ),
             ("conn.setPassword(\"hunter2x\")", "conn.setPassword(\"[REDACTED]\")"),
             ("| user | a |\n| password | hunter2x |", "| user | a |\n| password | [REDACTED] |"),
         ] {
@@ -458,6 +461,7 @@ mod tests {
             "getpass(\"Password2: \"), input_password(\"Enter it\")",
             "| first pass | chars/4 |\n| repair pass | 4.5 seconds |",
             "cat token | sha256sum; echo $password | base64",
+            "<input type=\"password\" value={password}>, type=\"text\" value=\"swordfish\"",
             "value: 5, \"value\": \"abcdef12\", key=value1234",
         ] {
             assert_eq!(redact(text), (text.into(), 0));

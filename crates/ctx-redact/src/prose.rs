@@ -17,8 +17,10 @@ use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
 /// The last four bytes of names that may introduce a value, in lower case. Setting the bit for
 /// lower case turns `_` into `\x7f`.
-const ENDS: [&[u8; 4]; 10] =
-    [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by", b"wort", b"enha"];
+const ENDS: [&[u8; 4]; 13] = [
+    b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by", b"wort", b"enha",
+    b"rola", b"rd',", b"rd\",",
+];
 /// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
@@ -66,22 +68,24 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
 /// in a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
 pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
+    // The value may be the next argument or item: `define('DB_PASSWORD', '…')`.
+    let is_next = before.last() == Some(&b',');
     let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
         ("identified by", SecretKind::Password)
-    } else if before.last().is_some_and(|b| is_word(*b) || *b >= 0x80) {
-        name_before(cursor)?
+    } else if is_next || before.last().is_some_and(|b| is_word(*b) || *b >= 0x80) {
+        name_before(Cursor { at: cursor.at - usize::from(is_next), ..cursor })?
     } else {
         return None;
     };
     let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
     // Prose marks code with backticks, so a value in backticks is an identifier.
     let is_code = cursor.bytes()[range.start - 1] == b'`';
-    if is_no_value(bytes) || is_term(bytes) || is_code {
+    if is_no_value(bytes) || is_term(bytes) || is_code || is_next && !is_quoted {
         return None;
     }
     let is_secret = match kind {
         // A passphrase may contain spaces. Other quoted text with spaces is a label or a message.
-        SecretKind::Password if is_quoted => {
+        SecretKind::Password if is_quoted && !is_next => {
             let may_have_blanks = || name.to_lowercase().ends_with("phrase") && !is_prose(bytes);
             bytes.len() >= 4 && (!bytes.contains(&b' ') || may_have_blanks())
         }
@@ -154,7 +158,8 @@ fn of_something(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
 /// Finds the value between a verb and its name, as in `use hunter2 as the password`; the cursor is
 /// at the space before `as`.
 pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let rest = cursor.text[cursor.at..].strip_prefix(" as ")?;
+    let rest = &cursor.text[cursor.at..];
+    let rest = rest.strip_prefix(" as ").or(rest.strip_prefix(" for "))?;
     let before = cursor.text[cursor.from..cursor.at].trim_end_matches(['"', '\'']);
     let length = run_back(before.as_bytes(), 64, is_value);
     let (before, value) = before.split_at(before.len() - length);
@@ -400,6 +405,9 @@ mod tests {
             ("ALTER ROLE a WITH PASSWORD 'swordfish'", "ALTER ROLE a WITH PASSWORD '[REDACTED]'"),
             ("passphrase \"correct horse battery\"", "passphrase \"[REDACTED]\""),
             ("ENV DB_PASSWORD hunter2", "ENV DB_PASSWORD [REDACTED]"),
+            ("define('DB_PASSWORD', 'hunter2x');", "define('DB_PASSWORD', '[REDACTED]');"),
+            (r#"["--password", "hunter2x"]"#, r#"["--password", "[REDACTED]"]"#),
+            ("pswd=hunter2x", "pswd=[REDACTED]"),
             ("the password for the db is hunter2x.", "the password for the db is [REDACTED]."),
             (
                 "seed phrase: able baker chart delta eager fable giant hotel india joker kayak lemon",
@@ -423,6 +431,7 @@ mod tests {
             "type=\"password\" id=\"pw1\" required",
             "enter your login and password below",
             "the label password \"must be set\"",
+            "[\"password\", \"remember\"], [\"token\", \"user12345\"], f(\"password\", value1)",
             "API_TOKEN environment variable, SECRET_KEY from .env.local",
             "the password for bob is sha256-hashed, the file for bob is hunter2x",
             "used by 'somebody', identified by `name`",
@@ -488,6 +497,24 @@ mod tests {
             ("Hasło brzmi hunter2x", "Hasło brzmi [REDACTED]"),
             ("het wachtwoord is hunter2x", "het wachtwoord is [REDACTED]"),
             ("lösenordet är hunter2x", "lösenordet är [REDACTED]"),
+            ("La password del server è hunter2x.", "La password del server è [REDACTED]."),
+            (
+                "Das Kennwort für den Server heißt hunter2x",
+                "Das Kennwort für den Server heißt [REDACTED]",
+            ),
+            ("mdp : hunter2x", "mdp : [REDACTED]"),
+            ("la clave es hunter2x", "la clave es [REDACTED]"),
+            ("Passordet er hunter2x", "Passordet er [REDACTED]"),
+            ("Heslo je hunter2x", "Heslo je [REDACTED]"),
+            ("A jelszó hunter2x", "A jelszó [REDACTED]"),
+            ("Parola este hunter2x", "Parola este [REDACTED]"),
+            ("Parola hunter2x olarak", "Parola [REDACTED] olarak"),
+            ("Ο κωδικός είναι hunter2x", "Ο κωδικός είναι [REDACTED]"),
+            ("كلمة المرور هي hunter2x", "كلمة المرور هي [REDACTED]"),
+            ("הסיסמה היא hunter2x", "הסיסמה היא [REDACTED]"),
+            ("mật khẩu là hunter2x", "mật khẩu là [REDACTED]"),
+            ("合言葉はhunter2x", "合言葉は[REDACTED]"),
+            ("密码改成了 hunter2x", "密码改成了 [REDACTED]"),
             ("пароль — Hunter2!", "пароль — [REDACTED]!"),
             ("密码就是hunter2x", "密码就是[REDACTED]"),
             ("パスワードは「hunter2x」です", "パスワードは「[REDACTED]」です"),
@@ -504,6 +531,7 @@ mod tests {
             "das Passwort ist falsch, das Passwort ist Pflicht!",
             "le mot de passe est obligatoire, le train passe : 14h30, the impasse: abc1234",
             "la contraseña es incorrecta! a senha é inválida, hasło jest nieprawidłowe",
+            "heslo je povinné, la clave es única, clave: \"nombre\", ο κωδικός είναι λάθος",
             "пароль: неверный, パスワードは必須です, 비밀번호는 필수입니다, 验证码是必填的",
         ] {
             assert_eq!(redact(text), (text.into(), 0));
@@ -515,6 +543,8 @@ mod tests {
         for (text, clean) in [
             ("the login is bob / Hunter2!", "the login is bob / [REDACTED]!"),
             ("Credentials: bob:h#nter2x", "Credentials: bob:[REDACTED]"),
+            ("try hunter2x for the password", "try [REDACTED] for the password"),
+            ("auth: bob:h#nter2x", "auth: bob:[REDACTED]"),
             ("1→use hunter2x as the pw", "1→use [REDACTED] as the pw"),
             (
                 "Please set 'hunter2x' as my new password.",
@@ -526,6 +556,7 @@ mod tests {
         for text in [
             "use sha512 as the password hash, use python3 as the interpreter",
             "run it as root / h#nter2x, log: a / b2c3d4, the page is disabled / removed2",
+            "use sha512 for the password hash, use bcrypt2 for passwords, try twice for the pin",
             "log in with Chrome / Firefox120, login: octocat / Hello-World",
             "credentials: file:config2.json, user abc12345, auth abc12345",
             "password - min8chars, password -> bcrypt2, reset password - issue1234",

@@ -14,10 +14,10 @@ pub(super) struct Rules {
     /// Key prefixes, grouped by their first two bytes. The scan looks up these two bytes for every
     /// long word.
     keys: Vec<Vec<Key>>,
-    /// Name suffixes that suggest a secret, grouped by kind.
-    pub(super) names: Vec<Name>,
-    /// Short names such as `pass`, which count only as whole words.
-    pub(super) short_names: Vec<Name>,
+    /// Name suffixes that suggest a secret, grouped by the lower five bits of their last byte.
+    pub(super) names: [Vec<Name>; 32],
+    /// Short names such as `pass`, which count only as whole words; grouped likewise.
+    pub(super) short_names: [Vec<Name>; 32],
     pub(super) flags: Vec<Flag>,
     words: BTreeMap<&'static str, Vec<&'static str>>,
 }
@@ -171,9 +171,11 @@ fn rest(rule: &str) -> Option<Rest> {
     Some(Rest::Run { class, length, is_exact: least.is_none() })
 }
 
-fn add_names(names: &mut Vec<Name>, kind: &str, ends: &'static str) -> Option<()> {
+fn add_names(names: &mut [Vec<Name>; 32], kind: &str, ends: &'static str) -> Option<()> {
     let kind = kind.parse().ok()?;
-    names.extend(ends.split(' ').map(|end| Name { end, kind }));
+    for end in ends.split(' ') {
+        names[usize::from(end.bytes().last()? & 31)].push(Name { end, kind });
+    }
     Some(())
 }
 
