@@ -50,8 +50,8 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
     // The flag and the value may be in a list of arguments: `"-p", "…"`.
     let is_listed = form != FlagValue::Joined && bytes[at..].starts_with(b"\", \"");
     let is_joined = !matches!(form, FlagValue::Apart | FlagValue::Last) && !is_apart;
-    let is_last = form == FlagValue::Last;
-    if !(is_listed || is_joined || is_last || is_apart && form != FlagValue::Joined) {
+    if !(is_listed || is_joined || form == FlagValue::Last || is_apart && form != FlagValue::Joined)
+    {
         return None;
     }
     let value = match form {
@@ -166,17 +166,13 @@ pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // Phrases such as "Bearer tokens expire" and "basic authentication" are prose. Prose contains
     // no digits here, and it never follows the name of a header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
-    let is_secret =
-        value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
+    let is_sent = ends_with_ignoring_case(before.as_bytes(), b"authorization");
+    let is_secret = value.len() >= 8 && (is_sent || looks_random(value.as_bytes()));
     is_secret.then(|| start..start + value.len())
 }
 
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
-}
-
-pub(super) fn is_authorization(name: &[u8]) -> bool {
-    ends_with_ignoring_case(name, b"authorization")
 }
 
 /// Finds the value of `Authorization: SCHEME VALUE` with any scheme; `at` is after the colon.
@@ -401,6 +397,11 @@ mod tests {
                 "Cookie: [REDACTED]\nHost: a",
             ),
             ("https://9f86d081884c7d659a2feaa0c55ad015@host/1", "https://[REDACTED]@host/1"),
+            ("d=xoxd-aB3dE5gH7jK9mN1pQ%2FsT5uV7; x", "d=xoxd-[REDACTED]; x"),
+            (
+                "https://a.webhook.office.com/webhookb2/a1b2@c3d4/IncomingWebhook/e5f6/g7",
+                "https://a.webhook.office.com/webhookb2/[REDACTED]",
+            ),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
         }

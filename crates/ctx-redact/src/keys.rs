@@ -84,7 +84,7 @@ fn is_in_class(byte: u8, class: Class) -> bool {
         Class::Groups => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
         Class::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
         Class::Base64 => is_base64(byte),
-        Class::Path => is_dashed(byte) || matches!(byte, b'/' | b'@'),
+        Class::Path => is_dashed(byte) || b"/@%".contains(&byte),
     }
 }
 
@@ -372,6 +372,7 @@ mod tests {
             "ATATT3xFfGF0aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5=fG7hI9aB3dE5gH7=1A2B3C4D",
             "apify_api_aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5",
             "BSAaB3dE5gH7jK9mN1pQ3sT5uV7wX9y",
+            "wandb_v1_aB3dE5gH7jK9mN1pQ3sT5uV7wX9_yZ1bC3dE5fG7hI9aB3dE5gH7jK9mN1p",
             "fw_aB3dE5gH7jK9mN1pQ3sT5uV7",
             "pk_12345678_AB3DE5GH7JK9MN1PQ3ST5UV7WX9YZ1BC",
             "st.9f86d081884c7d659a2feaa0.9f86d081884c7d659a2feaa0c55ad015.9f86d081884c7d659a2feaa0c55ad015",

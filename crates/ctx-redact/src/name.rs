@@ -95,7 +95,7 @@ pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
         [.., third, second, last] if last.is_ascii_alphabetic() && second.is_ascii_alphabetic() => {
             may_end_in(third, second, last)
         }
-        [.., last] => matches!(last, b'"' | b'\'') || last >= 0x80,
+        [.., last] => matches!(last, b'"' | b'\'' | b'=') || last >= 0x80,
         [] => false,
     }
 }

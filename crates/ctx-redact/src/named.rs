@@ -28,7 +28,7 @@ pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>>
     if let Some(block) = block(text, after, kind) {
         return Some(block);
     }
-    if forms::is_authorization(name.as_bytes())
+    if ends_with_ignoring_case(name.as_bytes(), b"authorization")
         && let Some(secret) = forms::after_scheme(text, after)
     {
         return Some(secret);
@@ -195,12 +195,20 @@ fn is_password_or_secret(kind: SecretKind) -> bool {
     matches!(kind, SecretKind::Password | SecretKind::Secret)
 }
 
-/// Finds the password in `setPassword("hunter2")`; the cursor is at the opening parenthesis.
+/// Finds the password in `setPassword("hunter2")` or `auth=("bob", "hunter2")`; the cursor is at the
+/// opening parenthesis.
 pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let (_, kind) = name_before(cursor)?;
-    let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
+    let is_tuple = cursor.before().ends_with(b"=");
+    let (_, kind) = name_before(Cursor { at: cursor.at - usize::from(is_tuple), ..cursor })?;
+    let mut value = Value::at(cursor.text, cursor.at + 1)?;
+    if kind == SecretKind::Login {
+        let comma = value.range.end + 1;
+        cursor.bytes().get(comma).filter(|b| **b == b',')?;
+        value = Value::at(cursor.text, comma + 1)?;
+    }
+    let Value { range, bytes, is_quoted } = value;
     let is_secret = is_quoted
-        && is_password_or_secret(kind)
+        && (is_password_or_secret(kind) || kind == SecretKind::Login)
         && !bytes.contains(&b' ')
         && bytes.len() >= 6
         && (looks_random(bytes) || is_phrase(bytes));
@@ -446,6 +454,8 @@ mod tests {
                 r#"<input type="password" value="[REDACTED]">"#,
             ),
             ("conn.setPassword(\"hunter2x\")", "conn.setPassword(\"[REDACTED]\")"),
+            ("get(u, auth=('bob', 'hunter2x'))", "get(u, auth=('bob', '[REDACTED]'))"),
+            ("HTTPBasicAuth(\"bob\", \"hunter2x\")", "HTTPBasicAuth(\"bob\", \"[REDACTED]\")"),
             ("| user | a |\n| password | hunter2x |", "| user | a |\n| password | [REDACTED] |"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
@@ -459,6 +469,7 @@ mod tests {
             "<key>photos/2006/sample1.jpg</key>",
             "- name: PASSWORD_FILE\n  value: /run/secrets/one",
             "getpass(\"Password2: \"), input_password(\"Enter it\")",
+            "auth('bob12345'), auth=(user, 'bob12345'), auth=('bob12345', password), auth('a', 'b c')",
             "| first pass | chars/4 |\n| repair pass | 4.5 seconds |",
             "cat token | sha256sum; echo $password | base64",
             "<input type=\"password\" value={password}>, type=\"text\" value=\"swordfish\"",

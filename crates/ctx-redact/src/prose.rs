@@ -156,10 +156,9 @@ fn of_something(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
 }
 
 /// Finds the value between a verb and its name, as in `use hunter2 as the password`; the cursor is
-/// at the space before `as`.
+/// at the space before `as` or `for`.
 pub(super) fn before_name(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let rest = &cursor.text[cursor.at..];
-    let rest = rest.strip_prefix(" as ").or(rest.strip_prefix(" for "))?;
+    let (_, rest) = cursor.text[cursor.at + 1..].split_once(' ')?;
     let before = cursor.text[cursor.from..cursor.at].trim_end_matches(['"', '\'']);
     let length = run_back(before.as_bytes(), 64, is_value);
     let (before, value) = before.split_at(before.len() - length);
@@ -322,7 +321,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // A phrase such as `the password to the second server` does not introduce a new password.
     let is_announced = match last {
         b"to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
-        _ => matches!(last, b"was" | b"now"),
+        _ => matches!(last, b"was" | b"now" | b"still"),
     };
     if !is_announced || !announces(cursor) {
         return None;
@@ -431,6 +430,7 @@ mod tests {
             "type=\"password\" id=\"pw1\" required",
             "enter your login and password below",
             "the label password \"must be set\"",
+            "[\"password\", \"scram-sha-256\"], parola SOCKSv5",
             "[\"password\", \"remember\"], [\"token\", \"user12345\"], f(\"password\", value1)",
             "API_TOKEN environment variable, SECRET_KEY from .env.local",
             "the password for bob is sha256-hashed, the file for bob is hunter2x",
@@ -621,6 +621,7 @@ mod tests {
             ("set the password to hunter2x, please", "set the password to [REDACTED], please"),
             ("my old password was hunter2x", "my old password was [REDACTED]"),
             ("the password is now set to hunter2x.", "the password is now set to [REDACTED]."),
+            ("the password is still hunter2x", "the password is still [REDACTED]"),
             ("change my password to 'swordfish'", "change my password to '[REDACTED]'"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
@@ -636,6 +637,7 @@ mod tests {
             "the password to my 2nd account, set the password to 'a b c d'",
             "set the password to `user_2`, set password to 'password'",
             "the password was \"wrong\", the password was 2fa-protected",
+            "the password is still required, the password is still 2fa-protected",
             "I forgot the password to webserver01",
             "if the password was hunter2x",
         ] {

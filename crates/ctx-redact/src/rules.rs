@@ -173,9 +173,8 @@ fn rest(rule: &str) -> Option<Rest> {
 
 fn add_names(names: &mut [Vec<Name>; 32], kind: &str, ends: &'static str) -> Option<()> {
     let kind = kind.parse().ok()?;
-    for end in ends.split(' ') {
-        names[usize::from(end.bytes().last()? & 31)].push(Name { end, kind });
-    }
+    let group = |end: &str| usize::from(end.as_bytes()[end.len() - 1] & 31);
+    ends.split(' ').for_each(|end| names[group(end)].push(Name { end, kind }));
     Some(())
 }
 
