@@ -135,16 +135,17 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
     let first: Vec<&str> = tool.first().collect();
     let mut behind = first.len();
     let command = command.mut_args(|arg| {
-        let Some(long) = arg.get_long().map(str::to_owned) else { return arg };
+        let Some(long) = arg.get_long() else { return arg };
+        let place = first.iter().position(|it| *it == long);
+        // Every tool shows `--quiet` and `--verbose` in its `-h` output.
+        let is_common = matches!(long, "quiet" | "verbose");
         // A negative number is refused as a number, not as an unknown flag.
         let takes_value = arg.get_action().takes_values();
-        let arg = arg.allow_negative_numbers(takes_value);
-        if let Some(place) = first.iter().position(|it| *it == long) {
+        let arg = if takes_value { arg.allow_negative_numbers(true) } else { arg };
+        if let Some(place) = place {
             return arg.display_order(place).help_heading(None::<&str>);
         }
         behind += 1;
-        // Every tool shows `--quiet` and `--verbose` in its `-h` output.
-        let is_common = matches!(long.as_str(), "quiet" | "verbose");
         arg.display_order(behind).hide_short_help(!is_common)
     });
     let whole = whole_name(tool, name);
