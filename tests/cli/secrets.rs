@@ -41,6 +41,12 @@ pub(crate) fn session(tagged: bool) -> String {
 
 pub(crate) fn assert_clean(place: &str, text: &str) {
     for (number, (_, secret)) in planted().iter().enumerate() {
+        if secret.len() < 6 {
+            // The digits of a PIN also occur within times and hashes.
+            let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+            assert!(!words.any(|word| word == secret), "{place}: secret {number}: {secret}");
+            continue;
+        }
         // The session has each text unchanged, and as quoted text.
         assert!(!text.contains(secret.as_str()), "{place}: secret {number}: {secret}");
         let head = &secret[..secret.len().min(24)];
