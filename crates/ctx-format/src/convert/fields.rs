@@ -28,7 +28,7 @@ const TAGS: [&str; 2] = ["type", "role"];
 /// nested thousands of times would take minutes.
 const MAX_DEPTH: usize = 64;
 
-/// How many bytes behind the last value are searched first.
+/// How many bytes after the last value are searched first.
 const NEAR: usize = 4096;
 
 /// The records written for a unit, in a form in which values can be found.
@@ -37,7 +37,7 @@ pub(crate) struct Written {
     /// string.
     texts: [String; 2],
     /// Where the last value was found in each text. Values are written in the order of the source,
-    /// so the next one is usually close behind.
+    /// so the next one usually follows closely.
     last: [Cell<usize>; 2],
 }
 
@@ -75,8 +75,8 @@ impl Written {
         search.lost
     }
 
-    /// Returns true if any of `needles` occurs. Looks close behind the last value first, so that the
-    /// time to find all values of a long unit is linear in its length.
+    /// Returns true if any of `needles` occurs. Searches shortly after the last value first, so that
+    /// the time to find all values of a long unit is linear in its length.
     fn has(&self, needles: &[&str]) -> bool {
         for reach in [NEAR, usize::MAX] {
             for needle in needles {
@@ -84,10 +84,10 @@ impl Written {
                     let (text, start) = (text.as_bytes(), last.get());
                     let overlap = text.len().min(start + needle.len());
                     let near = &text[start..text.len().min(overlap.saturating_add(reach))];
-                    let behind = find(near, needle.as_bytes()).map(|at| start + at);
+                    let after = find(near, needle.as_bytes()).map(|at| start + at);
                     let is_far = reach > NEAR;
                     let before = || find(&text[..overlap], needle.as_bytes()).filter(|_| is_far);
-                    if let Some(found) = behind.or_else(before) {
+                    if let Some(found) = after.or_else(before) {
                         last.set(found);
                         return true;
                     }

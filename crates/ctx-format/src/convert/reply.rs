@@ -293,7 +293,7 @@ pub(crate) struct Ids {
     made: u64,
     /// The names that the API accepts; `None` if ids and names must stay as they are.
     names: Option<Names>,
-    /// The ids so far that no other call may have, each with the next number to try behind it.
+    /// The ids so far that no other call may have, each with the next number to append to it.
     used: HashMap<String, u64>,
     /// Whether an id may occur twice in a session, though never in one reply.
     may_repeat: bool,

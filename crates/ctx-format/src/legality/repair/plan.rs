@@ -21,7 +21,7 @@ pub struct Planner {
     /// session may begin with it.
     messages: Vec<(usize, u64, bool)>,
     /// The ids of the calls in the reply or, if ids must be unique, in the session so far, each with
-    /// the next number to try behind it.
+    /// the next number to append to it.
     ids: HashMap<String, u64>,
     repair: Repair,
 }
