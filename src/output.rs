@@ -60,7 +60,7 @@ pub struct ReportOutputArgs {
 pub struct InPlaceArgs {
     /// Change FILE itself: the same as -o FILE
     #[arg(short, long, requires = "file", conflicts_with = "output", help_heading = "Output")]
-    in_place: bool,
+    pub in_place: bool,
 }
 
 /// The flags of filters that can report their changes as JSON.

@@ -243,8 +243,9 @@ impl<'a> Restorer<'a> {
     /// Warns about strings that look like references but are left unchanged.
     pub fn tell(&self, notes: &mut Notes) {
         let folder = &self.folder.path;
-        for Reference { line, path } in &self.elsewhere {
-            let text = format_args!("{path} is not a file in {folder}; left unchanged");
+        if let Some(Reference { line, path }) = self.elsewhere.first() {
+            let all = counted(self.elsewhere.len(), "reference");
+            let text = format_args!("{all} left unchanged; the first: {path} is not in {folder}");
             notes.warn_at(*line, text);
         }
         let Foreign { count, first } = &self.foreign;

@@ -87,7 +87,7 @@ fn a_format_that_is_not_known_has_no_size() {
         .stdin("{\"what\":1}\n")
         .code(2)
         .stderr(
-            "ctx-count: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n",
+            "ctx-count: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)\n",
         )
         .run();
 }
@@ -145,7 +145,7 @@ fn a_greater_budget_never_leaves_less() {
     assert!(targets.is_sorted(), "{targets:?}");
     assert_eq!(targets[..4], [5_000, 8_000, 8_000, 8_000]);
     assert!(targets[8] > 20_000, "{targets:?}");
-    let few = "the system prompt and the tools take up about 22038; ";
+    let few = "after a compaction, the agent sends about 22038 besides the messages; ";
     for (budget, strict, state, what) in [
         (
             "20k",
@@ -167,7 +167,7 @@ fn a_greater_budget_never_leaves_less() {
     }
     let strict =
         bash(dir.path(), "ctx-compact -n --min-idle 0s --budget 20k --strict-target s.jsonl");
-    let unreachable = "ctx-compact: warning: s.jsonl: the target of 20000 tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the target, or leave --strict-target out\n";
+    let unreachable = "ctx-compact: warning: s.jsonl: the budget of 20000 tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the budget, or leave --strict-target out\n";
     assert_eq!((strict.code, strict.stdout.as_str()), (1, ""));
     assert!(strict.stderr.ends_with(unreachable), "{}", strict.stderr);
 }

@@ -323,12 +323,12 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
         .args(["-n", "--preset", "sanbot", "s.jsonl"])
         .stdout(
             "s.jsonl: would be compacted: 2679 → 1896 tokens, 783 freed (29 %)\n\
-             \x20 zone     records  messages    tokens     after  lines\n\
-             \x20 system         1         1         6         6  1\n\
-             \x20 old           10        10       890         0  2-11\n\
-             \x20 keep          20        20      1783      1783  12-31\n\
-             \x20 summary                                    107\n\
-             \x20 total                           2679      1896\n\
+             \x20 zone    messages    tokens     after  lines\n\
+             \x20 system         1         6         6  1\n\
+             \x20 old           10       890         0  2-11\n\
+             \x20 keep          20      1783      1783  12-31\n\
+             \x20 summary                          107\n\
+             \x20 total                 2679      1896\n\
              \x20 to summarize: 5 user messages, 5 model messages, 0 tool results, 0 other lines\n\
              \x20 carried over: 0 earlier summaries; in the snapshot: 10 records\n",
         )
@@ -420,7 +420,7 @@ fn what_cannot_be_read_is_named_and_left_alone() {
     compact("{\"a\":1}\n")
         .args(["s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-compact: s.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)\n")
         .run();
     compact(&session(30))
         .args(["--preset", "sanbot", "s.jsonl", "missing.jsonl"])

@@ -91,7 +91,7 @@ fn out_of_reach_changes_nothing_until_there_is_more_room() {
     let done = compact(&before, 20)
         .args(["--strict-target", "s.jsonl"])
         .code(1)
-        .stderr_has("the target of 20 tokens is out of reach: ")
+        .stderr_has("the budget of 20 tokens is out of reach: ")
         .run();
     assert_eq!(live(&done), before);
     let (report, _) = report(again(&done, 20).args(["--strict-target"]).code(1));

@@ -42,7 +42,7 @@ const OTHERS: [&str; 4] = ["ctx-gc", "ctx-ls", "ctx-rollback", "ctx-snapshot"];
 const SESSION: &str =
     "{\"role\":\"user\",\"content\":\"go\"}\n{\"role\":\"assistant\",\"content\":\"done\"}\n";
 
-const UNKNOWN: &str = "the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats";
+const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)";
 
 /// A file, what it is called, and how to convert it.
 type Format<'a> = (&'a [u8], &'a str, &'a str);

@@ -40,7 +40,7 @@ fn what_the_model_is_sent_is_counted_and_each_byte_is_somewhere() {
              1  220  14.0% dead branch\n \
              1  158  10.1% never sent: progress\n \
              1   64   4.1% never sent: file-history-snapshot\n \
-             1   28   1.8% duplicates\n\
+             1   28   1.8% second copies\n\
              14 1571 100.0% total\n",
         )
         .run();

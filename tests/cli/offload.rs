@@ -359,7 +359,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .stdout(input)
             .code(1)
             .stderr_has(&format!(
-                "ctx-offload: warning: <stdin>:2: {path} is not a file in {folder}; left unchanged\n\
+                "ctx-offload: warning: <stdin>:2: 1 reference left unchanged; the first: {path} is not in {folder}\n\
                  ctx-offload: warning: <stdin>: nothing was restored; the references are to files outside this session's folder; "
             ))
             .run();

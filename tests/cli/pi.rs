@@ -132,7 +132,17 @@ fn a_compaction_carries_the_prompt_and_the_edits_go_on() {
 #[test]
 fn an_edited_result_stays_and_another_one_is_shortened() {
     let done = tool("ctx-prune")
-        .args(["--min-idle", "0s", "-i", "--trim", "--protect-last", "1", "--max-chars", "100"])
+        .args([
+            "--min-idle",
+            "0s",
+            "-q",
+            "-i",
+            "--trim",
+            "--protect-last",
+            "1",
+            "--max-chars",
+            "100",
+        ])
         .args(["--drop", "rewritten,dead-branches", "s.jsonl"])
         .run();
     let (before, after) = (edited(), done.read("s.jsonl"));

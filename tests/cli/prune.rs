@@ -93,7 +93,7 @@ fn a_dry_run_shows_what_would_be_freed_by_rule() {
         .args(["--window-messages", "3"])
         .stdin(chat(&words(20)))
         .stdout(
-            "rule        changes     before      after      freed\n\
+            "rule        changes     tokens      after      freed\n\
              clear             1         41         38          3\n\
              window            1          5          0          5\n\
              total             2         46         38          8\n",
@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_told() {
         .args(["--clear"])
         .stdin("{\"type\":\"progress\"}\n")
         .code(2)
-        .stderr("ctx-prune: <stdin>: the format is not known, so it cannot be read; name the format with --dialect; docs/format.md lists the formats\n")
+        .stderr("ctx-prune: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)\n")
         .run();
     stays(&["--clear"], "");
 }

@@ -164,6 +164,11 @@ pub struct ListFormat {
 }
 
 impl ListFormat {
+    /// Returns true if the list is the short table.
+    pub fn is_table(&self) -> bool {
+        !(self.list || self.json || self.paths_only || self.null)
+    }
+
     /// Formats the rows as a list. The short table is cut to the width of the terminal.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);

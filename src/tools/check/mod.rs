@@ -316,6 +316,9 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     }
     let copy = session.read(|_| pass.finish(args.strict))?;
     session.telling(io, |notes| copy.warn(notes));
+    if args.dry_run && !copy.actions.is_empty() {
+        io.warn(format_args!("{}: nothing was written (-n)", session.name));
+    }
     if !args.dry_run {
         target.write(&copy.bytes, io)?;
     }

@@ -41,9 +41,10 @@ pub(super) fn line(report: &Report) -> String {
             )
         }
         Outcome::NothingToDo if *before == 0 => "the session is empty".to_owned(),
-        Outcome::NothingToDo => format!(
-            "nothing to summarize: all messages ({before} tokens) are kept; --budget N keeps fewer"
-        ),
+        Outcome::NothingToDo => {
+            let hint = if target(report) == "budget" { "" } else { "; --budget N keeps fewer" };
+            format!("nothing to summarize: all messages ({before} tokens) are kept{hint}")
+        }
         Outcome::NotDue => format!("not due: {}", why_not_due(report)),
         Outcome::Flushed => format!("{would}flushed: items saved, {before} tokens unchanged"),
         Outcome::Disabled => "disabled".to_owned(),
@@ -54,15 +55,32 @@ pub(super) fn line(report: &Report) -> String {
                 by_api(report)
             )
         }
-        Outcome::Unreachable if report.target_tokens == Some(0) => format!(
-            "the target of {} tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the target, or leave --strict-target out{from_now}",
-            report.limit_tokens.unwrap_or_default()
-        ),
-        Outcome::Unreachable => format!(
-            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise the target, keep and pin less, or leave --strict-target out{from_now}",
-            report.target_tokens.unwrap_or_default(),
-            report.best()
-        ),
+        Outcome::Unreachable => {
+            let name = target(report);
+            let [alone, strict] = if report.strict_target {
+                [
+                    ", or leave --strict-target out",
+                    ", keep and pin less, or leave --strict-target out",
+                ]
+            } else {
+                ["", ", or keep and pin less"]
+            };
+            match (report.limit_tokens, report.target_tokens.unwrap_or_default()) {
+                (Some(limit), 0) => format!(
+                    "the {name} of {limit} tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the {name}{alone}{from_now}"
+                ),
+                (limit, ours) => {
+                    let of_messages = limit.map_or_else(String::new, |limit| {
+                        format!("{limit} tokens, which leaves {ours} for the messages,")
+                    });
+                    let size = if limit.is_some() { of_messages } else { format!("{ours} tokens") };
+                    let best = report.best();
+                    format!(
+                        "the {name} of {size} is out of reach: {before} tokens would be {best}; unchanged; raise the {name}{strict}{from_now}"
+                    )
+                }
+            }
+        }
         Outcome::SummaryFailed if freed > &0 => format!(
             "no summary, but large results are now in files: {before} → {after} tokens, {freed} freed"
         ),
@@ -83,6 +101,11 @@ fn by_api(report: &Report) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Returns the word for the size that the session should have.
+fn target(report: &Report) -> &'static str {
+    if report.triggers.contains(&"budget") { "budget" } else { "target" }
 }
 
 /// If the result is clearly smaller than the budget, says by how much and why.
@@ -134,9 +157,10 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         let after = report.tokens_after;
-        let name = if report.triggers.contains(&"budget") { "budget" } else { "target" };
-        let (what, limit, size) = match report.target_tokens {
-            Some(target) if after > target => (name, target, after),
+        let recorded = report.limit_tokens.zip(report.calibrated_after);
+        let ours = report.target_tokens.map(|target| (target, after));
+        let (what, limit, size) = match recorded.or(ours) {
+            Some((limit, size)) if size > limit => (target(report), limit, size),
             _ => ("window", report.window, report.calibrated_after.unwrap_or(after)),
         };
         let why = match what {
@@ -170,35 +194,40 @@ pub(super) fn plan(report: &Report) -> String {
 }
 
 fn table(forecast: &Forecast) -> String {
-    let row = |cells: [&str; 5], lines: &str| {
-        let [zone, records, messages, tokens, after] = cells;
-        let row = format!("  {zone:<7} {records:>8} {messages:>9} {tokens:>9} {after:>9}  {lines}");
+    let row = |cells: [&str; 4], lines: &str| {
+        let [zone, messages, tokens, after] = cells;
+        let row = format!("  {zone:<7} {messages:>8} {tokens:>9} {after:>9}  {lines}");
         row.trim_end().to_owned() + "\n"
     };
-    let mut table = row(["zone", "records", "messages", "tokens", "after"], "lines");
+    let mut table = row(["zone", "messages", "tokens", "after"], "lines");
     let mut sums = [0; 2];
     for zone in &forecast.zones {
-        let numbers = [zone.records, zone.messages, zone.tokens, zone.tokens_after];
+        let numbers = [zone.messages, zone.tokens, zone.tokens_after];
         sums = [sums[0] + zone.tokens, sums[1] + zone.tokens_after];
         let numbers = numbers.map(|n| n.to_string());
-        let [records, messages, tokens, after] = numbers.each_ref().map(String::as_str);
-        table += &row([zone.zone, records, messages, tokens, after], &zone.ranges());
+        let [messages, tokens, after] = numbers.each_ref().map(String::as_str);
+        table += &row([zone.zone, messages, tokens, after], &zone.ranges());
     }
     let [before, after] = [sums[0], sums[1] + forecast.summary].map(|n| n.to_string());
-    table += &row(["summary", "", "", "", &forecast.summary.to_string()], "");
-    table += &row(["total", "", "", &before, &after], "");
+    table += &row(["summary", "", "", &forecast.summary.to_string()], "");
+    table += &row(["total", "", &before, &after], "");
     let it = &forecast.leaving;
-    let leaving = format!(
-        "  to summarize: {}, {}, {}, {}\n",
-        counted(it.user_messages, "user message"),
-        counted(it.model_messages, "model message"),
-        counted(it.tool_results, "tool result"),
-        counted(it.other_lines, "other line")
-    );
-    let carried = format!(
-        "  carried over: {}; in the snapshot: {}\n",
-        counted(it.carried_over, "earlier summary"),
-        counted(it.recoverable, "record")
-    );
-    table + &leaving + &carried
+    let sums =
+        [it.user_messages, it.model_messages, it.tool_results, it.other_lines, it.carried_over];
+    let leaving = sums.iter().any(|sum| *sum > 0).then(|| {
+        format!(
+            "  to summarize: {}, {}, {}, {}\n  carried over: {}; in the snapshot: {}\n",
+            counted(it.user_messages, "user message"),
+            counted(it.model_messages, "model message"),
+            counted(it.tool_results, "tool result"),
+            counted(it.other_lines, "other line"),
+            counted(it.carried_over, "earlier summary"),
+            counted(it.recoverable, "record")
+        )
+    });
+    table += &leaving.unwrap_or_default();
+    if forecast.shortens {
+        table += "  to shorten: long tool results in the kept messages\n";
+    }
+    table
 }

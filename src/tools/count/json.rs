@@ -9,13 +9,16 @@ use serde::Serialize;
 use super::{Args, File, total};
 use crate::args::Counting;
 
-/// Returns a JSON object for each file, and then one for the total.
+/// Returns a JSON object for each file, and then one for the total of several files.
 pub(super) fn of(args: &Args, counting: &Counting, files: &[File]) -> String {
     let of_file = |file: &File| {
         let name = json_name(&file.name);
         object(args, counting, &file.counts, json_object! { r#type: "file", name }, true)
     };
     let lines: String = files.iter().map(of_file).collect();
+    if files.len() == 1 {
+        return lines;
+    }
     let head = json_object! { r#type: "total", name: None::<&str>, files: files.len() };
     lines + &object(args, counting, &total(files), head, false)
 }

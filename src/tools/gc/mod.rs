@@ -51,7 +51,7 @@ struct Args {
     /// Keep snapshots of the last N days [default: the policy's, or 7]
     ///
     /// If other rules are given without this flag, this rule does not apply.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
+    #[arg(long, value_name = "N", value_parser = days, help_heading = "Rules")]
     keep_days: Option<u32>,
     /// Keep the newest N snapshots of each session
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
@@ -168,6 +168,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let Collector { events, unaudited, .. } = collector;
     Report { args: &args, io, status: ExitStatus::Done }.all(events, done, unaudited)
+}
+
+/// Parses a number of days, such as 7 or 7d.
+fn days(text: &str) -> Result<u32, String> {
+    let days = text.strip_suffix('d').unwrap_or(text).parse().ok().filter(|days| *days > 0);
+    days.ok_or_else(|| "expected a number of days, 1 or more".to_owned())
 }
 
 fn span(text: &str) -> Result<Span, String> {

@@ -1,7 +1,9 @@
 //! `ctx-ls`: lists the sessions of all agents on this machine.
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Io, Outcome, Result, Tool, cannot_read, report_failures};
+use ctx_cli::{
+    ExitStatus, Io, Outcome, Result, Tool, Verbosity, cannot_read, printable, report_failures,
+};
 use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{ListFormat, Query};
@@ -32,7 +34,8 @@ use crate::store::StoreArgs;
 /// The data from each file is cached in the store. Cached data is valid as long as the size and the
 /// times of the file do not change.
 ///
-/// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
+/// --json prints one object per session; unknown values are null. docs/json.md lists all keys. -q
+/// prints only the ids.
 #[derive(Debug, Parser)]
 #[command(mut_arg("paths", |arg| arg.value_parser(operand())))]
 #[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
@@ -76,6 +79,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     if args.models.model.is_some() && io.columns().is_some() {
         io.warn("--model sets the window of all rows; to list one model's sessions: ctx-ls --json | jq 'select(.model == \"NAME\")'");
+    }
+    if io.verbosity == Verbosity::Quiet && args.format.is_table() {
+        let ids = listed.rows.iter().filter_map(|row| row.short_id.as_deref());
+        io.print(ids.map(|id| printable(id) + "\n").collect::<String>())?;
+        return Ok(ExitStatus::Done);
     }
     let list = args.format.of(&listed.rows, io);
     io.write(&list)?;

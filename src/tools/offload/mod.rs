@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Result, Tool, input_name, inputs, is_stdin, json_name,
-    json_object, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Result, Tool, Verbosity, input_name, inputs, is_stdin,
+    json_name, json_object, printable,
 };
 use ctx_engine::Notes;
 use ctx_engine::offload::{Change, ChangePass, Reading, Template};
@@ -193,6 +193,10 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         let text = format!("would offload line {line}: {tokens}, {bytes}: {path}\n");
         io.print(&text)?;
     }
+    if let Some(enough) = args.offload.enough.filter(|enough| shows && offloader.freed < *enough) {
+        let freed = counted(offloader.freed, "token");
+        io.print(format!("only {freed} would be freed, fewer than {enough} (--enough)\n"))?;
+    }
     if shows && offloader.results.is_empty() {
         let least = counted(args.offload.min_tokens.unwrap_or(MIN_TOKENS), "token");
         io.print(format!(
@@ -201,12 +205,17 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     }
     session.report(io);
     let would = if args.dry_run { "would be " } else { "" };
-    io.note(format_args!(
+    let done = format!(
         "{}: {} {would}offloaded, {} {would}freed",
-        session.name,
+        printable(&session.name),
         counted(offloader.results.len(), "result"),
         counted(offloader.freed, "token")
-    ));
+    );
+    if args.in_place.in_place && !args.filter.json && io.verbosity > Verbosity::Quiet {
+        io.print(done + "\n")?;
+    } else {
+        io.note(done);
+    }
     unaudited.map_or(Ok(ExitStatus::Done), Err)
 }
 

@@ -7,14 +7,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
-    json_object,
+    json_object, printable,
 };
 use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
 use ctx_engine::prune::{
-    Cache, Decision, Options, Plan, PrunePass, Sum, Sums, Trim, Unsent, saturating_usize,
+    Cache, Decision, Options, Plan, PrunePass, Spared, Sum, Sums, Trim, Unsent, saturating_usize,
 };
 use ctx_engine::{ErrorKind, PassError, Pin, Time};
-use ctx_format::{Dialect, Saved, Zone};
+use ctx_format::{Dialect, Saved, Zone, counted};
 use ctx_policy::duration::FixedSpan;
 use ctx_policy::share::Share;
 use ctx_policy::{Clear, Glob, Mode, Policy, Rule, ToolFilter, When, parse_count};
@@ -131,7 +131,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let shown = if args.filter.json {
             report(args, &decision, &name, None)
         } else {
-            rule_table(&decision.sums) + &unsent_table(&decision.unsent)
+            rule_table(&decision.sums)
+                + &unsent_table(&decision.unsent)
+                + &spared(&decision, flags, "")
         };
         io.print(&shown)?;
         return Ok(ExitStatus::Done);
@@ -141,6 +143,18 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.telling(io, |notes| decision.warn_of_reasoning(notes));
     if args.filter.json {
         io.write(report(args, &decision, &name, output.output.as_deref()).as_bytes())?;
+    } else if args.in_place.in_place && io.verbosity > Verbosity::Quiet {
+        let total = decision.sums.total();
+        let (changes, freed) = (counted(total.changes, "change"), counted(total.gain(), "token"));
+        let name = printable(&name);
+        let spared = spared(&decision, flags, &format!("{name}: "));
+        let bytes = decision.unsent.iter().map(|unsent| unsent.bytes).sum::<u64>();
+        let unsent = if bytes == 0 {
+            String::new()
+        } else {
+            format!("; also removed: {} never sent", counted(bytes, "byte"))
+        };
+        io.print(format!("{name}: {changes}, {freed} freed{unsent}\n{spared}"))?;
     }
     Ok(ExitStatus::Done)
 }
@@ -180,7 +194,7 @@ fn report(args: &Args, decision: &Decision<'_>, name: &str, output: Option<&Path
 
 /// Returns a table of how many tokens each rule frees.
 fn rule_table(sums: &Sums) -> String {
-    let mut table = rule_row("rule", ["changes", "before", "after", "freed"]);
+    let mut table = rule_row("rule", ["changes", "tokens", "after", "freed"]);
     let rules = sums.by_rule().map(|(rule, sum)| (rule.into(), sum));
     for (rule, sum) in rules.chain([("total", sums.total())]) {
         table += &rule_row(rule, [sum.changes, sum.before, sum.after, sum.gain()]);
@@ -190,6 +204,21 @@ fn rule_table(sums: &Sums) -> String {
 
 fn rule_row<T: Display>(rule: &str, [changes, before, after, freed]: [T; 4]) -> String {
     format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
+}
+
+/// Says what the rules would change if it were not protected, in lines that begin with `name`.
+fn spared(decision: &Decision<'_>, flags: &PruneFlags, name: &str) -> String {
+    let Spared { results, reasoning } = decision.spared();
+    let last = flags.protect_last.unwrap_or(PROTECTED);
+    let results = (results > 0).then(|| {
+        let results = counted(results, "more result");
+        format!("{name}{results} would change without --protect-last {last}\n")
+    });
+    let reasoning = (reasoning > 0).then(|| {
+        let records = counted(reasoning, "record");
+        format!("{name}reasoning stays in {records}: of the latest turn, or protected\n")
+    });
+    results.into_iter().chain(reasoning).collect()
 }
 
 /// For an agent's log, returns a table of the removed lines that would never have been sent to the

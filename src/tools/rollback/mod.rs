@@ -201,7 +201,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         } else {
             let name = target.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
-            io.print(format!("would restore {id} to {name}: {size}\n"))?;
+            let is_same = target.map_or(Ok(false), |target| restore.is_in(target));
+            io.print(if is_same.map_err(failure)? {
+                format!("{name} already has the content of {id}: {size}\n")
+            } else {
+                format!("would restore {id} to {name}: {size}\n")
+            })?;
             if let Some(appended) = appended().map_err(failure)? {
                 io.print(format!("{appended} would be removed; a new snapshot would keep them\n"))?;
             }

@@ -269,7 +269,11 @@ fn compacted(event: &Event) -> String {
     };
     let changes = [
         change(event.tokens_before, event.tokens_after, "token"),
-        change(event.messages_before, event.messages_after, "message"),
+        change(
+            event.messages_before,
+            event.messages_after.filter(|after| event.messages_before > Some(*after)),
+            "message",
+        ),
     ];
     let changes: Vec<String> = changes.into_iter().flatten().collect();
     let outcome = event.outcome.as_deref();

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_cli::{Input, Result, is_stdin, json_object, printable};
+use ctx_cli::{Failure, Input, Result, is_stdin, json_object, printable};
 use ctx_engine::check::{Plan, Report};
 use ctx_policy::trigger::{Due, Step, Triggers};
-use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
+use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError, real_path};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub(super) struct Status {
     /// How often the session has been compacted.
     pub(super) compactions: u64,
     newest: Option<Event>,
+    /// Whether the session was rolled back after its newest compaction.
+    undone: bool,
     snapshot: Option<Meta>,
 }
 
@@ -71,7 +73,25 @@ impl StoredHistory {
             Err(error) => return Err(failure(error)),
         };
         let own = SessionId::of_file(path).map_err(failure)?;
-        Self::of(entries, own, store)
+        let mut known = Self::of(entries, own, store)?;
+        known.leave_out_copies(path)?;
+        Ok(known)
+    }
+
+    /// Removes what happened to another file with the same session, as long as that file exists.
+    fn leave_out_copies(&mut self, path: &Path) -> Result<()> {
+        let real = real_path(path).map_err(Failure::new)?;
+        let is_own = |entry: &Entry| {
+            let meta = entry.meta.as_ref().ok();
+            let source = meta.and_then(|meta| meta.source.as_deref()).map(Path::new);
+            source.is_none_or(|source| source == real || !source.exists())
+        };
+        let (own, others): (_, Vec<Entry>) =
+            std::mem::take(&mut self.entries).into_iter().partition(is_own);
+        self.entries = own;
+        let of_others = |id: &String| others.iter().any(|entry| entry.id.to_string() == *id);
+        self.events.retain(|event| !event.snapshots.iter().any(of_others));
+        Ok(())
     }
 
     /// Returns the history of a session. `entries` are the session's snapshots, and `own` is the
@@ -101,6 +121,7 @@ impl Status {
             report,
             compactions: 0,
             newest: None,
+            undone: false,
             snapshot: None,
         })
     }
@@ -113,6 +134,9 @@ impl Status {
         self.snapshot = metas.max_by_key(|meta| meta.sequence).cloned();
         self.compactions = compactions().count() as u64;
         self.newest = compactions().next().cloned();
+        let later = known.events.iter().take_while(|event| !is_compaction(event));
+        let is_rollback = |event: &Event| event.op == "rollback" && event.phase == "done";
+        self.undone = self.newest.is_some() && later.into_iter().any(is_rollback);
         self
     }
 
@@ -156,8 +180,10 @@ impl Status {
         let values = context! {
             name => &self.name,
             tokens => self.tokens(),
+            assumed => !self.window_is_known,
             report => Value::from(Serde(&self.report())),
             newest => self.newest.as_ref().map(compaction),
+            undone => self.undone,
         };
         filled(include_str!("status.txt"), printable, values)
     }

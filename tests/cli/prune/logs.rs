@@ -68,7 +68,7 @@ fn a_dry_run_says_what_would_go_beside_what_the_model_is_sent() {
         .args(["-n", "--drop", "progress,copies", "--protect-last", "1"])
         .stdin(session())
         .stdout(
-            "rule        changes     before      after      freed\n\
+            "rule        changes     tokens      after      freed\n\
              total             0          0          0          0\n\
              also removed         count      bytes\n\
              progress                 1        158\n\
@@ -93,6 +93,7 @@ fn in_place_it_waits_for_the_agent_and_undo_brings_each_byte_back() {
         .within(home.dir())
         .args(["-i", "--store", "store", "--min-idle", "0s"])
         .args(["--drop", "progress", "s.jsonl"])
+        .stdout("s.jsonl: 0 changes, 0 tokens freed; also removed: 158 bytes never sent\n")
         .run();
     assert!(home.read("s.jsonl") == pruned.as_bytes());
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
@@ -131,6 +132,7 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .args(["-i", "--store", "store", "--min-idle", "0s"])
         .args(args)
         .file("s.jsonl", &*session)
+        .stdout("s.jsonl: 1 change, 763 tokens freed\n")
         .run();
     assert_eq!(String::from_utf8_lossy(&home.read("s.jsonl")), pruned);
     // Nothing is left to prune, and the numbers do not change.
@@ -233,6 +235,7 @@ fn results_of_a_log_are_offloaded_in_place_and_put_back() {
         .file("s.jsonl", &session)
         .args(["-i", "--store", "store", "-s", "x", "--min-idle", "0s"])
         .args(["--min-tokens", "10", "--reference", "at {path}", "s.jsonl"])
+        .stdout("s.jsonl: 1 result offloaded, 303 tokens freed\n")
         .run();
     let changed = String::from_utf8(home.read("s.jsonl")).expect("text");
     assert_eq!(changed.matches("some words").count(), 180);

@@ -23,6 +23,8 @@ pub(super) struct Candidate {
     pub(super) zones: Zones,
     /// The summary, or `None` if the old records were only left out.
     pub(super) summary: Option<Summary>,
+    /// Whether kept messages were shortened to fit into a budget.
+    pub(super) cuts: bool,
 }
 
 /// The result of a compaction step or, if there is no result, the outcome of the compaction.
@@ -166,6 +168,7 @@ impl Attempts<'_> {
     /// Writes the result of an attempt to a file, unless pruning has already done so.
     pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate> {
         Ok(Candidate {
+            cuts: false,
             content: built
                 .content
                 .map_or_else(|| self.content_of(read, built.draft.as_ref()), Ok)?,

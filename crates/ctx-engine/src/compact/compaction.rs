@@ -89,6 +89,7 @@ impl<'c> Compaction<'c> {
             begun,
             success: true,
             dry_run: plan.options.dry_run,
+            strict_target: plan.options.strict_target,
             tokens_before: size.tokens,
             calibrated_tokens: size.calibrated,
             tokens_after: size.tokens,
@@ -376,7 +377,7 @@ impl<'c> Compaction<'c> {
     }
 
     fn describe(&mut self, candidate: &Candidate, has_store: bool) -> Result<()> {
-        let Candidate { zones, summary, size, .. } = candidate;
+        let Candidate { zones, summary, size, cuts, .. } = candidate;
         let plan = &self.source.plan;
         let report = &mut self.report;
         let fits = plan.limits.fits(size.tokens);
@@ -387,7 +388,10 @@ impl<'c> Compaction<'c> {
             let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
             let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
             let tokens = pruned.map_or(report.tokens_before, |pruned| pruned.tokens);
-            let mut forecast = Forecast::of(&self.survey, zones, earlier, has_store, tokens)?;
+            let messages = self.content.messages.as_deref();
+            let mut forecast =
+                Forecast::of(&self.survey, zones, earlier, has_store, tokens, messages)?;
+            forecast.shortens = *cuts;
             forecast.remains(size.tokens, candidate.content.summary_tokens(plan)?);
             report.plan = Some(forecast);
         }

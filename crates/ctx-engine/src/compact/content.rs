@@ -32,12 +32,22 @@ pub struct Content {
     pub last_change: Option<Time>,
     /// For a session lowered from a log, each record's line in the log.
     pub(super) lines: Option<Arc<[u64]>>,
+    /// For a session lowered from a log, the log's messages in the context.
+    pub(super) messages: Option<Arc<[LogMessage]>>,
     /// For a session lowered from a log, the size of the context as the log's records are counted.
     pub(super) counted: Option<Box<Size>>,
     /// For a session lowered from a log, the first message in the log that we do not understand.
     pub(super) unread: FirstUnread,
     /// Receives progress updates while the session is read.
     pub(super) watch: Watch,
+}
+
+/// A message of a log, or a later part of one.
+pub(super) struct LogMessage {
+    pub(super) line: u64,
+    pub(super) begins: bool,
+    /// The index of the lowered record that contains the message.
+    pub(super) record: usize,
 }
 
 impl Content {
@@ -72,6 +82,7 @@ impl Content {
             model: session.records.model,
             last_change: None,
             lines: None,
+            messages: None,
             counted: None,
             unread: FirstUnread::default(),
             watch,
@@ -120,6 +131,7 @@ impl Content {
             file: file.into(),
             is_document: false,
             lines: None,
+            messages: None,
             counted: None,
             model: self.model.clone(),
             unread: FirstUnread::default(),

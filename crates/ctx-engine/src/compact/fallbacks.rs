@@ -62,9 +62,8 @@ impl Attempts<'_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // Here the summary would be written without a model, but the policy accepts only a
-            // model's summary.
-            true if plan.needs_model() => None,
+            // A model that must write the summary is asked only once.
+            true if plan.needs_model() && smallest.is_some() => None,
             true if plan.summarizes() => self.share(notes)?,
             true => self.keep_fewer(&summary, notes)?,
             false => None,

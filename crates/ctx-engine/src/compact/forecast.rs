@@ -3,10 +3,10 @@
 use ctx_format::Zone;
 use serde::Serialize;
 
+use super::content::LogMessage;
 use super::entries::{Entry, EntryKind};
 use super::survey::{Survey, Zones};
 use crate::Result;
-use crate::message_counter::PRIMING;
 
 /// A preview of a compaction.
 #[derive(Debug, Serialize)]
@@ -17,6 +17,8 @@ pub struct Forecast {
     pub summary: u64,
     /// The records that would be removed.
     pub leaving: Leaving,
+    /// Whether tool results in kept messages would be shortened to fit into a budget.
+    pub shortens: bool,
 }
 
 /// The size and the lines of one zone.
@@ -61,20 +63,22 @@ const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 impl Forecast {
     /// Returns the preview for `zones`. `earlier` is the number of earlier summaries whose text is
     /// carried over to the new summary. `saved` is true if a snapshot would be taken. The zones add up
-    /// to `tokens`, the size of the session after pruning.
+    /// to `tokens`, the size of the session after pruning. `messages` holds the messages of the log from
+    /// which the session was lowered.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,
         earlier: u64,
         saved: bool,
         tokens: u64,
+        messages: Option<&[LogMessage]>,
     ) -> Result<Self> {
         let mut forecast = Self {
             zones: ZONES.map(ZoneCount::new).into(),
             summary: 0,
             leaving: Leaving::default(),
+            shortens: false,
         };
-        forecast.zones[Zone::Keep as usize].tokens = PRIMING;
         let mut dropped = 0;
         survey.each(|record, entry| {
             if survey.is_dropped(record) {
@@ -83,19 +87,26 @@ impl Forecast {
             }
             let zone = zones.of[record];
             let count = &mut forecast.zones[zone as usize];
-            count.messages += u64::from(entry.begins_message);
-            if !entry.begins {
-                return;
+            if entry.begins && entry.kind.is_message() {
+                count.tokens += u64::from(entry.tokens);
             }
-            let tokens = if entry.kind.is_message() { entry.tokens.into() } else { 0 };
-            count.add(entry.line.into(), tokens);
-            if zone == Zone::Old {
+            if messages.is_none() {
+                count.add(entry.line.into(), entry.begins, entry.begins_message);
+            }
+            if zone == Zone::Old && entry.begins {
                 forecast.leaving.add(&entry);
             }
         })?;
+        for it in messages.into_iter().flatten().filter(|it| !survey.is_dropped(it.record)) {
+            let zone = zones.of.get(it.record).copied().unwrap_or(Zone::Keep);
+            forecast.zones[zone as usize].add(it.line, true, it.begins);
+        }
+        // The largest zone takes what the messages have in common, and what a log divides in another
+        // way.
         let all: u64 = forecast.zones.iter().map(|zone| zone.tokens).sum();
-        let old = &mut forecast.zones[Zone::Old as usize].tokens;
-        *old = (*old + tokens).saturating_sub(all);
+        if let Some(zone) = forecast.zones.iter_mut().max_by_key(|zone| zone.tokens) {
+            zone.tokens = (zone.tokens + tokens).saturating_sub(all);
+        }
         let leaving = &mut forecast.leaving;
         leaving.carried_over = earlier;
         leaving.other_lines += dropped;
@@ -108,10 +119,12 @@ impl Forecast {
     /// Sets what remains of each zone, given the size of the new session and of the message with its
     /// summary. The old zone becomes the summary, and the system messages do not change.
     pub(super) fn remains(&mut self, tokens: u64, summary: u64) {
-        self.summary = summary;
         let system = self.zones[Zone::System as usize].tokens;
+        let rest = tokens.saturating_sub(system);
         self.zones[Zone::System as usize].tokens_after = system;
-        self.zones[Zone::Keep as usize].tokens_after = tokens.saturating_sub(system + summary);
+        let keep = &mut self.zones[Zone::Keep as usize];
+        keep.tokens_after = rest.saturating_sub(summary).min(keep.tokens);
+        self.summary = rest - keep.tokens_after;
     }
 }
 
@@ -120,13 +133,29 @@ impl ZoneCount {
         Self { zone: zone.into(), ..Self::default() }
     }
 
-    fn add(&mut self, line: u64, tokens: u64) {
+    fn add(&mut self, line: u64, begins: bool, begins_message: bool) {
+        self.messages += u64::from(begins_message);
+        if !begins {
+            return;
+        }
         self.records += 1;
-        self.tokens += tokens;
-        match self.lines.last_mut() {
-            // The messages in a log may not be in line order.
-            Some((_, last)) if line == *last || line == *last + 1 => *last = line,
-            _ => self.lines.push((line, line)),
+        // The messages in a log may not be in line order.
+        let next = self.lines.partition_point(|(first, _)| *first <= line);
+        let at = match next.checked_sub(1) {
+            Some(at) if line <= self.lines[at].1 + 1 => {
+                self.lines[at].1 = line.max(self.lines[at].1);
+                at
+            }
+            _ => {
+                self.lines.insert(next, (line, line));
+                next
+            }
+        };
+        if let Some((first, last)) = self.lines.get(at + 1).copied()
+            && first == self.lines[at].1 + 1
+        {
+            self.lines[at].1 = last;
+            self.lines.remove(at + 1);
         }
     }
 
@@ -176,16 +205,16 @@ mod tests {
         let survey = survey(text);
         let keep = Keep { turns: Some(1), ..Keep::default() };
         let zones = survey.zones(keep).expect("from memory");
-        Forecast::of(&survey, &zones, 1, saved, survey.size.tokens).expect("from memory")
+        Forecast::of(&survey, &zones, 1, saved, survey.size.tokens, None).expect("from memory")
     }
 
     #[test]
-    fn lines_that_come_in_another_order_are_ranges_of_their_own() {
+    fn lines_that_come_in_another_order_are_sorted() {
         let mut zone = ZoneCount::new(Zone::Old);
         for line in [5, 6, 6, 3, 4, 9] {
-            zone.add(line, 0);
+            zone.add(line, true, true);
         }
-        assert_eq!(zone.ranges(), "5-6,3-4,9");
+        assert_eq!(zone.ranges(), "3-6,9");
     }
 
     #[test]
@@ -224,14 +253,14 @@ mod tests {
         let mut zone = ZoneCount::new(Zone::Keep);
         assert_eq!(zone.ranges(), "none");
         for line in [1, 2, 3, 5, 7, 8] {
-            zone.add(line, 2);
+            zone.add(line, true, true);
         }
         assert_eq!(zone.ranges(), "1-3,5,7-8");
-        assert_eq!((zone.records, zone.tokens), (6, 12));
+        assert_eq!((zone.records, zone.messages), (6, 6));
         for line in (10..40).step_by(2) {
-            zone.add(line, 0);
+            zone.add(line, true, true);
         }
         assert_eq!(zone.ranges(), "1-3,5,7-8,10,12,14,16,18,…");
-        assert_eq!((zone.records, zone.tokens), (21, 12));
+        assert_eq!((zone.records, zone.messages), (21, 21));
     }
 }

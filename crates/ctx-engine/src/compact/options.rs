@@ -213,7 +213,7 @@ fn our_tokens(
     let state = if total(least) > limit { "cannot be met" } else { "is low" };
     let name = if options.budget.is_some() { "budget" } else { "target" };
     notes.warn(format_args!(
-        "the {name} of {limit} tokens {state}: the system prompt and the tools take up about {}; {what}",
+        "the {name} of {limit} tokens {state}: after a compaction, the agent sends about {} besides the messages; {what}",
         total(0)
     ));
     if options.strict_target { tokens } else { least }

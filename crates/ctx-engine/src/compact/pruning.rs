@@ -102,7 +102,9 @@ fn judge(
         return None;
     }
     let sums = verdicts.sums();
-    report_sums(&sums, notes);
+    if !sums.is_empty() {
+        report_sums(&sums, notes);
+    }
     if sums.total().gain() < plan.options.policy.prune.min_gain.unwrap_or(0) {
         report_small_gain(&sums, notes);
         return None;

@@ -198,6 +198,9 @@ pub struct Report {
     /// The reason why a model failed to write a summary.
     #[serde(skip)]
     pub no_summary: Option<PassError>,
+    /// Whether nothing above the target may be written.
+    #[serde(skip)]
+    pub strict_target: bool,
     /// Whether the session needs a person's attention.
     #[serde(skip)]
     pub attention: Attention,

@@ -23,7 +23,9 @@ impl Attempts<'_> {
     /// into the budget. If the target is too small for the records that must stay, raises the
     /// budget up to `RAISES` times. Returns `None` if the session does not become smaller.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
-        let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
+        let (plan, summary) = (self.session.plan, self.session.plan.summary());
+        let writer =
+            if plan.needs_model() { plan.writer_within(notes)? } else { plan.by_code(None) };
         let pass = self.read_for_budget(&summary, &writer)?;
         self.share_of(pass, (&summary, &writer), notes)
     }
@@ -93,14 +95,15 @@ impl Attempts<'_> {
         self.write(&mut read, built).map(Some)
     }
 
-    /// Returns true if the session has become smaller and either new messages were summarized or
-    /// the target is reached. Merely shortening an earlier summary does not count, because that
-    /// could be repeated forever.
+    /// Returns true if the session has become smaller and new messages were summarized, kept messages
+    /// were shortened, or the target is reached. Merely shortening an earlier summary does not count,
+    /// because that could be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
         let is_new = !summary.is_some_and(Summary::is_only_earlier);
-        tokens < self.before.size.tokens && (is_new || self.session.plan.limits.fits(tokens))
+        let changes = is_new || candidate.cuts || self.session.plan.limits.fits(tokens);
+        tokens < self.before.size.tokens && changes
     }
 
     /// Compacts the session to a budget for the whole context instead of making the policy's
@@ -188,6 +191,7 @@ impl Attempts<'_> {
             content,
             size,
             zones: self.spread(&zones),
+            cuts: session.cuts > 0,
             summary: session.draft.map(|draft| draft.summary),
         }))
     }

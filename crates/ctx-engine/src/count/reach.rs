@@ -38,7 +38,7 @@ impl Reach {
         let (sent, copies) = (length(&wrapped.sent), length(&wrapped.copies));
         self.add("sent", count, sent);
         if copies > 0 {
-            self.add("duplicates", wrapped.copies.len() as u64, copies);
+            self.add("second copies", wrapped.copies.len() as u64, copies);
         }
         let outside = self.outside(record, dialect, object);
         let around = bytes.saturating_sub(sent + copies + outside);
@@ -169,10 +169,16 @@ mod tests {
         let names: Vec<&str> = rows.iter().map(|(what, _)| what.as_str()).collect();
         assert_eq!(
             names,
-            ["dead branch", "duplicates", "metadata", "never sent: file-history-snapshot", "sent"]
+            [
+                "dead branch",
+                "metadata",
+                "never sent: file-history-snapshot",
+                "second copies",
+                "sent"
+            ]
         );
         assert_eq!(rows[0].1, volume(1, lines[2].len() + 1));
-        assert_eq!(rows[1].1, volume(1, copy.len()));
+        assert_eq!(rows[3].1, volume(1, copy.len()));
         assert_eq!(rows[4].1, volume(3, 3 * message.len()));
     }
 }

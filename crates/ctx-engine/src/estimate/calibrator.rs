@@ -86,8 +86,9 @@ struct Point {
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
-/// The likely and the largest factor by which a compaction increases the number of tokens besides
+/// The smallest, likely and largest factor by which a compaction changes the number of tokens besides
 /// the messages: after a compaction, agents send unrecorded files and notes along with the summary.
+const LEAST_BASE: f64 = 0.9;
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
@@ -186,7 +187,7 @@ impl Calibrator {
         let base = self.base_behind()?;
         let (messages, off) = (self.fit.step(counted), self.fit.off(counted));
         Some(Estimate::of(
-            messages - off,
+            self.base.map_or(0.0, |base| base * LEAST_BASE) + messages - off,
             base * BASE + messages,
             base * MOST_BASE + messages + off,
         ))

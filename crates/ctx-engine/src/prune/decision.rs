@@ -8,7 +8,7 @@ use ctx_policy::Rule;
 use super::facts::NewUsage;
 use super::log::{Leaving, LogCheck, LogLines, Unsent};
 use super::verdicts::{changes_context, record_edits};
-use super::{Freed, Plan, Sums, Verdicts};
+use super::{Freed, Plan, Spared, Sums, Verdicts};
 use crate::bound_reasoning::{BoundReasoning, ends_loop};
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
@@ -103,6 +103,11 @@ impl<'p> Decision<'p> {
             report_small_gain(&self.sums, notes);
         }
         Ok(())
+    }
+
+    /// Returns what the rules would change if it were not protected.
+    pub fn spared(&self) -> Spared {
+        self.verdicts.decisions.spared
     }
 
     /// Returns each change with the line of the changed record. Returns nothing if the verdicts are

@@ -42,6 +42,7 @@ pub use freed::{Freed, Sum, Sums};
 pub use log::Unsent;
 pub use pass::PrunePass;
 pub use pruner::Pruner;
+pub use rules::Spared;
 pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;
 pub(crate) use verdicts::{changes_context, record_edits};

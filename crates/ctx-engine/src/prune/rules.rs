@@ -31,6 +31,16 @@ pub(super) struct Decisions {
     pub(super) results: Vec<Option<Replacement>>,
     /// All records from this index on are protected.
     pub(super) protected_from: usize,
+    pub(super) spared: Spared,
+}
+
+/// What the rules would change if it were not protected.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spared {
+    /// The number of tool results in the protected messages.
+    pub results: usize,
+    /// The number of records with reasoning that is protected or belongs to the latest turn.
+    pub reasoning: usize,
 }
 
 impl Decisions {
@@ -42,9 +52,14 @@ impl Decisions {
             before_window: records_before(facts, options),
             protected_from: protected_from(facts, options.protect_last),
         };
-        let results = decider.replacements();
+        let (results, spared) = decider.replacements();
         let records = decider.verdicts(&results);
-        Self { records, results, protected_from: decider.protected_from }
+        let stays = |record: &&usize| {
+            matches!(records[**record], Verdict::Keep | Verdict::Change { reasoning: false, .. })
+        };
+        let reasoning = facts.reasoning.keys().filter(stays).count();
+        let spared = Spared { results: spared, reasoning };
+        Self { records, results, protected_from: decider.protected_from, spared }
     }
 }
 
@@ -88,33 +103,46 @@ impl Decider<'_> {
 
     /// Returns true if the record may change, that is, if it is an unprotected message.
     fn may_change(&self, index: usize) -> bool {
+        index < self.protected_from && self.may_ever_change(index)
+    }
+
+    /// Returns true if the record might change if it were not among the latest.
+    fn may_ever_change(&self, index: usize) -> bool {
         let record = self.facts.records[index];
-        record.is_conversation() && !record.is_fixed && index < self.protected_from
+        record.is_conversation() && !record.is_fixed
     }
 
     /// Decides what replaces each result. Results are examined from last to first, so notes refer
     /// only to later texts that stay.
-    fn replacements(&self) -> Vec<Option<Replacement>> {
+    /// Also returns how many protected results would be replaced.
+    fn replacements(&self) -> (Vec<Option<Replacement>>, usize) {
         let mut replacements = vec![None; self.facts.results.len()];
         let mut later = LaterResults::new(self.facts, self.options);
+        let mut spared = 0;
         for record in (0..self.facts.records.len()).rev() {
             if self.is_before_window(record) {
                 continue;
             }
             let may_change = self.may_change(record);
+            let is_protected = record >= self.protected_from && self.may_ever_change(record);
             for result in self.facts.results_of(record).rev() {
                 let ResultFacts { is_text, call, .. } = self.facts.results[result];
-                let may_replace = is_text && !call.is_fixed;
-                if may_change && may_replace && self.options.tools.allows(self.facts.tool(result)) {
+                let may_replace =
+                    is_text && !call.is_fixed && self.options.tools.allows(self.facts.tool(result));
+                if may_change && may_replace {
                     let reasons = later.reasons(result);
                     later.add(result, reasons == Reasons::default());
                     replacements[result] = self.replacement(result, reasons);
                 } else {
+                    let is_spared = may_replace
+                        && is_protected
+                        && self.replacement(result, later.reasons(result)).is_some();
+                    spared += usize::from(is_spared);
                     later.add(result, true);
                 }
             }
         }
-        replacements
+        (replacements, spared)
     }
 
     /// Returns the first note that makes a result smaller or, failing that, the result's shortened

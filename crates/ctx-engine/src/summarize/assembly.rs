@@ -73,6 +73,8 @@ pub struct NewSession {
     pub(super) kept: Kept,
     /// The summary, if there was anything to summarize.
     pub draft: Option<Draft>,
+    /// The number of messages that stay in shortened form, to fit into a budget.
+    pub cuts: usize,
 }
 
 impl<'p> Assembly<'p> {
@@ -310,7 +312,7 @@ impl Material<'_> {
 
     /// Returns a session with the records that stay and, if there is one, the summary.
     pub fn with(self, draft: Option<Draft>) -> NewSession {
-        NewSession { kept: self.kept, draft }
+        NewSession { kept: self.kept, draft, cuts: 0 }
     }
 }
 

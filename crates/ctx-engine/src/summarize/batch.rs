@@ -82,7 +82,7 @@ impl<'p> Batch<'p> {
     /// Returns the whole new batch.
     pub fn finish(self, notes: &mut Notes) -> NewSession {
         self.bad.report(notes);
-        NewSession { kept: self.kept, draft: None }
+        NewSession { kept: self.kept, draft: None, cuts: 0 }
     }
 }
 

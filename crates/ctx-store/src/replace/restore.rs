@@ -265,6 +265,11 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
+    /// Returns true if the file already has the snapshot's content.
+    pub fn is_in(&self, path: &Path) -> Result<bool> {
+        Ok(PrefixHashes::of(path, std::iter::empty())?.is(&self.meta))
+    }
+
     /// Returns the lines that a rollback would remove because other programs have appended them to
     /// the file. Appended lines follow the content that replaced the snapshot, the snapshot's own
     /// bytes, or the result of another replacement. Returns `None` if there are no such lines.

@@ -26,7 +26,7 @@ use ring::digest::{SHA256, digest};
 
 use self::kept::{KeptRecords, LogRecords};
 use super::NewFile;
-use super::content::{Content, temporary};
+use super::content::{Content, LogMessage, temporary};
 use super::options::Plan;
 use super::report::Report;
 use crate::bound_reasoning::BoundReasoning;
@@ -98,10 +98,16 @@ fn lower_session(
     let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
     let mut unread = FirstUnread::default();
     let mut size = Size::default();
+    let mut messages = Vec::new();
     session.each(|record| {
         unread.look_at(record, Some(log.dialect));
         let message = record.outline(Some(log.dialect)).zip(record.message(Some(log.dialect)));
-        look(record, message.map(|(outline, it)| add_to_size(&mut size, &outline, &it, &counter)));
+        let tokens = message.map(|(outline, it)| {
+            let begins = outline.begins_message();
+            messages.push(LogMessage { line: record.line, begins, record: 0 });
+            add_to_size(&mut size, &outline, &it, &counter)
+        });
+        look(record, tokens);
         reading.push(record).map_err(PassError::temporary)
     })?;
     drop(session);
@@ -111,8 +117,15 @@ fn lower_session(
         lines = report.sources.iter().map(|it| it.first_line).collect();
         Ok(())
     })?;
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_key(|record| lines[*record]);
+    for message in &mut messages {
+        let next = order.partition_point(|record| lines[*record] <= message.line);
+        message.record = next.checked_sub(1).map_or(0, |at| order[at]);
+    }
     Ok(Content {
         dialect: &Lowered,
+        messages: Some(Arc::from(messages)),
         is_detected: false,
         lines: Some(Arc::from(lines)),
         counted: Some(Box::new(size)),

@@ -175,16 +175,18 @@ impl SummedUp<'_> {
     ) -> Result<NewSession> {
         let plan = self.material.plan;
         let mut material = self.material;
+        let mut cuts = self.cuts.len();
         if let Some(dialect) = self.dialect {
             let by = shortener(plan, dialect);
-            let given = refill(&self.cuts, records, &mut material.kept, by, self.free)?;
+            let (given, restored) = refill(&self.cuts, records, &mut material.kept, by, self.free)?;
             let shortened = &mut material.old.shortened;
             *shortened = shortened.saturating_sub(given);
+            cuts -= restored;
         }
         if let Some(draft) = &self.draft {
             tell(plan, &material.old, &draft.summary, notes);
         }
-        Ok(material.with(self.draft))
+        Ok(NewSession { cuts, ..material.with(self.draft) })
     }
 }
 

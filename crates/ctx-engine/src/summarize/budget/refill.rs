@@ -31,16 +31,16 @@ pub(super) struct Cut {
     pub(super) tokens: (u64, u64),
 }
 
-/// Lengthens shortened records by at most `free` tokens in total and returns how many tokens were
-/// used.
+/// Lengthens shortened records by at most `free` tokens in total. Returns how many tokens were used
+/// and how many records are whole again.
 pub(super) fn refill(
     cuts: &[Cut],
     records: &mut WaitingRecords,
     kept: &mut Kept,
     shortener: Shortener<'_>,
     free: u64,
-) -> Result<u64> {
-    let mut left = free;
+) -> Result<(u64, usize)> {
+    let (mut left, mut restored) = (free, 0);
     let mut changes = Vec::new();
     for cut in cuts.iter().rev() {
         if left < LEAST_GAIN {
@@ -49,6 +49,7 @@ pub(super) fn refill(
         let bytes = records.bytes(cut.index)?;
         let (whole, now) = cut.tokens;
         let longer = if whole <= now + left {
+            restored += 1;
             Some((bytes, whole))
         } else {
             cut.longer(&records.record(cut.index, &bytes), shortener, left)
@@ -60,7 +61,7 @@ pub(super) fn refill(
     }
     changes.reverse();
     kept.change(&changes)?;
-    Ok(free - left)
+    Ok((free - left, restored))
 }
 
 impl Cut {
