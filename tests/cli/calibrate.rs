@@ -167,7 +167,7 @@ fn a_greater_budget_never_leaves_less() {
     }
     let strict =
         bash(dir.path(), "ctx-compact -n --min-idle 0s --budget 20k --strict-target s.jsonl");
-    let unreachable = "ctx-compact: warning: s.jsonl: the budget of 20000 tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the budget, or leave --strict-target out\n";
+    let unreachable = "ctx-compact: warning: s.jsonl: the budget of 20000 tokens, which leaves 0 for the messages, is out of reach: 437 tokens would be 27; unchanged; keep and pin less, raise the budget, or leave --strict-target out\n";
     assert_eq!((strict.code, strict.stdout.as_str()), (1, ""));
     assert!(strict.stderr.ends_with(unreachable), "{}", strict.stderr);
 }

@@ -229,7 +229,7 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     let done = compact(&before)
         .args(args)
         .code(1)
-        .stderr("ctx-compact: warning: s.jsonl: the target of 20 tokens is out of reach: 2679 tokens would be 377; unchanged; raise the target, keep and pin less, or leave --strict-target out\n")
+        .stderr("ctx-compact: warning: s.jsonl: the target of 20 tokens is out of reach: 2679 tokens would be 377; unchanged; keep and pin less, raise the target, or leave --strict-target out\n")
         .run();
     let out_of_reach = |code: i32, words: &str| {
         within(&done).args(args).code(code).stderr_has(words).run();

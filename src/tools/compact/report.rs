@@ -56,30 +56,19 @@ pub(super) fn line(report: &Report) -> String {
             )
         }
         Outcome::Unreachable => {
-            let name = target(report);
-            let [alone, strict] = if report.strict_target {
-                [
-                    ", or leave --strict-target out",
-                    ", keep and pin less, or leave --strict-target out",
-                ]
-            } else {
-                ["", ", or keep and pin less"]
+            let (name, ours) = (target(report), report.target_tokens.unwrap_or_default());
+            let size = match report.limit_tokens {
+                Some(limit) => format!("{limit} tokens, which leaves {ours} for the messages,"),
+                None => format!("{ours} tokens"),
             };
-            match (report.limit_tokens, report.target_tokens.unwrap_or_default()) {
-                (Some(limit), 0) => format!(
-                    "the {name} of {limit} tokens is out of reach: the system prompt and the tools alone take up as much; unchanged; raise the {name}{alone}{from_now}"
-                ),
-                (limit, ours) => {
-                    let of_messages = limit.map_or_else(String::new, |limit| {
-                        format!("{limit} tokens, which leaves {ours} for the messages,")
-                    });
-                    let size = if limit.is_some() { of_messages } else { format!("{ours} tokens") };
-                    let best = report.best();
-                    format!(
-                        "the {name} of {size} is out of reach: {before} tokens would be {best}; unchanged; raise the {name}{strict}{from_now}"
-                    )
-                }
-            }
+            let best = report.best();
+            let (or, strict) = match report.strict_target {
+                true => ("", ", or leave --strict-target out"),
+                false => ("or ", ""),
+            };
+            format!(
+                "the {name} of {size} is out of reach: {before} tokens would be {best}; unchanged; keep and pin less, {or}raise the {name}{strict}{from_now}"
+            )
         }
         Outcome::SummaryFailed if freed > &0 => format!(
             "no summary, but large results are now in files: {before} → {after} tokens, {freed} freed"

@@ -101,6 +101,7 @@ impl Forecast {
             let zone = zones.of.get(it.record).copied().unwrap_or(Zone::Keep);
             forecast.zones[zone as usize].add(it.line, true, it.begins);
         }
+        forecast.zones.iter_mut().for_each(ZoneCount::join_lines);
         // The largest zone takes what the messages have in common, and what a log divides in another
         // way.
         let all: u64 = forecast.zones.iter().map(|zone| zone.tokens).sum();
@@ -135,28 +136,22 @@ impl ZoneCount {
 
     fn add(&mut self, line: u64, begins: bool, begins_message: bool) {
         self.messages += u64::from(begins_message);
-        if !begins {
-            return;
+        if begins {
+            self.records += 1;
+            self.lines.push((line, line));
         }
-        self.records += 1;
-        // The messages in a log may not be in line order.
-        let next = self.lines.partition_point(|(first, _)| *first <= line);
-        let at = match next.checked_sub(1) {
-            Some(at) if line <= self.lines[at].1 + 1 => {
-                self.lines[at].1 = line.max(self.lines[at].1);
-                at
+    }
+
+    /// Joins the lines into runs. The messages in a log may not be in line order.
+    fn join_lines(&mut self) {
+        self.lines.sort_unstable();
+        self.lines.dedup_by(|next, run| {
+            let continues = next.0 <= run.1 + 1;
+            if continues {
+                run.1 = next.1;
             }
-            _ => {
-                self.lines.insert(next, (line, line));
-                next
-            }
-        };
-        if let Some((first, last)) = self.lines.get(at + 1).copied()
-            && first == self.lines[at].1 + 1
-        {
-            self.lines[at].1 = last;
-            self.lines.remove(at + 1);
-        }
+            continues
+        });
     }
 
     /// Formats the lines as ranges such as `3-9,12`. If there are many ranges, only the first few
@@ -214,6 +209,7 @@ mod tests {
         for line in [5, 6, 6, 3, 4, 9] {
             zone.add(line, true, true);
         }
+        zone.join_lines();
         assert_eq!(zone.ranges(), "3-6,9");
     }
 
@@ -255,11 +251,13 @@ mod tests {
         for line in [1, 2, 3, 5, 7, 8] {
             zone.add(line, true, true);
         }
+        zone.join_lines();
         assert_eq!(zone.ranges(), "1-3,5,7-8");
         assert_eq!((zone.records, zone.messages), (6, 6));
         for line in (10..40).step_by(2) {
             zone.add(line, true, true);
         }
+        zone.join_lines();
         assert_eq!(zone.ranges(), "1-3,5,7-8,10,12,14,16,18,…");
         assert_eq!((zone.records, zone.messages), (21, 21));
     }
