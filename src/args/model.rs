@@ -11,7 +11,13 @@ pub struct ModelArgs {
     /// Count with the encoding and the window of this model
     ///
     /// Short names also work: sonnet is the newest Sonnet in the list that --list-models prints.
-    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "CTX_MODEL",
+        hide_env_values = true,
+        help_heading = "Input"
+    )]
     pub model: Option<String>,
     /// Print the known models with their windows, and exit
     #[arg(long, help_heading = "Input", hide_short_help = true)]

@@ -116,7 +116,7 @@ fn of_a_tagged_stream_the_old_zone_is_read() {
 fn a_zone_needs_tags() {
     demo(&["--zone", "old"])
         .code(2)
-        .stderr("ctx-extract: <stdin>: no record is marked as old or kept; ctx-split FILE | … marks them; ctx-summarize --budget N or --keep-turns N needs no marks\n")
+        .stderr("ctx-extract: <stdin>: no record is marked as old or kept; ctx-split FILE | … marks them; ctx-summarize --budget N needs no marks\n")
         .run();
     demo(&["--zone", "system"]).stdout_has("be polite").run();
 }
@@ -281,7 +281,7 @@ fn records_of_an_unknown_format_are_refused() {
     extract()
         .stdin("{\"type\":\"x\",\"uuid\":1}\n")
         .code(2)
-        .stderr("ctx-extract: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)\n")
+        .stderr("ctx-extract: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, gemini or pi\n")
         .run();
 }
 

@@ -42,7 +42,7 @@ const OTHERS: [&str; 4] = ["ctx-gc", "ctx-ls", "ctx-rollback", "ctx-snapshot"];
 const SESSION: &str =
     "{\"role\":\"user\",\"content\":\"go\"}\n{\"role\":\"assistant\",\"content\":\"done\"}\n";
 
-const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)";
+const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, gemini or pi";
 
 /// A file, what it is called, and how to convert it.
 type Format<'a> = (&'a [u8], &'a str, &'a str);
@@ -118,7 +118,7 @@ fn encoded() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (
             beside(b"SQLite format 3\0"),
             "an SQLite database, in which opencode, Cursor and other agents keep sessions",
-            "opencode export ID prints a session of opencode as JSON, and cv port converts it",
+            "opencode export ID prints a session of opencode as JSON, and the program clustervision converts it",
         ),
         (
             beside(b"PAR1"),
@@ -260,12 +260,12 @@ fn sessions_of_other_agents_are_refused_by_name() {
         (
             "{\n \"info\": {\"id\": \"ses_1\", \"title\": \"t\"},\n \"messages\": [\n  {\"info\": {\"id\": \"msg_1\", \"role\": \"user\"}, \"parts\": [{\"type\": \"text\", \"text\": \"a\"}]}\n ]\n}\n",
             "an opencode session",
-            "cv port opencode:ID --harness claude --out DIR converts it",
+            "the program clustervision converts it: cv port opencode:ID --harness claude --out DIR",
         ),
         (
             "{\"uuid\":\"a\",\"parentUuid\":null,\"sessionId\":\"s\",\"type\":\"user\",\"message\":{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}}\n",
             "a Qwen Code session",
-            "cv port qwen:ID --harness claude --out DIR converts it",
+            "the program clustervision converts it: cv port qwen:ID --harness claude --out DIR",
         ),
         (
             "{\"type\":\"session_start\",\"id\":\"s\",\"version\":2,\"cwd\":\"/w\"}\n{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}}\n",
@@ -280,7 +280,7 @@ fn sessions_of_other_agents_are_refused_by_name() {
         (
             "{\"type\":\"metadata\",\"protocol_version\":\"1.5\"}\n",
             "a Kimi session",
-            "cv port kimi:ID --harness claude --out DIR converts it",
+            "the program clustervision converts it: cv port kimi:ID --harness claude --out DIR",
         ),
         (
             "{\"role\":\"_checkpoint\",\"id\":0}\n{\"role\":\"user\",\"content\":\"a\"}\n",
@@ -290,7 +290,7 @@ fn sessions_of_other_agents_are_refused_by_name() {
         (
             "{\"working_dir\":\"/w\",\"message_count\":1}\n{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}\n",
             "a Goose session",
-            "cv port goose:ID --harness claude --out DIR converts it",
+            "the program clustervision converts it: cv port goose:ID --harness claude --out DIR",
         ),
         (
             "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",

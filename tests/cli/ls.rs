@@ -377,7 +377,7 @@ fn a_session_is_listed_by_its_id() {
 fn what_was_named_and_is_not_there_is_a_failure() {
     let home = home();
     let c1 = home.path().join(".claude/projects/-w-shop/c1.jsonl");
-    let missing = "ctx-ls: no: no such file or directory; check the path\n";
+    let missing = "ctx-ls: no: no such file or directory; an id needs 4 characters or more\n";
     ls(&home).args(["no"]).stderr(missing).code(2).run();
     ls(&home)
         .args(["no", c1.to_str().expect("text"), "--paths-only"])

@@ -10,7 +10,7 @@ const REPLY: &str = "{\"role\":\"assistant\",\"content\":\"It is all right\"}\n"
 const CALL: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{}}]}\n";
 const RESULT: &str = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}\n";
 
-const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)";
+const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, gemini or pi";
 
 fn tool(name: &str) -> Case {
     Case::new(tool_path(name))
@@ -87,7 +87,7 @@ fn a_wrong_dialect_is_found_out() {
         refuses("ctx-convert", &["--to", "chat", "--dialect", dialect], &log, why);
     }
     // Nothing in this text shows its format, but it has no message of the named one.
-    let why = ": no message of chat; leave --dialect out: the tool detects the format";
+    let why = ": no message of chat; no line is a message of this format; without --dialect, the tool detects the format";
     for (name, args) in
         [("ctx-compact", &[][..]), ("ctx-convert", &["--to", "pi"]), ("ctx-extract", &[])]
     {

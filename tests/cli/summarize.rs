@@ -191,7 +191,7 @@ fn a_session_that_was_not_split_is_refused() {
     case()
         .stdin(format!("{ASK}\n{DONE}\n"))
         .code(2)
-        .stderr("ctx-summarize: <stdin>: no record is marked as old or kept; ctx-split FILE | … marks them; ctx-summarize --budget N or --keep-turns N needs no marks\n")
+        .stderr("ctx-summarize: <stdin>: no record is marked as old or kept; ctx-split FILE | … marks them; ctx-summarize --budget N needs no marks\n")
         .run();
 }
 
@@ -201,7 +201,7 @@ fn an_unknown_format_is_refused() {
         case()
             .stdin(tagged(&[(zone, r#"{"type":"a"}"#), ("keep", r#"{"type":"b"}"#)]))
             .code(2)
-            .stderr("ctx-summarize: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect (-h lists the formats)\n")
+            .stderr("ctx-summarize: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, gemini or pi\n")
             .run();
     }
 }

@@ -108,7 +108,11 @@ pub fn cannot_read(name: &str, error: &io::Error) -> Failure {
         io::ErrorKind::NotFound if is_like_an_id(name) => {
             Failure::new("no such file, and no agent's session has this id").hint(NO_SUCH_ID)
         }
-        io::ErrorKind::NotFound => Failure::new("no such file or directory").hint("check the path"),
+        io::ErrorKind::NotFound => {
+            let is_short = name.len() < 4 && name.chars().all(|c| c.is_ascii_alphanumeric());
+            let hint = if is_short { "an id needs 4 characters or more" } else { "check the path" };
+            Failure::new("no such file or directory").hint(hint)
+        }
         _ => Failure::unread(error),
     };
     failure.at(name, None)

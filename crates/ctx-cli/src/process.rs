@@ -62,7 +62,6 @@ fn run(binary: &Binary) -> ExitCode {
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
     Progress::begin(tool.name, &common);
     let mut io = Io::of_process(tool.name, &common);
-    warn_of_variables(&matches, &mut io);
     let outcome = match (binary.answered)(&matches, &mut io) {
         Ok(false) => (tool.run)(&matches, &mut io),
         answered => answered.map(|_| ExitStatus::Done),
@@ -104,19 +103,6 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     };
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
     Err(failure.status)
-}
-
-/// Flags for which people expect an environment variable.
-const NO_VARIABLES: [&str; 3] = ["model", "window", "budget"];
-
-/// Warns about an environment variable that is named like a flag but not read.
-fn warn_of_variables(matches: &ArgMatches, io: &mut Io) {
-    for flag in NO_VARIABLES {
-        let name = format!("CTX_{}", flag.to_ascii_uppercase());
-        if matches.ids().any(|id| id == flag) && std::env::var_os(&name).is_some() {
-            io.warn(format_args!("{name} is not read; use --{flag}"));
-        }
-    }
 }
 
 /// Treats an empty environment variable as unset.

@@ -36,7 +36,7 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     let (first, value) = (first_of(ContextKind::InvalidArg), first_of(ContextKind::InvalidValue));
     let first = first.as_str();
     match error.kind() {
-        ErrorKind::UnknownArgument if first.starts_with('-') => usage.unknown_flag(first),
+        ErrorKind::UnknownArgument if first.starts_with('-') => usage.unknown_flags(first, args),
         ErrorKind::UnknownArgument => usage.too_many(first),
         ErrorKind::TooManyValues => {
             let tip = usage.suggestion(ANY);
@@ -159,11 +159,24 @@ impl<'t> Usage<'t> {
         }
     }
 
-    fn unknown_flag(&self, typed: &str) -> Failure {
-        let typed = typed.split('=').next().unwrap_or(typed);
+    /// Returns the failure for the first unknown flag and for all later ones with long names, so that
+    /// they can be mended together.
+    fn unknown_flags(&self, first: &str, args: &[OsString]) -> Failure {
+        let name = |typed: &str| typed.split('=').next().unwrap_or(typed).to_owned();
+        let first = name(first);
+        let typed = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
+        let others = typed.map(name).filter(|flag| flag.starts_with("--") && *flag != first);
+        let mut hint = self.unknown_flag(&first);
+        for flag in others.filter(|flag| flag_named(&self.command, flag).is_none()) {
+            hint = format!("{hint}; there is no flag {flag}; {}", self.unknown_flag(&flag));
+        }
+        Failure::new(format_args!("there is no flag {first}")).hint(hint)
+    }
+
+    /// Returns the hint for an unknown flag.
+    fn unknown_flag(&self, typed: &str) -> String {
         let similar = || similar_flags(typed, &self.command).filter(|_| typed.starts_with("--"));
-        let tip = self.suggestion(typed).or_else(similar);
-        Failure::new(format_args!("there is no flag {typed}")).hint(self.hint(tip))
+        self.hint(self.suggestion(typed).or_else(similar))
     }
 
     /// Returns the failure for a superfluous operand.
@@ -316,7 +329,10 @@ fn has(command: &Command, suggestion: &str) -> bool {
 fn flag_named<'c>(command: &'c Command, flag: &str) -> Option<&'c Arg> {
     let mut arguments = command.get_arguments();
     match (flag.strip_prefix("--"), flag.strip_prefix('-')) {
-        (Some(long), _) => arguments.find(|arg| arg.get_long() == Some(long)),
+        (Some(long), _) => arguments.find(|arg| {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            arg.get_long() == Some(long) || aliases.contains(&long)
+        }),
         (None, short) => {
             let short = short?.chars().next()?;
             arguments.find(|arg| arg.get_short() == Some(short))

@@ -110,7 +110,7 @@ fn below_budget(report: &Report) -> String {
     let why = if is_enough {
         "pruning alone frees this much"
     } else {
-        "the next older message would not fit"
+        "no further message could be kept"
     };
     format!("; {} % below the budget: {why}", 100 - 100 * after / budget)
 }
@@ -170,16 +170,15 @@ pub(super) fn plan(report: &Report) -> String {
         return String::new();
     }
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
-    let pruned = pruned.map(|pruned| {
-        let (before, after) = (report.tokens_before, pruned.tokens);
-        format!("  pruned first: {before} → {after} tokens\n")
-    });
-    let table = match &report.plan {
-        Some(forecast) => table(forecast),
-        None if pruned.is_some() => "  nothing is summarized\n".to_owned(),
-        None => String::new(),
-    };
-    pruned.unwrap_or_default() + &table
+    match (&report.plan, pruned) {
+        (Some(forecast), Some(pruned)) => {
+            let (before, after) = (report.tokens_before, pruned.tokens);
+            format!("  pruned first: {before} → {after} tokens\n") + &table(forecast)
+        }
+        (Some(forecast), None) => table(forecast),
+        (None, Some(_)) => "  only pruned: nothing is summarized\n".to_owned(),
+        (None, None) => String::new(),
+    }
 }
 
 fn table(forecast: &Forecast) -> String {
@@ -216,7 +215,7 @@ fn table(forecast: &Forecast) -> String {
     });
     table += &leaving.unwrap_or_default();
     if forecast.shortens {
-        table += "  to shorten: long tool results in the kept messages\n";
+        table += "  to shorten: long results and arguments in the kept messages\n";
     }
     table
 }

@@ -6,6 +6,7 @@ use ctx_cli::{json_line, json_name, json_object};
 use ctx_engine::count::Counts;
 use serde::Serialize;
 
+use super::tables::sent;
 use super::{Args, File, total};
 use crate::args::Counting;
 
@@ -36,7 +37,7 @@ fn object(
     let model = counting.model;
     let of_window = |window: u64| {
         // The total has no share of the window, because each file is sent separately.
-        let share = is_file.then(|| tokens as f64 / window as f64);
+        let share = is_file.then(|| sent(counts).0 as f64 / window as f64);
         let name = |prefix| args.counting.models.name().unwrap_or(prefix);
         json_object! {
             /// The name of the model as the user gave it, unless only a window is known.

@@ -15,6 +15,7 @@ use ctx_cli::{
 use ctx_engine::count::{AnnotatePass, Breakdown, Calibrated, CountPass, Counts, Plan};
 use ctx_policy::parse_count;
 use ctx_store::Growth;
+use ctx_tokens::Model;
 
 use crate::args::{Counting, CountingArgs};
 use crate::output::{OutputArgs, Target};
@@ -120,7 +121,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         // The number of threads per file. Only a batch file is divided among several threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         reach: args.by == Some(Breakdown::Reach),
-        of_session: args.columns(io).is_some() && args.counting.models.model.is_none(),
+        of_session: args.columns(io).is_some() || args.window.is_some() || counting.model.is_some(),
     };
     if args.annotate {
         let store = args.output.store.lazy(&TOOL, matches);
@@ -130,7 +131,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.calibrate {
         return calibrate(&args, &counting, &operands, target, io);
     }
-    let work = |path: &_| operands.check(path).and_then(|()| count(&args, &plan, path));
+    let work =
+        |path: &_| operands.check(path).and_then(|()| count(&args, &plan, counting.model, path));
     let (files, status) = of_each(paths, args.jobs, work, io, |file, io| {
         report(&file.counts, &file.name, io);
     })?;
@@ -151,14 +153,21 @@ impl Args {
     }
 }
 
-fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
+fn count(args: &Args, plan: &Plan, model: Option<&Model>, path: &Path) -> Result<File> {
     if args.text {
         return count_text(plan, path);
     }
     let mut session = args.read.open(path)?.of_any_format();
     let mut pass = CountPass::new(plan, session.dialect());
     session.read(|session| session.visit(|record| pass.push(record)))?;
-    Ok(File { counts: pass.finish(session.bad()), name: session.name })
+    let mut counts = pass.finish(session.bad());
+    // The recorded usage is that of the session's own model.
+    let own = counts.of_session.model.as_deref().and_then(ctx_tokens::model);
+    let own = own.map(|model| model.prefix);
+    if model.is_some_and(|named| own != Some(named.prefix)) {
+        counts.of_session.estimate = None;
+    }
+    Ok(File { counts, name: session.name })
 }
 
 /// Counts a file as plain text. The whole file is read into memory first.

@@ -166,7 +166,7 @@ impl Window {
         let model = match (&self.model, self.tokens) {
             (Some(model), Some(_)) => format!(" of {model}"),
             (Some(model), None) => format!("; the window of {model} is not known"),
-            (None, None) => "; set it with --model or --window".to_owned(),
+            (None, None) => "; --model or --window shows the share of the window".to_owned(),
             (None, Some(_)) => String::new(),
         };
         // If the name is too long, it is left out, because it is also in the table.
@@ -179,7 +179,7 @@ impl Window {
 
 /// Returns the number of tokens in a request, and how many of them are not in the file. Request
 /// sizes recorded by an agent include the system prompt and the tools, which are not in the file.
-fn sent(counts: &Counts) -> (u64, u64) {
+pub(super) fn sent(counts: &Counts) -> (u64, u64) {
     let counted = counts.tally.tokens.total();
     let estimate = counts.of_session.estimate;
     let tokens = estimate.map_or(counted, |estimate| estimate.tokens.max(counted));

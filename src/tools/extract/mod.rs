@@ -16,6 +16,7 @@ use ctx_cli::{
 };
 use ctx_engine::summarize::recognizer;
 use ctx_engine::{ErrorKind, PassError, Time};
+use ctx_format::view::{Outside, Presence};
 use ctx_format::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader, counted};
 use ctx_memory::{Extractor, MemoryFolder, MemoryItem, MergeCounts, reconcile};
 use ctx_store::{Growth, SessionId, Store};
@@ -269,6 +270,8 @@ struct Extraction {
     count: usize,
     /// The number of redacted secrets.
     redacted: usize,
+    /// The number of records that were replaced by a compaction and are therefore not read.
+    compacted: u64,
     /// The sessions that contain bad lines.
     bad: Vec<Session>,
 }
@@ -289,6 +292,8 @@ impl Extraction {
             let extraction = pass.push(record)?;
             // Each record in a batch is a separate session.
             items.extend(if args.filter.read.batch { reconcile(extraction) } else { extraction });
+            let before = Presence::Outside(Outside::BeforeCompaction);
+            self.compacted += u64::from(record.presence == Some(before));
             handle(record)
         })?;
         if !args.filter.read.batch {
@@ -306,6 +311,10 @@ impl Extraction {
         self.bad.iter().for_each(|session| session.report(io));
         if self.redacted > 0 {
             io.note(format_args!("{} removed", counted(self.redacted, "secret")));
+        }
+        if self.count == 0 && self.compacted > 0 {
+            let records = counted(self.compacted, "record");
+            io.warn(format_args!("no item found; {records} from before a compaction are not read"));
         }
         io.note(format_args!("{} found", counted(self.count, "item")));
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
-    json_object, printable,
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, is_stdin, json_line,
+    json_name, json_object, printable,
 };
 use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
 use ctx_engine::prune::{
@@ -93,7 +93,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve()?;
     let policy = args.policy.named(io)?;
     let flags = &args.flags.clone().under(policy.as_ref());
-    let saved = args.filter.output.store.promise(matches, source.is_saved());
+    // A preview of a file is a preview of --in-place.
+    let is_saved = source.is_saved() || args.dry_run && !is_stdin(path);
+    let saved = args.filter.output.store.promise(matches, is_saved);
     let plan = Plan {
         options: flags.options(session.dialect().map(|it| it as _), saved)?,
         pins: flags.pin.clone(),
@@ -212,7 +214,7 @@ fn spared(decision: &Decision<'_>, flags: &PruneFlags, name: &str) -> String {
     let last = flags.protect_last.unwrap_or(PROTECTED);
     let results = (results > 0).then(|| {
         let results = counted(results, "more result");
-        format!("{name}{results} would change without --protect-last {last}\n")
+        format!("{name}{results} would change with less than --protect-last {last}\n")
     });
     let reasoning = (reasoning > 0).then(|| {
         let records = counted(reasoning, "record");

@@ -79,7 +79,11 @@ impl Args {
                 return found;
             }
         }
-        store.find_snapshot(self.session.as_ref(), name)
+        // "latest" is the newest snapshot of the session whose snapshot it is compared with.
+        let others = names.iter().filter(|other| *other != name && name == "latest");
+        let found = others.map(|other| store.find_snapshot(None, other)).find_map(Result::ok);
+        let session = self.session.clone().or(found.map(|entry| entry.id.session));
+        store.find_snapshot(session.as_ref(), name)
     }
 }
 

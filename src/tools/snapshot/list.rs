@@ -99,7 +99,7 @@ pub(super) fn show(store: &Store, scope: &Scope<'_>, id: &str, io: &mut Io) -> O
         }
         None => store.find_snapshot(scope.session, id),
     };
-    let entry = entry.map_err(failure)?;
+    let entry = entry.map_err(|error| failure(store.explained(error)))?;
     let (mut bytes, _) = store.open_verified(&entry).map_err(failure)?;
     copy_out(&mut bytes, io)?;
     Ok(ExitStatus::Done)
@@ -181,7 +181,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
             event.time.to_rfc3339_opts(SecondsFormat::Secs, true),
             snapshot(event),
             printable(&event.tool),
-            printable(&known.what(event)),
+            printable(&(known.what(event) + &known.elsewhere(event, scope.file))),
         ]);
     }
     if !events.is_empty() {
@@ -199,6 +199,17 @@ impl<'a> SnapshotMetas<'a> {
     fn of(catalog: &'a Catalog) -> Self {
         let metas = catalog.entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
         Self { metas: metas.map(|meta| (meta.id.as_str(), meta)).collect() }
+    }
+
+    /// Names the file of an event if it is not `file`, because copies of a session have the same id.
+    fn elsewhere(&self, event: &Event, file: Option<&Path>) -> String {
+        let meta = event.snapshots.first().and_then(|id| self.metas.get(id.as_str()));
+        let source = meta.and_then(|meta| meta.source.as_deref());
+        let real = file.and_then(|file| real_path(file).ok());
+        match (source, real) {
+            (Some(source), Some(real)) if Path::new(source) != real => format!(" ({source})"),
+            _ => String::new(),
+        }
     }
 
     fn what(&self, event: &Event) -> String {

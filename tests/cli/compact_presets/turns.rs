@@ -74,7 +74,7 @@ fn reasoning_goes_before_turns_do() {
 #[test]
 fn a_request_above_the_target_is_told_by_the_summary() {
     let session = Talk::wide().turns(7, 1_000).user(40_000).reply(50);
-    let ran = run(call("turns", session.as_str()).stderr_has("too long for the budget"));
+    let ran = run(call("turns", session.as_str()).stderr_has("does not fit into the budget"));
     ran.is("compacted");
     assert_eq!(ran.tried(), ["policy", "pruned", "budget"]);
     assert!(ran.number("tokens_after") <= 32_000);

@@ -67,7 +67,7 @@ proptest! {
         let new = fs::read(dir.path().join("new.jsonl"));
         prop_assert!(done.stdout.is_empty());
         if done.status.code() == Some(2) {
-            prop_assert!(stderr.contains("tokens must stay, but the budget is "), "{}", stderr);
+            prop_assert!(stderr.contains("tokens must stay, which leaves too little of the budget of "), "{}", stderr);
             prop_assert!(new.is_err(), "nothing is written");
             return Ok(());
         }

@@ -132,7 +132,7 @@ fn what_has_to_stay_is_told_where_it_does_not_fit() {
             .stdin(session)
             .code(2)
             .stderr_has(&format!(
-                "tokens must stay, but the budget is {budget}; raise --budget, or keep and pin less\n"
+                "tokens must stay, which leaves too little of the budget of {budget}; raise --budget, or keep and pin less\n"
             ))
             .run();
         assert_eq!(done.read("new.jsonl"), b"as it was");
@@ -156,7 +156,7 @@ fn the_request_is_quoted_where_it_is_too_long_to_stay() {
     let done = case(1_200)
         .stdin(before)
         .stdout_any()
-        .stderr_has("the latest user message is too long for the budget; the summary quotes it")
+        .stderr_has("the latest user message does not fit into the budget and is summarized, too")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     let (_, summary) = parts(&after);

@@ -101,7 +101,7 @@ pub(crate) struct Decision {
 
 /// The records that must stay exceed the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{needed} tokens must stay, but the budget is {budget}")]
+#[error("{needed} tokens must stay, which leaves too little of the budget of {budget}")]
 pub struct TooSmall {
     /// The minimum number of tokens that the context needs.
     pub needed: u64,

@@ -125,6 +125,7 @@ impl Forecast {
         self.zones[Zone::System as usize].tokens_after = system;
         let keep = &mut self.zones[Zone::Keep as usize];
         keep.tokens_after = rest.saturating_sub(summary).min(keep.tokens);
+        self.shortens &= keep.tokens_after < keep.tokens;
         self.summary = rest - keep.tokens_after;
     }
 }

@@ -141,7 +141,7 @@ impl Limits {
         after.compacted();
         self.target = limit.map(|limit| {
             let now = calibration.estimate.map(|it| it.tokens);
-            our_tokens(limit, now, &after, options, notes)
+            our_tokens(limit, (now, calibration.counted), &after, options, notes)
         });
         self.usage = calibration.estimate.map(|estimate| KnownUsage {
             tokens: estimate.tokens,
@@ -175,16 +175,17 @@ impl Limits {
 /// tools leave less room.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Converts `limit` from the API's tokens to ours. `now` is the size of the session. The result is certain not to exceed a target or a
-/// strict budget. A budget that is not strict is filled: the most likely number is used, minus a
-/// small margin. Without the margin, the next message would exceed the budget.
+/// Converts `limit` from the API's tokens to ours. `now` is the size of the session in the API's
+/// tokens, and `counted` that in ours. The result is certain not to exceed a target or a strict
+/// budget. A budget that is not strict is filled: the most likely number is used, minus a small
+/// margin. Without the margin, the next message would exceed the budget.
 ///
 /// Compaction shrinks only messages, so it cannot meet a limit that the system prompt and the tools
 /// exceed on their own. If the limit is that low but not strict, messages get [`LEAST_MESSAGES`]
 /// tokens.
 fn our_tokens(
     limit: u64,
-    now: Option<u64>,
+    (now, counted): (Option<u64>, u64),
     after: &Calibrator,
     options: &Options,
     notes: &mut Notes,
@@ -208,7 +209,12 @@ fn our_tokens(
         "the result may be above it".to_owned()
     } else {
         let messages = total(least) - total(0);
-        format!("the messages are cut to about {messages}, which makes {} in total", total(least))
+        if counted <= least {
+            format!("the messages are only {counted}")
+        } else {
+            let all = total(least);
+            format!("the messages can be cut to about {messages}, which makes {all} in total")
+        }
     };
     let state = if total(least) > limit { "cannot be met" } else { "is low" };
     let name = if options.budget.is_some() { "budget" } else { "target" };

@@ -66,6 +66,9 @@ impl Counts {
     /// Warns about lines that were not counted as messages.
     pub fn report(&self, notes: &mut Notes) {
         self.bad.report(notes);
+        if self.bad.count() > 0 && self.bad.count() == self.records {
+            notes.warn("no line is a JSON object; --text counts plain text");
+        }
         if self.unknown > 0 {
             notes.warn(
                 "unknown format, so each line is counted as plain text; \

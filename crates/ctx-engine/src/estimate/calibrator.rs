@@ -219,10 +219,11 @@ impl Calibrator {
     /// tools, and messages that precede the file. Returns `None` if there was no request.
     pub fn base(&self) -> Option<u64> {
         let base = self.last.map(|last| self.base_of(last));
-        base.or_else(|| self.base_behind()).map(|base| whole(base.round()))
+        let behind = || self.base_behind().map(|base| base * BASE);
+        base.or_else(behind).map(|base| whole(base.round()))
     }
 
-    /// Returns [`Self::base`] as it is between a compaction and the next request.
+    /// Returns the base of the latest initial request.
     fn base_behind(&self) -> Option<f64> {
         self.base.or(self.has_begun.then_some(USUAL_BESIDE as f64))
     }

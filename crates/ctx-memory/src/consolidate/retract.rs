@@ -99,9 +99,10 @@ impl Search<'_> {
                 return None;
             }
             let successors = successors.iter().filter(|by| {
-                // An agent's decision supersedes a user's statement only if the decision names what
-                // it abandons.
-                (by.author >= statement.author || by.choice.names_abandoned())
+                // An agent's decision supersedes a user's only if it names what it abandons, and it
+                // never supersedes a user's preference.
+                let may_name = statement.kind != MemoryKind::Preference;
+                (by.author >= statement.author || may_name && by.choice.names_abandoned())
                     && by.is_later(statement)
                     && by.choice.supersedes(&statement.choice)
                     && self.can_be_taken_back(statement, &by.citation)

@@ -19,7 +19,7 @@ impl Store {
 
     /// Makes the error say whether the requested snapshot belongs to another session or is in the
     /// trash.
-    pub(crate) fn explained(&self, error: StoreError) -> StoreError {
+    pub fn explained(&self, error: StoreError) -> StoreError {
         let StoreError::NoSnapshot(mut missing) = error else { return error };
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
             if let Some(id) = self.elsewhere(&missing.wanted) {

@@ -239,7 +239,9 @@ impl<'p> BudgetPass<'p> {
         }
         let decision = decide(&self.entries, &budget).map_err(ErrorKind::TooSmall)?;
         if decision.latest_request_is_old {
-            notes.warn("the latest user message is too long for the budget; the summary quotes it");
+            notes.warn(
+                "the latest user message does not fit into the budget and is summarized, too",
+            );
         }
         let made = self.made(decision, ledger.unwrap_or_default(), None)?;
         let mut made = self.filled(made, &mut budget)?;
