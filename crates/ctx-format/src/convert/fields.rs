@@ -85,9 +85,8 @@ impl Written {
                     let overlap = text.len().min(start + needle.len());
                     let near = &text[start..text.len().min(overlap.saturating_add(reach))];
                     let after = find(near, needle.as_bytes()).map(|at| start + at);
-                    let is_far = reach > NEAR;
-                    let before = || find(&text[..overlap], needle.as_bytes()).filter(|_| is_far);
-                    if let Some(found) = after.or_else(before) {
+                    let before = if reach > NEAR { &text[..overlap] } else { &[] };
+                    if let Some(found) = after.or_else(|| find(before, needle.as_bytes())) {
                         last.set(found);
                         return true;
                     }

@@ -3,7 +3,7 @@
 use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
 use crate::convert::turn::{
-    Answer, Family, Key, Piece, Results, Summary, Turn, TurnMessage, pieces,
+    Answer, Family, Key, Origins, Piece, Results, Summary, Turn, TurnMessage, pieces,
 };
 use crate::dialect::content::kind_of_raw;
 use crate::dialect::items;
@@ -34,7 +34,7 @@ impl<'a> Maker<'_, '_> {
         let fragments =
             || records().flat_map(|(origin, held)| held.iter().map(move |held| (origin, held)));
         let Some((_, first)) = fragments().next() else { return Vec::new() };
-        let origins: Vec<usize> = (0..said.len()).collect();
+        let origins: Origins = (0..said.len()).collect();
         let role = first.message.role;
         let no_calls = answering.is_empty() && fragments().count() == 1;
         if let Some(text) = first.summary.clone().filter(|_| no_calls) {
@@ -103,7 +103,7 @@ impl<'a> Maker<'_, '_> {
 
     /// Creates the turns for a message that is not a reply. If the message contains results, all of
     /// its content becomes a single results turn.
-    fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
+    fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Origins) -> Vec<Turn<'a>> {
         if role == Role::Other && self.family == Family::Chat {
             self.notes.count(LossKind::Role, "");
         }
@@ -127,7 +127,7 @@ impl<'a> Maker<'_, '_> {
                 origins,
             })];
         }
-        let mut results = Results { origins, ..Results::default() };
+        let mut results = Results { origins: origins.to_vec(), ..Results::default() };
         for piece in all {
             self.add(piece, 0, &mut Calls::default(), true, &mut results);
         }
@@ -282,7 +282,9 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
         }
         // Even if no result is written, the records with the results count as sources of the
         // message.
-        Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
+        Some(Turn::Message(last)) if is_empty => {
+            last.origins = last.origins.iter().copied().chain(results.origins).collect();
+        }
         _ => turns.push(Turn::Results(results)),
     }
 }

@@ -7,7 +7,12 @@ use crate::log::gemini;
 use crate::repair::MISSING_RESULT;
 use crate::{Call, Denial, HeldMessage, Object, Part, Role, ToolResult, json};
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
+
+/// The indexes, within the unit, of the records that something was made from. All lines of a long
+/// reply have the same, so a copy must cost nothing.
+pub(crate) type Origins = Rc<[usize]>;
 
 /// A turn in the new session, which is written as a whole.
 #[derive(Clone, Debug)]
@@ -25,8 +30,7 @@ pub(crate) enum Turn<'a> {
 pub(crate) struct Summary<'a> {
     pub(crate) role: Role,
     pub(crate) text: Cow<'a, str>,
-    /// The indexes, within the unit, of the records that the summary came from.
-    pub(crate) origins: Vec<usize>,
+    pub(crate) origins: Origins,
 }
 
 /// A message for the new session.
@@ -40,8 +44,7 @@ pub(crate) struct TurnMessage<'a> {
     pub(crate) items: Vec<Cow<'a, str>>,
     /// The model that wrote the message, or `None` if the session does not name it.
     pub(crate) model: Option<Arc<str>>,
-    /// The indexes, within the unit, of the records that the message came from.
-    pub(crate) origins: Vec<usize>,
+    pub(crate) origins: Origins,
 }
 
 /// Tool results for the new session.
@@ -81,7 +84,7 @@ impl Answer<'_> {
 
 impl<'a> TurnMessage<'a> {
     /// Creates a user message.
-    pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Vec<usize>) -> Self {
+    pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Origins) -> Self {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
     }
 
@@ -105,8 +108,10 @@ impl<'a> Results<'a> {
     /// Returns all content other than results, as a user message; `None` if there is no such
     /// content.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
-        let origins = self.beside_origin.into_iter().collect();
-        let said = || TurnMessage::of_user(self.beside.clone(), origins);
+        let said = || {
+            let origins = self.beside_origin.into_iter().collect();
+            TurnMessage::of_user(self.beside.clone(), origins)
+        };
         (!self.beside.is_empty()).then(said)
     }
 }
@@ -124,7 +129,7 @@ impl Turn<'_> {
     /// The index, within the unit, of the first record that the turn came from.
     pub(crate) fn origin(&self) -> usize {
         let origins = match self {
-            Self::Message(said) => &said.origins,
+            Self::Message(said) => &*said.origins,
             Self::Results(results) => &results.origins,
             Self::Summary(summary) => &summary.origins,
         };
@@ -285,7 +290,7 @@ impl Key {
 /// Combines all messages in `held` into one turn. If any of them is a summary, the turn is a
 /// summary.
 pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
-    let origins: Vec<usize> = (0..held.len()).collect();
+    let origins: Origins = (0..held.len()).collect();
     let all = || held.iter().flatten();
     let mut pieces = Vec::new();
     let mut summaries: Vec<Cow<'a, str>> = Vec::new();

@@ -61,7 +61,7 @@ impl Writing<'_> {
             self.unit(unit, summary_comes, &units[number + 1..])?;
         }
         let left = std::mem::take(&mut self.session.before).into_iter();
-        left.map(|json| Line::new(json, &[])).try_for_each(|line| self.line(line, &[]))?;
+        left.map(|json| Line::new(json, [])).try_for_each(|line| self.line(line, &[]))?;
         Ok(self.report)
     }
 
@@ -112,7 +112,7 @@ impl Writing<'_> {
         if first.is_some_and(Turn::is_no_beginning) && to.rules().user_first {
             notes.count(LossKind::Beginning, "");
             let said = Piece::bare(Part::Text(MISSING_BEGINNING.into()));
-            turns.insert(0, Turn::Message(TurnMessage::of_user(vec![said], Vec::new())));
+            turns.insert(0, Turn::Message(TurnMessage::of_user(vec![said], [].into())));
         }
         let mut lines = self.target.unit(&turns, &mut notes);
         self.has_begun |= is_first && !lines.is_empty();

@@ -54,7 +54,7 @@ impl Target for Writer {
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
         blocks.extend(self::blocks(Role::User, &results.beside, notes));
-        vec![Line::new(message("user", &list(&blocks)), &results.origins)]
+        vec![Line::new(message("user", &list(&blocks)), results.origins.as_slice())]
     }
 }
 

@@ -105,7 +105,7 @@ impl Accepts {
         let said = TurnMessage {
             role: message.role,
             pieces: message.parts.into_iter().map(Piece::bare).collect(),
-            ..TurnMessage::of_user(Vec::new(), Vec::new())
+            ..TurnMessage::of_user(Vec::new(), [].into())
         };
         let items = self.said(&said, notes).into_iter();
         let Some(phase) = object.get("phase") else { return items.collect() };

@@ -4,7 +4,7 @@ use crate::compaction::{Ids, LineText};
 use crate::convert::fields::{path_to, place};
 use crate::convert::reading::Entry;
 use crate::convert::report::{LossKind, Report};
-use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
@@ -33,12 +33,12 @@ pub(crate) trait Target {
     /// Writes the records for a summary.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let record = notes.to.summary_record(notes.to.summary_role(summary.role), &summary.text);
-        vec![Line::new(record, &summary.origins)]
+        vec![Line::new(record, summary.origins.clone())]
     }
 
     /// Wraps the JSON of a message or a result in a record.
-    fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Line {
-        Line::new(json, at)
+    fn line(&mut self, _: Role, json: String, at: &Origins, _: &mut Notes<'_>) -> Line {
+        Line::new(json, at.clone())
     }
 
     /// Where the messages before a summary are written.
@@ -59,7 +59,7 @@ pub(crate) trait Target {
         for answer in &results.answers {
             notes.origin = answer.origin;
             let json = self.answer(answer, notes);
-            lines.push(self.line(Role::Tool, json, &[answer.origin], notes));
+            lines.push(self.line(Role::Tool, json, &[answer.origin].into(), notes));
         }
         if let Some(beside) = results.said_beside() {
             lines.extend(self.message(&beside, notes));
@@ -111,13 +111,12 @@ pub(crate) struct BeforeSummary {
 pub(crate) struct Line {
     /// The JSON object of the record, on one line.
     pub(crate) json: String,
-    /// The indexes, within the unit, of the source records that this record was made from.
-    pub(crate) origins: Vec<usize>,
+    pub(crate) origins: Origins,
 }
 
 impl Line {
-    pub(crate) fn new(json: String, origins: &[usize]) -> Self {
-        Self { json, origins: origins.to_vec() }
+    pub(crate) fn new(json: String, origins: impl Into<Origins>) -> Self {
+        Self { json, origins: origins.into() }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::NO_USAGE;
 use crate::Role;
 use crate::convert::target::{Line, Notes, Target, anthropic};
-use crate::convert::turn::{Answer, Summary, TurnMessage};
+use crate::convert::turn::{Answer, Origins, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 
 /// The client version that the written files claim to come from.
@@ -25,7 +25,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Writes a line that wraps `members`, which are already JSON.
-    fn wrap(&mut self, members: &str, at: &[usize], notes: &mut Notes<'_>) -> Line {
+    fn wrap(&mut self, members: &str, at: &Origins, notes: &mut Notes<'_>) -> Line {
         let id = notes.session.ids.uuid();
         let line = LineText::default()
             .json("parentUuid", &self.parent.as_deref().map_or("null".to_owned(), quoted))
@@ -38,7 +38,7 @@ impl Writer {
             .text("uuid", &id)
             .text("timestamp", &notes.time(at));
         self.parent = Some(id);
-        Line::new(line.end(), at)
+        Line::new(line.end(), at.clone())
     }
 
     /// Splits a reply into messages with a single block each.
@@ -89,7 +89,7 @@ impl Target for Writer {
         vec![self.wrap(&members, &summary.origins, notes)]
     }
 
-    fn line(&mut self, role: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Line {
+    fn line(&mut self, role: Role, json: String, at: &Origins, notes: &mut Notes<'_>) -> Line {
         let role = if role == Role::Assistant { "assistant" } else { "user" };
         self.wrap(&format!(r#""type":"{role}","message":{json}"#), at, notes)
     }

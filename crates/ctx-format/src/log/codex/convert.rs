@@ -4,17 +4,17 @@
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
-use crate::convert::turn::{Answer, Summary, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Origins, Summary, Turn, TurnMessage};
 use crate::dialect::items;
 use crate::log::compaction::LineText;
 use crate::{Object, Role};
 
 pub(crate) struct Writer;
 
-fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
+fn wrap(time: &str, kind: &str, payload: &str, origins: &Origins) -> Line {
     let json =
         LineText::default().text("timestamp", time).text("type", kind).json("payload", payload);
-    Line::new(json.end(), origins)
+    Line::new(json.end(), origins.clone())
 }
 
 /// Writes the copy of a message that Codex shows on its screen. The client lists only sessions that
@@ -42,7 +42,7 @@ impl Target for Writer {
             .text("timestamp", &session.now())
             .text("cwd", &session.cwd)
             .members(r#""originator":"codex_exec","cli_version":"0.169.0","source":"exec""#);
-        vec![wrap(&session.now(), "session_meta", &payload.end(), &[])]
+        vec![wrap(&session.now(), "session_meta", &payload.end(), &[].into())]
     }
 
     fn before_summary(&self) -> BeforeSummary {
@@ -66,7 +66,7 @@ impl Target for Writer {
         vec![wrap(&notes.time(origins), "compacted", &compacted(text, &history), origins)]
     }
 
-    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Line {
+    fn line(&mut self, _: Role, json: String, at: &Origins, notes: &mut Notes<'_>) -> Line {
         wrap(&notes.time(at), "response_item", &json, at)
     }
 

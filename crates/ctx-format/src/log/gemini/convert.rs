@@ -1,12 +1,14 @@
 //! Writes session files of the Gemini CLI in the format that version 0.61.0 uses.
 
+use std::collections::{HashMap, HashSet};
+
 use ring::digest::{SHA256, digest};
 
 use super::message::{NOT_SENT, SentMessage, accepts, snapshot_of, written};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
-use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::gemini::{self as part, is_call_or_thought};
 use crate::log::compaction::{LineText, list};
 use crate::record::json::one_line;
@@ -24,18 +26,16 @@ impl Writer {
         notes: &mut Notes<'_>,
     ) -> Vec<Line> {
         let answers = &results.answers;
-        let mut origins = said.origins.clone();
-        origins.extend(answers.iter().map(|answer| answer.origin));
+        let from = answers.iter().map(|answer| answer.origin);
+        let origins: Origins = said.origins.iter().copied().chain(from).collect();
         let reply = reply(said, answers, notes);
-        let mut lines: Vec<Line> = reply.map(|it| Line::new(it, &origins)).into_iter().collect();
+        let mut lines: Vec<Line> = reply.map(|it| Line::new(it, origins)).into_iter().collect();
         if let Some(beside) = results.said_beside() {
             lines.extend(self.message(&beside, notes));
         }
-        let is_of = |answer: &&Answer<'_>| {
-            said.pieces.iter().any(|piece| piece.call_id() == Some(&answer.id))
-        };
-        for answer in answers.iter().filter(|answer| !is_of(answer)) {
-            lines.push(Line::new(self.answer(answer, notes), &[answer.origin]));
+        let calls: HashSet<&str> = said.pieces.iter().filter_map(Piece::call_id).collect();
+        for answer in answers.iter().filter(|answer| !calls.contains(&*answer.id)) {
+            lines.push(Line::new(self.answer(answer, notes), [answer.origin]));
         }
         lines
     }
@@ -55,11 +55,15 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
     notes.time(&said.origins);
     // The client reads either all calls and thoughts from the content, or none.
     let is_whole = said.pieces.iter().any(|piece| piece.block.is_some_and(is_call_or_thought));
+    // The first answer to a call is its result.
+    let answers: HashMap<&str, &Answer<'_>> =
+        answers.iter().rev().map(|answer| (&*answer.id, answer)).collect();
     let (mut content, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for piece in &said.pieces {
         match (&piece.part, piece.block) {
             (Part::Call(call), block) => {
-                calls.push(self::call(call, answers, notes));
+                let answer = call.id.as_deref().and_then(|id| answers.get(id).copied());
+                calls.push(self::call(call, answer, notes));
                 if is_whole {
                     let own = block.filter(|_| Object::parse(&call.arguments).is_ok());
                     content.push(if let Some(raw) = own {
@@ -107,9 +111,7 @@ pub(crate) fn raw_parts<'a>(message: &Object<'a>) -> Vec<Option<&'a str>> {
     thoughts.into_iter().map(Some).chain(content).chain(calls).chain(results).collect()
 }
 
-fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> String {
-    let id = call.id.as_deref().unwrap_or_default();
-    let answer = answers.iter().find(|answer| answer.id == id);
+fn call(call: &Call<'_>, answer: Option<&Answer<'_>>, notes: &mut Notes<'_>) -> String {
     let result = answer.map(|answer| response(answer, &call.name, notes));
     let status = match answer {
         Some(answer) if answer.result.is_error => "error",
@@ -136,7 +138,7 @@ impl Target for Writer {
             .text("startTime", &time)
             .text("lastUpdated", &time)
             .text("kind", "main");
-        vec![Line::new(header.end(), &[])]
+        vec![Line::new(header.end(), [])]
     }
 
     fn before_summary(&self) -> BeforeSummary {
@@ -175,7 +177,7 @@ impl Target for Writer {
         messages.append(&mut notes.session.before);
         let set = LineText::default().json("messages", &list(&messages));
         let json = LineText::default().json("$set", &set.end()).end();
-        vec![Line::new(json, &summary.origins)]
+        vec![Line::new(json, summary.origins.clone())]
     }
 
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {

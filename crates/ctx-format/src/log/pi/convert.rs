@@ -3,7 +3,7 @@
 use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, text_block};
-use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
+use crate::convert::turn::{Answer, Origins, Piece, Summary, TurnMessage};
 use crate::dialect::content::kind_of;
 use crate::dialect::unread::has_text;
 use crate::log::compaction::{LineText, list, quoted};
@@ -45,7 +45,7 @@ impl Target for Writer {
             .text("id", &session.id)
             .text("timestamp", &session.now())
             .text("cwd", &session.cwd);
-        vec![Line::new(header.end(), &[])]
+        vec![Line::new(header.end(), [])]
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -110,12 +110,12 @@ impl Target for Writer {
             .text("summary", &summary.text)
             .text("firstKeptEntryId", self.first.as_deref().unwrap_or(&id))
             .json("tokensBefore", "0");
-        vec![Line::new(line.end(), &summary.origins)]
+        vec![Line::new(line.end(), summary.origins.clone())]
     }
 
-    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Line {
+    fn line(&mut self, _: Role, json: String, at: &Origins, notes: &mut Notes<'_>) -> Line {
         let (_, line) = self.entry("message", at, notes);
-        Line::new(line.json("message", &json).end(), at)
+        Line::new(line.json("message", &json).end(), at.clone())
     }
 
     fn before_summary(&self) -> BeforeSummary {
