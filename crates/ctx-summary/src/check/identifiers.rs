@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use super::numbers;
 use super::phrases::Phrases;
-use super::words::HashedSet;
+use super::words::{HashedSet, LONGEST_NAME};
 use ctx_text::{hash_lowercase, hash_pair, is_han, regex};
 use regex::Regex;
 
@@ -229,7 +229,8 @@ fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
 
 /// Returns a dotted name and its suffixes: for `a.b.C`, these are `b.C` and `C`.
 fn last_names(piece: &str) -> impl Iterator<Item = &str> {
-    let names = piece.match_indices('.').map(|(at, _)| &piece[at + 1..]);
+    let names = piece.rmatch_indices('.').map(|(at, _)| &piece[at + 1..]);
+    let names = names.take_while(|name| name.len() <= LONGEST_NAME);
     let names = names.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
     std::iter::once(piece).chain(names)
 }
@@ -283,6 +284,14 @@ mod tests {
         for line in ["RFC3340", "Writer.open", "v3.Reader.open", "app.json"] {
             assert_eq!(of(source, line), [line]);
         }
+    }
+
+    /// Otherwise, the time would be quadratic in the length of the name.
+    #[test]
+    fn only_the_last_of_very_many_names_are_known() {
+        let mut seen = HashedSet::default();
+        gather(&"ab.c1.".repeat(100_000), &mut seen);
+        assert!(seen.hashes.len() < 100);
     }
 
     const FLIGHTS: &str = r#"[{"flight": "HAT021", "origin": "DEN", "destination": "LAS", "departs": "11:00:00",

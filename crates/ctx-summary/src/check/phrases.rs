@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use ctx_text::{hash_lowercase, hash_pair};
 
-use super::words::{HashedSet, MOST, texts_of};
+use super::words::{HashedSet, LONGEST_NAME, MOST, texts_of};
 
 /// All words in a record, and all pairs and triples of consecutive words.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
     let begins =
         |at: &usize| bytes[*at].is_ascii_uppercase() && bytes[*at - 1].is_ascii_lowercase();
-    let ends = (1..bytes.len()).filter(begins).skip(1);
+    let ends = (1..bytes.len().min(LONGEST_NAME)).filter(begins).skip(1);
     ends.map(|end| &name[..end])
 }
 
@@ -208,6 +208,13 @@ mod phrases_tests {
         for missing in ["close parent's copy", "copy the parent", "端口改为", "child"] {
             assert!(!phrases.has(missing), "{missing}");
         }
+    }
+
+    /// Otherwise, the time would be quadratic in the length of data.
+    #[test]
+    fn long_data_has_no_beginnings() {
+        let phrases = of(&"dataOf".repeat(100_000));
+        assert!(phrases.has_beginning("dataOfdata") && phrases.beginnings.hashes.len() < 50);
     }
 
     #[test]

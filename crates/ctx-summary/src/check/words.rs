@@ -11,12 +11,16 @@ use super::LISTS;
 /// A set of hashes with a maximum size. Once the set is full, any hash counts as a member.
 #[derive(Debug, Default)]
 pub(super) struct HashedSet {
-    hashes: HashSet<u64>,
+    pub(super) hashes: HashSet<u64>,
     full: bool,
 }
 
 /// The maximum number of hashes in a set. A full set takes about 40 MB.
 pub(super) const MOST: usize = 2_000_000;
+
+/// The length, in bytes, of the longest parts of names that are stored. What is longer is no name, but
+/// data, all of whose parts together would be quadratic in its length.
+pub(super) const LONGEST_NAME: usize = 128;
 
 impl HashedSet {
     pub(super) fn insert(&mut self, hash: u64) {
