@@ -8,6 +8,8 @@ use std::process::Command;
 
 use ctx_testkit::{Case, Finished};
 
+use crate::bench::{good, leftovers};
+use crate::compact::messages;
 use crate::snapshot::CTX_SNAPSHOT;
 
 pub(crate) const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
@@ -402,4 +404,29 @@ fn a_full_disk_changes_nothing() {
     fs::remove_file(&filler).expect("removes");
     rollback(home.path()).args(args).run();
     assert_eq!(fs::read(&live).expect("reads"), old.as_bytes());
+}
+
+/// A file name may have up to 255 bytes. The hidden names that the tools derive from it are cut, all
+/// in the same place and never within a character.
+#[test]
+fn long_names_are_compacted_and_restored() {
+    let before = messages(0, 20);
+    for letter in ["s", "é", "会"] {
+        for length in [170, 178, 179, 180, 181, 182, 200, 219, 220, 221, 240, 255] {
+            let letters = letter.repeat((length - 6) / letter.len());
+            let name = format!("{letters}{}.jsonl", "s".repeat(length - 6 - letters.len()));
+            let dir = tempfile::tempdir().expect("a folder");
+            let path = dir.path().join(&name);
+            fs::write(&path, &before).expect("written");
+            good(dir.path(), &format!("ctx-compact -q --keep-messages 4 {name}"));
+            assert_ne!(fs::read_to_string(&path).expect("reads"), before);
+            // A killed run left a second name.
+            let end = (0..=180).rev().find(|at| name.is_char_boundary(*at)).expect("a character");
+            let stem = &name[..end.min(length)];
+            fs::hard_link(&path, dir.path().join(format!(".{stem}.ctx-old-1"))).expect("linked");
+            good(dir.path(), &format!("ctx-rollback -q --undo {name}"));
+            assert_eq!(fs::read_to_string(&path).expect("reads"), before, "{length} {letter}");
+            assert_eq!(leftovers(dir.path()), [""; 0], "{length} {letter}");
+        }
+    }
 }

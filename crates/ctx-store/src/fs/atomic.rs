@@ -392,10 +392,13 @@ pub(crate) fn never_used() -> String {
     format!("{}-{nanos:x}-{count}", std::process::id())
 }
 
-/// Cuts a target's name to 180 bytes, so that it still fits into 255 bytes with the mark added.
+/// Cuts a target's name to 180 bytes, so that it still fits into 255 bytes with the mark added. A
+/// character is not cut.
 fn short(stem: &OsStr) -> &[u8] {
     let bytes = stem.as_bytes();
-    &bytes[..bytes.len().min(180)]
+    let is_within = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let end = (0..=bytes.len().min(180)).rev().find(|at| !is_within(at));
+    &bytes[..end.unwrap_or_default()]
 }
 
 /// Removes the unfinished files that dead writers left in `dir`, and returns how many were removed.

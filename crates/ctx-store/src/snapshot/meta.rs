@@ -1,6 +1,7 @@
 //! Reads and writes `{id}.meta.json`, the commit record of a snapshot. Also defines the names of a
 //! snapshot's files.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use serde_with::skip_serializing_none;
 use strum::IntoStaticStr;
 
 use crate::error::Result;
-use crate::fs::{file_id, file_names, hex};
+use crate::fs::{file_id, file_names, hex, marked};
 use crate::id::SnapshotId;
 
 /// The format number in meta.json for a snapshot whose bytes are plain.
@@ -118,10 +119,6 @@ pub struct Tokens {
     pub encoding: String,
 }
 
-/// The maximum number of bytes that the second name of a replaced file takes from the session
-/// file's name. A file name is limited to 255 bytes.
-const LONGEST_NAME: usize = 220;
-
 /// The middle part of a replaced file's hidden name, which has the form `.NAME.ctx-old-SEQUENCE`.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
@@ -129,9 +126,7 @@ pub(crate) const RETAINED: &str = ".ctx-old-";
 /// that no agent mistakes it for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
-    let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
-    let end = ends.find(|end| name.is_char_boundary(*end))?;
-    Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
+    marked(OsStr::new(name), RETAINED, &sequence.to_string()).into_string().ok()
 }
 
 /// The beginning of the last member in meta.json. The member's value is the sha256 of everything
