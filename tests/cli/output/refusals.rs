@@ -109,6 +109,24 @@ fn a_read_only_file_is_not_changed() {
     assert_eq!(mode & 0o777, 0o640);
 }
 
+/// However many broken lines come before its records, an agent's file is one.
+#[test]
+fn broken_lines_do_not_hide_an_agents_file() {
+    let dir = place();
+    let dir = dir.path();
+    let agents = r#"{"type":"session","version":3,"id":"p-1","timestamp":"t","cwd":"/"}"#;
+    for lines in [0, 63, 64, 70_000] {
+        let text = format!("{}{agents}\n", "{broken\n".repeat(lines));
+        fs::write(dir.join("p.jsonl"), &text).expect("written");
+        for (name, code, why) in
+            [("ctx-convert", 4, "p.jsonl changed "), ("ctx-count", 2, "is a session")]
+        {
+            tool(name, dir).args(["s.jsonl", "-o", "p.jsonl"]).code(code).stderr_has(why).run();
+        }
+        assert!(fs::read_to_string(dir.join("p.jsonl")).expect("reads") == text, "{lines}");
+    }
+}
+
 /// No tool that writes accepts a path in any store.
 #[test]
 fn nothing_in_a_store_is_written() {

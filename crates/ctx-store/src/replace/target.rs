@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ctx_format::{Options, Records};
+use ctx_format::{Options, Records, has_record};
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{is_same_file, is_unchanged};
@@ -66,9 +66,12 @@ impl Destination {
     }
 }
 
-/// Whether the start of a file contains a message in a known format. The message may be on its own
-/// line, or be part of a JSON document or a batch record.
+/// Whether any line of a file is a message or a record in a known format, or the file is a JSON
+/// document or a batch of sessions.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
+    if has_record(File::open(path)?)? {
+        return Ok(true);
+    }
     for batch in [false, true] {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
         let records = Records::open(File::open(path)?, &options)?;
