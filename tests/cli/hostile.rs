@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use ctx_testkit::Case;
 
-use crate::bench::bash;
+use crate::bench::{bash, good};
 
 const USER: &str = "{\"role\":\"user\",\"content\":\"x\"}\n";
 
@@ -273,6 +273,58 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
             .env("HOME", dir.path())
             .status();
         assert!(done.expect("sh").success(), "{script}");
+    }
+}
+
+/// H7: a link in the store could lead anywhere, so no tool writes through it. The store itself may
+/// be a link.
+#[test]
+fn h7_a_link_in_the_store_is_not_followed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (root, other) = (dir.path().join("store"), dir.path().join("other"));
+    let mut count = 0;
+    let mut session = || {
+        count += 1;
+        let said = format!("We decided to use cache{count} for the files.");
+        let line = format!("{{\"role\":\"user\",\"content\":\"{said}\"}}\n");
+        fs::write(dir.path().join("s.jsonl"), line).expect("a file");
+    };
+    session();
+    fs::create_dir(dir.path().join("real")).expect("made");
+    symlink("real", &root).expect("a link");
+    let lines = [
+        "ctx-snapshot -s x s.jsonl",
+        "ctx-extract --into-store -s x s.jsonl",
+        "ctx-memory search decided",
+    ];
+    for line in lines {
+        good(dir.path(), &format!("{line} --store store"));
+    }
+    for (folder, which) in [
+        ("memory", &lines[..]),
+        ("memory/session-summaries", &lines),
+        ("memory/extracted", &lines[1..2]),
+        ("memory/daily", &lines[1..2]),
+        ("locks", &lines),
+        ("context", &lines),
+        ("tmp", &lines),
+        ("index", &lines[2..]),
+        ("index/search", &lines[2..]),
+    ] {
+        let path = root.join(folder);
+        fs::rename(&path, &other).expect("moved");
+        symlink(&other, &path).expect("a link");
+        let list = || crate::bench::files(&other).len();
+        let before = list();
+        for line in which {
+            session();
+            let done = bash(dir.path(), &format!("{line} --store store"));
+            let why = format!("store/{folder} is a symbolic link");
+            assert!(done.code != 0 && done.stderr.contains(&why), "{line}: {}", done.stderr);
+            assert_eq!(list(), before, "{line}: {folder}");
+        }
+        fs::remove_file(&path).expect("removed");
+        fs::rename(&other, &path).expect("moved");
     }
 }
 

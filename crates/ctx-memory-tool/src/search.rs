@@ -134,7 +134,8 @@ impl Args {
 /// Opens the index and updates it.
 fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchIndex> {
     let unusable = |error| search_failure(&error, store);
-    store.prepare().map_err(failure)?;
+    let prepared = store.prepare().and_then(|()| store.refuse_links(&store.search_index()));
+    prepared.map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.was_damaged {
         io.warn("the search index is damaged or from another version; rebuilding it");

@@ -104,6 +104,7 @@ impl<'a> MemoryFolder<'a> {
         }
         if let Some(store) = self.store {
             store.prepare()?;
+            store.refuse_links(&self.dir)?;
         }
         let folder = SharedFolder::lock(&self.dir)?;
         let intent = Facts { session: counts.session.clone(), ..Facts::default() };

@@ -66,6 +66,7 @@ impl Store {
     /// unfinished files left by killed runs.
     pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
+        self.refuse_links(dir)?;
         let folder = SharedFolder::lock(dir)?;
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
@@ -84,7 +85,7 @@ impl Store {
         if is_kept(&folder, name, bytes) {
             return Ok(());
         }
-        make_dirs(&folder)?;
+        self.make_dirs(&folder)?;
         let time = self.now().format(TIME);
         let stem = name.trim_end_matches(".md");
         let path = folder.join(format!("{stem}-{time}{}", end(bytes)));
@@ -169,8 +170,8 @@ impl SharedFile {
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
         // Make the file private, because it contains session text. If there is an old file, use its
         // mode.
-        let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         self.meta.as_ref().map_or(Ok(()), |meta| only_writable(meta, &self.path))?;
+        let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;
         if let Some(meta) = &self.meta {

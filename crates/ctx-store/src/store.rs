@@ -136,16 +136,32 @@ impl Store {
     /// function first.
     pub fn prepare(&self) -> Result<()> {
         let format = self.root.join("FORMAT");
-        make_dirs(&self.tmp())?;
+        self.make_dirs(&self.tmp())?;
         if !format.try_exists().or_cannot("read", &format)? {
             reap_beside(&format);
             // Report a plain failure, because nothing that the user asked for has been done yet.
             self.write_file(&format, FORMAT.as_bytes()).map_err(StoreError::before)?;
         }
         for dir in [self.snapshots(), self.locks(), self.root.join("context")] {
-            make_dirs(&dir)?;
+            self.make_dirs(&dir)?;
         }
         Ok(())
+    }
+
+    /// Creates a folder in the store.
+    pub(crate) fn make_dirs(&self, dir: &Path) -> Result<()> {
+        self.refuse_links(dir)?;
+        make_dirs(dir)
+    }
+
+    /// Refuses a path in the store that leads through a symbolic link, because the link could lead to
+    /// files that are not the store's. The store itself may be a link.
+    pub fn refuse_links(&self, path: &Path) -> Result<()> {
+        let mut inside = path.ancestors().take_while(|path| {
+            path.starts_with(&self.root) && path.as_os_str() != self.root.as_os_str()
+        });
+        let link = inside.find(|path| path.is_symlink());
+        link.map_or(Ok(()), |link| Err(StoreError::refused(link, "is a symbolic link")))
     }
 
     /// Returns the folder for snapshots, cumulative summaries and memory files.
@@ -210,7 +226,7 @@ impl Store {
     /// Writes a file in `tmp/` that will be renamed to `path`, and creates the folder that will
     /// contain it.
     fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile> {
-        make_dirs(parent(path))?;
+        self.make_dirs(parent(path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut temp = self.temp(&name, 0o600)?;
         temp.write_all(bytes).or_not_written(path)?;

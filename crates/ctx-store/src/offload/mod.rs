@@ -21,7 +21,7 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{Entries, hex, if_there, make_dirs, only_regular};
+use crate::fs::{Entries, hex, if_there, only_regular};
 use crate::{SessionId, Store};
 
 /// The name of an offloaded file: the sha256 of its bytes, followed by the suffix of its [`Form`],
@@ -282,7 +282,7 @@ impl Folder {
 
     /// Opens the folder for a session's offloaded files, and creates it if it does not exist.
     fn create(store: &Store, session: &SessionId) -> Result<Self> {
-        make_dirs(&store.offloaded())?;
+        store.make_dirs(&store.offloaded())?;
         let missing = || StoreError::Changed(store.offloaded());
         let all = if_there(Self::of_all(store))?.ok_or_else(missing)?;
         let path = all.path.join(session.as_str());

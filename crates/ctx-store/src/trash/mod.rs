@@ -152,7 +152,7 @@ impl Store {
 
     /// Creates a folder in `dir`, named after the time when the grace period begins for its items.
     pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
-        make_dirs(dir)?;
+        self.make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
         loop {
             let bin = dir.join(Stamp { sequence, time }.to_string());
