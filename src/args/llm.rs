@@ -1,13 +1,13 @@
 //! Flags and environment variables for the summary method `llm`, shared by all tools that use a
 //! model.
 
-use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use ctx_cli::{Failure, Result};
+use ctx_cli::{Failure, Result, open_file};
 use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, RetryPolicy, Settings, Tape};
 use ctx_policy::{Fallback, Method, Summary, parse_count};
 use ctx_redact::redact;
@@ -245,7 +245,8 @@ impl LlmArgs {
         if let Some(template) = Template::by_name(name) {
             return Ok(template);
         }
-        let text = fs::read_to_string(name).map_err(|error| {
+        let text = open_file(Path::new(name)).and_then(io::read_to_string);
+        let text = text.map_err(|error| {
             let names: Vec<&str> = Template::names().collect();
             let (last, others) = names.split_last().expect("three templates");
             Failure::new(format_args!("cannot read the template: {error}"))

@@ -2,11 +2,11 @@
 //! overrides the preset, and the environment overrides the file. Each tool applies its own flags
 //! last.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ctx_cli::{Failure, Io, Result};
+use ctx_cli::{Failure, Io, Result, open_file};
 use ctx_policy::trigger::DEFAULT_SHARE;
 use ctx_policy::{Config, Layer, Policy, names, preset};
 
@@ -84,7 +84,8 @@ impl PolicyArgs {
 
 fn read(path: &Path, preset: Option<&str>, io: &mut Io) -> Result<Config> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| Failure::unread(error).at(&name, None))?;
+    let text = open_file(path).and_then(io::read_to_string);
+    let text = text.map_err(|error| Failure::unread(error).at(&name, None))?;
     let config = ctx_policy::read_config(&text, Some(&name), preset)
         .map_err(|error| Failure::new(error).at(&name, None))?;
     for warning in &config.warnings {

@@ -276,6 +276,59 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     }
 }
 
+/// H7: a FIFO, which may have no writer, and a device, which may have no end, are not read, except
+/// through stdin and the pipe of a process substitution.
+#[test]
+fn h7_a_reader_waits_for_no_fifo_and_reads_no_device() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("s.jsonl"), USER).expect("a file");
+    assert!(
+        Command::new("mkfifo").arg(dir.path().join("fifo")).status().expect("mkfifo").success()
+    );
+    for (file, kind) in [("fifo", "FIFO"), ("/dev/zero", "device")] {
+        let why = format!("{file}: cannot read: it is a {kind}");
+        let read = [
+            "count",
+            "check",
+            "convert",
+            "extract",
+            "offload",
+            "split",
+            "stats",
+            "summarize",
+            "prune --clear",
+            "score s.jsonl",
+        ];
+        for line in read.map(|name| format!("ctx-{name} {file}")) {
+            let done = bash(dir.path(), &line);
+            let hint = format!("{why}; to read it anyway, redirect stdin: < {file}\n");
+            assert!(done.code == 2 && done.stderr.ends_with(&hint), "{line}: {}", done.stderr);
+        }
+        for line in [
+            "ctx-compact --config @ s.jsonl",
+            "ctx-prune --config @ s.jsonl",
+            "ctx-summarize --config @ s.jsonl",
+            "ctx-summarize --method llm --llm-url http://127.0.0.1:9 --template @ s.jsonl",
+        ] {
+            let done = bash(dir.path(), &line.replace('@', file));
+            let why = format!("it is a {kind}");
+            assert!(done.code == 2 && done.stderr.contains(&why), "{line}: {}", done.stderr);
+        }
+    }
+    for line in [
+        "ctx-count <(cat s.jsonl)",
+        "ctx-count < <(cat s.jsonl)",
+        "cat s.jsonl | ctx-count /dev/stdin",
+        "cat s.jsonl | ctx-count /proc/self/fd/0",
+        "{ cat s.jsonl > fifo & } ; ctx-count < fifo",
+        "ctx-count /dev/null",
+        "ctx-prune --config <(echo '[keep]') --clear s.jsonl",
+    ] {
+        let done = bash(dir.path(), line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+    }
+}
+
 /// H7: a link in the store could lead anywhere, so no tool writes through it. The store itself may
 /// be a link.
 #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -52,7 +53,7 @@ impl Input {
             let meta = metadata(path).ok().filter(Metadata::is_file);
             return Ok(Self::counted(name, meta, io::stdin()));
         }
-        let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
+        let file = open_file(path).map_err(|error| cannot_read(&name, &error))?;
         let meta = file.metadata().ok();
         if meta.as_ref().is_some_and(Metadata::is_dir) {
             return Err(Failure::new("is a directory").at(&name, None).hint(IN_DIRECTORY));
@@ -80,6 +81,20 @@ impl Input {
         let reader = Progress::current().over(&name, size, Box::new(reader));
         Self { name, reader }
     }
+}
+
+/// Opens a file that the user named. Refuses a FIFO, which may wait forever for a writer, and a device,
+/// which may never end. Pipes that are already open, such as those of process substitution, and
+/// `/dev/null` are read.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let kind = path.metadata()?.file_type();
+    let is_open = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|at| path.starts_with(at));
+    let is_null = path == Path::new("/dev/null");
+    if is_open || is_null || kind.is_file() || kind.is_dir() {
+        return File::open(path);
+    }
+    let kind = if kind.is_fifo() { "FIFO" } else { "device" };
+    Err(io::Error::new(io::ErrorKind::Unsupported, format!("it is a {kind}")))
 }
 
 /// Returns the metadata of an operand's file. For `-`, returns the metadata of the file or pipe at
@@ -113,6 +128,8 @@ pub fn cannot_read(name: &str, error: &io::Error) -> Failure {
             let hint = if is_short { "an id needs 4 characters or more" } else { "check the path" };
             Failure::new("no such file or directory").hint(hint)
         }
+        io::ErrorKind::Unsupported => Failure::unread(error)
+            .hint(format!("to read it anyway, redirect stdin: < {}", shell_word(name))),
         _ => Failure::unread(error),
     };
     failure.at(name, None)

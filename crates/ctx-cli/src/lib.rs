@@ -29,7 +29,7 @@ pub use exit_status::ExitStatus;
 pub use failure::{Failure, Result};
 pub use input::{
     FolderArgs, IN_DIRECTORY, Input, Operands, STDIN_NAME, Walk, cannot_read, input_name, inputs,
-    is_like_an_id, is_stdin, metadata,
+    is_like_an_id, is_stdin, metadata, open_file,
 };
 pub use io::{Io, Paint, Verbosity, json_failure, json_line, json_name};
 pub use listing::{Cell, Listing, Portion, aligned, bar, cut_to_width, labelled};
