@@ -53,8 +53,6 @@ pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
 pub use record::{Class, MAX_LINE, Origin, Piece, Record};
 pub use session::document::{Conversation, FixedFile, Frame, Head};
 pub use session::reread::show as show_to_view;
-pub use session::{
-    BadLine, Observer, Options, Records, Tally, Watch, Watched, dialect_of_lines, has_record,
-};
+pub use session::{BadLine, Observer, Options, Records, Tally, Watch, Watched, dialect_of_lines};
 
 pub(crate) use record::{json, scan};

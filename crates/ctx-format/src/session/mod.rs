@@ -16,7 +16,7 @@ use self::document::Document;
 use self::reread::{Again, SecondReading, Source};
 use crate::compaction::LineText;
 use crate::convert::Loss;
-use crate::dialect::{ALL, Detector, Dialect, Sniff, foreign};
+use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::json::one_line;
 use crate::record::lines::Lines;
 use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool, json};
@@ -258,19 +258,6 @@ pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dia
     let mut detector = Detector::default();
     look_on(&mut detector, source, false)?;
     Ok(detector.decide())
-}
-
-/// Returns true if any line may be a message or a record of a known dialect, however many other
-/// lines come before it.
-pub fn has_record(source: impl Read) -> io::Result<bool> {
-    let mut lines = Lines::new(source);
-    while let Some(record) = lines.next()? {
-        let is_known = |object| ALL.iter().any(|dialect| dialect.sniff(object) > Sniff::No);
-        if record.object().is_some_and(is_known) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn look_on(detector: &mut Detector, source: impl Read, batch: bool) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ctx_format::{Options, Records, has_record};
+use ctx_format::{Options, Records, dialect_of_lines};
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{is_same_file, is_unchanged};
@@ -69,7 +69,7 @@ impl Destination {
 /// Whether any line of a file is a message or a record in a known format, or the file is a JSON
 /// document or a batch of sessions.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
-    if has_record(File::open(path)?)? {
+    if dialect_of_lines(File::open(path)?)?.is_some() {
         return Ok(true);
     }
     for batch in [false, true] {
