@@ -220,12 +220,11 @@ fn every_setting_changes_what_is_done() {
 
 /// Defaults that are not settings. Each is defined in one place: at its flag, in the module for
 /// flags that several tools share, or in the library that uses it.
-const DEFAULTS: [(&str, &str, &str); 14] = [
+const DEFAULTS: [(&str, &str, &str); 13] = [
     ("ctx-gc --keep-days", "src/tools/gc/mod.rs", "const KEEP_DAYS: u32 = 7;"),
     ("ctx-gc --grace-days", "src/store.rs", "const GRACE_DAYS: u32 = 7;"),
     ("ctx-split --keep-messages", "src/tools/split/mod.rs", "const KEEP_MESSAGES: u64 = 20;"),
     ("ctx-offload --min-tokens", "src/offload/mod.rs", "const MIN_TOKENS: u64 = 2000;"),
-    ("ctx-prune --protect-last", "src/tools/prune/mod.rs", "const PROTECTED: u64 = 3;"),
     ("--llm-timeout", "src/args/llm.rs", "default_value_t = 300,"),
     (
         "connecting to a model",

@@ -9,7 +9,7 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, is_stdin, json_line,
     json_name, json_object, printable,
 };
-use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
+use ctx_engine::placeholder::MAX_PLACEHOLDER;
 use ctx_engine::prune::{
     Cache, Decision, Options, Plan, PrunePass, Spared, Sum, Sums, Trim, Unsent, saturating_usize,
 };
@@ -17,7 +17,7 @@ use ctx_engine::{ErrorKind, PassError, Pin, Time};
 use ctx_format::{Dialect, Saved, Zone, counted};
 use ctx_policy::duration::FixedSpan;
 use ctx_policy::share::Share;
-use ctx_policy::{Clear, Glob, Mode, Policy, Rule, ToolFilter, When, parse_count};
+use ctx_policy::{Clear, Glob, Mode, Policy, Prune, Rule, When, parse_count};
 use ctx_store::Growth;
 
 use crate::args::{CountingArgs, PolicyArgs, ReasoningArgs};
@@ -91,20 +91,21 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.note_document(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
-    let policy = args.policy.named(io)?;
-    let flags = &args.flags.clone().under(policy.as_ref());
+    let (flags, policy) = (&args.flags, args.policy.named(io)?);
+    let is_named = policy.is_some();
+    let policy = flags.lay_on(policy);
     // A preview of a file is a preview of --in-place.
     let is_saved = source.is_saved() || args.dry_run && !is_stdin(path);
     let saved = args.filter.output.store.promise(matches, is_saved);
     let plan = Plan {
-        options: flags.options(session.dialect().map(|it| it as _), saved)?,
+        options: flags.options(&policy, is_named, session.dialect().map(|it| it as _), saved)?,
         pins: flags.pin.clone(),
         zone: flags.zone,
-        min_gain: flags.min_gain.unwrap_or(0),
+        min_gain: policy.prune.min_gain.unwrap_or(0),
         counter: counting.counter,
         report_changes: io.verbosity >= Verbosity::Debug,
         strict: args.strict,
-        cache: flags.cache_ttl.map(|ttl| Cache {
+        cache: policy.prune.cache_ttl.map(|ttl| Cache {
             ttl: ttl.0,
             last_call: flags.last_call.or(last_change(path)),
             now: chrono::Utc::now(),
@@ -135,7 +136,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         } else {
             rule_table(&decision.sums)
                 + &unsent_table(&decision.unsent)
-                + &spared(&decision, flags, "")
+                + &spared(&decision, &policy, "")
         };
         io.print(&shown)?;
         return Ok(ExitStatus::Done);
@@ -149,7 +150,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let total = decision.sums.total();
         let (changes, freed) = (counted(total.changes, "change"), counted(total.gain(), "token"));
         let name = printable(&name);
-        let spared = spared(&decision, flags, &format!("{name}: "));
+        let spared = spared(&decision, &policy, &format!("{name}: "));
         let bytes = decision.unsent.iter().map(|unsent| unsent.bytes).sum::<u64>();
         let unsent = if bytes == 0 {
             String::new()
@@ -209,9 +210,9 @@ fn rule_row<T: Display>(rule: &str, [changes, before, after, freed]: [T; 4]) -> 
 }
 
 /// Says what the rules would change if it were not protected, in lines that begin with `name`.
-fn spared(decision: &Decision<'_>, flags: &PruneFlags, name: &str) -> String {
+fn spared(decision: &Decision<'_>, policy: &Policy, name: &str) -> String {
     let Spared { results, reasoning } = decision.spared();
-    let last = flags.protect_last.unwrap_or(PROTECTED);
+    let last = policy.prune.protect_last;
     let results = (results > 0).then(|| {
         let results = counted(results, "more result");
         format!("{name}{results} would change with less than --protect-last {last}\n")
@@ -298,10 +299,6 @@ struct PruneFlags {
     /// Time of the model's last call, if the session contains no times
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
-    /// The text between the beginning and the end of a trimmed result, if a policy is named. A
-    /// policy need not have any rule.
-    #[arg(skip)]
-    cut: Option<String>,
 }
 
 /// Parses the name of a zone: old or keep. The zone system is not accepted, because system messages
@@ -312,56 +309,61 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
         .try_map(|word| Zone::from_str(&word, false))
 }
 
-/// What applies if neither a flag nor a policy sets it.
-const PLACEHOLDER: &str = "[Old tool result content cleared]";
-const PROTECTED: u64 = 3;
-
 impl PruneFlags {
-    /// Returns the flags, with the policy's setting wherever a flag is not given. A policy that does
-    /// not prune sets no rules. Results that a policy clears only if needed are not cleared, because
-    /// the limits apply to the whole context.
-    fn under(mut self, policy: Option<&Policy>) -> Self {
-        let Some(policy) = policy else { return self };
-        let prune = &policy.prune;
-        let or = |flag: Vec<Glob>, of_policy: &[Glob]| {
-            if flag.is_empty() { of_policy.to_vec() } else { flag }
-        };
-        if policy.mode != Mode::SummaryOnly && prune.when != When::Never {
-            self.max_chars = self.max_chars.or(prune.max_chars);
-            self.clear |= prune.clear == Clear::Always;
-            self.window_messages = self.window_messages.or(prune.window_messages);
-            self.cache_ttl = self.cache_ttl.or(prune.cache_ttl);
-            if self.drop.is_empty() {
-                self.drop.clone_from(&prune.drop);
-            }
+    /// Lays the flags over a policy. Without a policy, and with one that does not prune, only flags set
+    /// rules. Results that a policy clears only if needed are not cleared, because the limits apply
+    /// to the whole context.
+    fn lay_on(&self, policy: Option<Policy>) -> Policy {
+        let prunes = |it: &Policy| it.mode != Mode::SummaryOnly && it.prune.when != When::Never;
+        let has_rules = policy.as_ref().is_some_and(prunes);
+        let mut policy = policy.unwrap_or_default();
+        let mut usual = policy.prune;
+        if !has_rules {
+            (usual.clear, usual.max_chars, usual.drop) = (Clear::Never, None, Vec::new());
+            (usual.window_messages, usual.cache_ttl) = (None, None);
         }
-        self.head_share = self.head_share.or(self.max_chars.map(|_| prune.head_share));
-        self.tail_share = self.tail_share.or(self.max_chars.map(|_| prune.tail_share));
-        self.cut = Some(prune.cut.clone());
-        self.placeholder = self.placeholder.or_else(|| Some(prune.placeholder.clone()));
-        self.protect_last = self.protect_last.or(Some(prune.protect_last));
-        self.min_gain = self.min_gain.or(prune.min_gain);
-        self.allow_tool = or(self.allow_tool, &prune.allow);
-        self.deny_tool = or(self.deny_tool, &prune.deny);
-        self
+        let shares = self.head_share.or(self.tail_share);
+        let trims = self.trim || self.rescue_lines.is_some() || shares.is_some();
+        let max_chars = trims.then_some(Trim::default().max_chars as u64);
+        policy.prune = Prune {
+            max_chars: self.max_chars.or(usual.max_chars).or(max_chars),
+            head_share: self.head_share.unwrap_or(usual.head_share),
+            tail_share: self.tail_share.unwrap_or(usual.tail_share),
+            clear: if self.clear { Clear::Always } else { usual.clear },
+            placeholder: self.placeholder.clone().unwrap_or(usual.placeholder),
+            drop: given(&self.drop, usual.drop),
+            protect_last: self.protect_last.unwrap_or(usual.protect_last),
+            allow: given(&self.allow_tool, usual.allow),
+            deny: given(&self.deny_tool, usual.deny),
+            cache_ttl: self.cache_ttl.or(usual.cache_ttl),
+            window_messages: self.window_messages.or(usual.window_messages),
+            min_gain: self.min_gain.or(usual.min_gain),
+            ..usual
+        };
+        policy
     }
 
-    /// Returns the rules that the flags set for a session in `dialect`.
-    fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options> {
-        let placeholder = self.placeholder.as_deref().unwrap_or(PLACEHOLDER);
-        let options = Options {
-            trim: self.trim()?,
-            clear: self.clear.then(|| placeholder.to_owned()),
-            drop: self.drop.clone(),
-            references: references(&ctx_policy::Policy::default().offload),
-            argument_chars: self.max_argument_chars.map(saturating_usize),
-            window_messages: self.window_messages,
-            protect_last: saturating_usize(self.protect_last.unwrap_or(PROTECTED)),
-            tools: ToolFilter { allow: self.allow_tool.clone(), deny: self.deny_tool.clone() },
-            user_first: dialect.is_some_and(|dialect| dialect.output_rules().user_first),
-            saved,
-        };
-        if !options.has_rules() && self.cut.is_none() {
+    /// Returns the rules that `policy` and the flags set for a session in `dialect`. There must be
+    /// rules, unless the user named a policy.
+    fn options(
+        &self,
+        policy: &Policy,
+        is_named: bool,
+        dialect: Option<&dyn Dialect>,
+        saved: Saved,
+    ) -> Result<Options> {
+        /// A share of this number is always whole, because shares have at most six decimals.
+        const WHOLE: u64 = 1_000_000;
+        let Prune { head_share, tail_share, clear, placeholder, .. } = &policy.prune;
+        let mut options = Options::of_policy(policy, *clear == Clear::Always, dialect, saved);
+        options.argument_chars = self.max_argument_chars.map(saturating_usize);
+        if let Some((trim, lines)) = options.trim.as_mut().zip(self.rescue_lines) {
+            trim.rescue_lines = saturating_usize(lines);
+        }
+        if head_share.of(WHOLE) + tail_share.of(WHOLE) > WHOLE {
+            return Err(Failure::new("--head-share and --tail-share add up to more than 1"));
+        }
+        if !options.has_rules() && !is_named {
             return Err(Failure::new(
                 "no rule is given; add --trim, --clear, --drop, --max-argument-chars, --window-messages, or a --preset that prunes",
             ));
@@ -373,27 +375,11 @@ impl PruneFlags {
         }
         Ok(options)
     }
+}
 
-    /// Returns the trimming rule, if any trimming flag turns it on.
-    fn trim(&self) -> Result<Option<Trim>> {
-        /// A share of this number is always whole, because shares have at most six decimals.
-        const WHOLE: u64 = 1_000_000;
-        let is_on = self.trim
-            || self.max_chars.or(self.rescue_lines).is_some()
-            || self.head_share.or(self.tail_share).is_some();
-        let default = Trim::default();
-        let trim = Trim {
-            max_chars: self.max_chars.map_or(default.max_chars, saturating_usize),
-            head_share: self.head_share.unwrap_or(default.head_share),
-            tail_share: self.tail_share.unwrap_or(default.tail_share),
-            rescue_lines: self.rescue_lines.map_or(default.rescue_lines, saturating_usize),
-            cut: self.cut.clone().map_or(default.cut, Into::into),
-        };
-        if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
-            return Err(Failure::new("--head-share and --tail-share add up to more than 1"));
-        }
-        Ok(is_on.then_some(trim))
-    }
+/// Returns the values of a flag or, if it is not given, those of a policy.
+fn given<T: Clone>(flag: &[T], of_policy: Vec<T>) -> Vec<T> {
+    if flag.is_empty() { of_policy } else { flag.to_vec() }
 }
 
 #[cfg(test)]
@@ -413,7 +399,7 @@ mod tests {
     /// Returns the length to which results are trimmed with these flags, or the error.
     fn max_chars(flags: &[&str]) -> Result<Option<usize>, String> {
         let flags = Tool::parse_from([&["t"], flags].concat()).flags;
-        let options = flags.options(Some(&Chat), Saved::Perhaps);
+        let options = flags.options(&flags.lay_on(None), false, Some(&Chat), Saved::Perhaps);
         let options = options.map_err(|failure| failure.to_string())?;
         Ok(options.trim.map(|trim| trim.max_chars))
     }

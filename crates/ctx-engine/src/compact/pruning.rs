@@ -37,11 +37,11 @@ impl Rules {
                 Options::of_policy(
                     &plan.options.policy,
                     clears,
-                    content.dialect,
+                    Some(content.dialect),
                     plan.environment.saved,
                 )
             };
-            wanted.then(rules).flatten()
+            wanted.then(rules).filter(Options::has_rules)
         };
         Self { trims: rules(false, Clear::Always), clears: rules(true, Clear::Never) }
     }

@@ -75,15 +75,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the pruning rules from a compaction's policy, or `None` if the policy does not
-    /// prune. The caller decides whether old results are cleared, because the policy may allow
+    /// Returns the pruning rules from a policy. The caller decides whether old results are cleared, because the policy may allow
     /// clearing only if the other rules do not free enough tokens.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,
-        dialect: &dyn Dialect,
+        dialect: Option<&dyn Dialect>,
         saved: Saved,
-    ) -> Option<Self> {
+    ) -> Self {
         let prune = &policy.prune;
         let trim = prune.max_chars.map(|chars| Trim {
             max_chars: saturating_usize(chars),
@@ -92,7 +91,7 @@ impl Options {
             cut: prune.cut.clone().into(),
             ..Trim::default()
         });
-        let options = Self {
+        Self {
             trim,
             clear: clears.then(|| prune.placeholder.clone()),
             drop: prune.drop.clone(),
@@ -101,10 +100,9 @@ impl Options {
             window_messages: prune.window_messages,
             protect_last: saturating_usize(prune.protect_last),
             tools: ToolFilter { allow: prune.allow.clone(), deny: prune.deny.clone() },
-            user_first: dialect.output_rules().user_first,
+            user_first: dialect.is_some_and(|dialect| dialect.output_rules().user_first),
             saved,
-        };
-        options.has_rules().then_some(options)
+        }
     }
 
     /// Returns the rules that `ctx-prune --drop superseded,duplicates,noise --trim` applies.

@@ -57,13 +57,13 @@ fn the_rules_of_a_policy_are_those_of_pruning() {
     whole.prune.max_chars = Some(500);
     whole.prune.protect_last = 2;
     whole.prune.clear = Clear::Never;
-    let trims = Options::of_policy(&whole, false, &Chat, Saved::Yes).expect("it trims");
+    let trims = Options::of_policy(&whole, false, Some(&Chat), Saved::Yes);
     assert_eq!(trims.trim.expect("it trims").max_chars, 500);
     assert_eq!((trims.clear, trims.protect_last), (None, 2));
-    let clears = Options::of_policy(&whole, true, &Chat, Saved::Yes).expect("it clears");
+    let clears = Options::of_policy(&whole, true, Some(&Chat), Saved::Yes);
     assert_eq!(clears.clear, Some(whole.prune.placeholder.clone()));
     (whole.prune.max_chars, whole.prune.drop) = (None, Vec::new());
-    assert!(Options::of_policy(&whole, false, &Chat, Saved::Yes).is_none());
+    assert!(!Options::of_policy(&whole, false, Some(&Chat), Saved::Yes).has_rules());
 }
 
 #[test]
