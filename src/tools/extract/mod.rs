@@ -117,18 +117,19 @@ impl Args {
         }
     }
 
-    fn plan(&self, path: &Path) -> Result<Plan> {
+    fn pass(&self, path: &Path, dialect: Option<&'static dyn Dialect>) -> Result<ExtractPass> {
         let kinds = if self.kind.is_empty() { &MemoryKind::ALL[..] } else { &self.kind };
         let session = match &self.session {
             None if is_stdin(path) => "stdin".to_owned(),
             named => session_of(named.as_ref(), path)?.to_string(),
         };
-        Ok(Plan {
-            session,
-            kinds: kinds.to_vec(),
+        Ok(ExtractPass {
             scope: self.zone,
             batch: self.filter.read.batch,
-            header: self.header.clone(),
+            dialect,
+            zones: ZoneReader::default(),
+            extractor: Extractor::new(session, kinds),
+            recognizer: recognizer(self.header.as_deref()),
         })
     }
 }
@@ -142,24 +143,12 @@ enum Scope {
     All,
 }
 
-/// Determines which messages are read, and which kinds of items are extracted.
-#[derive(Clone, Debug)]
-struct Plan {
-    /// The session name to store in each item.
-    session: String,
-    /// The kinds of items to extract.
-    kinds: Vec<MemoryKind>,
+/// Extracts items from a session's records.
+struct ExtractPass {
     /// The messages to read.
     scope: Option<Scope>,
     /// Whether each record is a separate conversation.
     batch: bool,
-    /// The first words of summaries under the policy. Nothing is extracted from them.
-    header: Option<String>,
-}
-
-/// Extracts items from a session's records.
-struct ExtractPass {
-    plan: Plan,
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     extractor: Extractor,
@@ -168,17 +157,6 @@ struct ExtractPass {
 }
 
 impl ExtractPass {
-    fn new(plan: Plan, dialect: Option<&'static dyn Dialect>) -> Self {
-        let extractor = Extractor::new(plan.session.as_str(), &plan.kinds);
-        Self {
-            dialect,
-            zones: ZoneReader::default(),
-            extractor,
-            recognizer: recognizer(plan.header.as_deref()),
-            plan,
-        }
-    }
-
     /// Returns the items from the next record.
     fn push(&mut self, record: &Record<'_>) -> Result<Vec<MemoryItem>, PassError> {
         let zone = self.zones.read(record);
@@ -188,7 +166,7 @@ impl ExtractPass {
         let dialect = self.dialect.ok_or(ErrorKind::UnknownFormat)?;
         let tag = record.tag().unwrap_or_default();
         let line = tag.line.unwrap_or(record.line);
-        if !self.plan.batch {
+        if !self.batch {
             return Ok(self.message(dialect, object, zone, line));
         }
         self.extractor.next_session();
@@ -224,7 +202,7 @@ impl ExtractPass {
     }
 
     fn wants(&self, zone: Zone, role: Role) -> bool {
-        match (self.plan.scope, self.zones.zoned) {
+        match (self.scope, self.zones.zoned) {
             (None, false) => !role.is_system(),
             (None, true) => zone == Zone::Old,
             (Some(Scope::All), _) => true,
@@ -238,7 +216,7 @@ impl ExtractPass {
     /// stream is incomplete and `partial` is false, or if the zone old or keep is requested but the
     /// records have no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {
-        let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
+        let of_a_split = matches!(self.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
         if self.zones.zoned {
             if !partial {
                 self.zones.finish()?;
@@ -286,7 +264,7 @@ impl Extraction {
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<Vec<MemoryItem>> {
         let mut session = args.filter.read.session(source.open(path)?)?;
-        let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
+        let mut pass = args.pass(path, session.dialect())?;
         let mut items = Vec::new();
         session.pass(|record| {
             let extraction = pass.push(record)?;

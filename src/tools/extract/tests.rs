@@ -7,27 +7,32 @@ use ctx_summary::ledger::patterns::MemoryKind;
 
 use ctx_engine::{ErrorKind, PassError};
 
-use super::{ExtractPass, HoldingWriter, Plan, Scope};
+use super::{ExtractPass, Extractor, HoldingWriter, Scope, ZoneReader, recognizer};
 
 fn says(role: &str, text: &str) -> String {
     format!("{{\"role\":\"{role}\",\"content\":\"We decided on {text}.\"}}")
 }
 
-fn plan(scope: Option<Scope>, batch: bool) -> Plan {
-    Plan {
-        session: "demo".to_owned(),
-        kinds: vec![MemoryKind::Decision],
+fn pass(scope: Option<Scope>, batch: bool) -> ExtractPass {
+    ExtractPass {
         scope,
         batch,
-        header: None,
+        dialect: None,
+        zones: ZoneReader::default(),
+        extractor: Extractor::new("demo", &[MemoryKind::Decision]),
+        recognizer: recognizer(None),
     }
 }
 
 /// Returns the last letter of each item, with its line.
-fn read(session: &str, plan: Plan, partial: bool) -> Result<Vec<(char, u64)>, PassError> {
-    let options = Options { batch: plan.batch, ..Options::default() };
+fn read(
+    session: &str,
+    mut pass: ExtractPass,
+    partial: bool,
+) -> Result<Vec<(char, u64)>, PassError> {
+    let options = Options { batch: pass.batch, ..Options::default() };
     let mut records = Records::open(session.as_bytes(), &options).expect("from memory");
-    let mut pass = ExtractPass::new(plan, records.dialect());
+    pass.dialect = records.dialect();
     let mut found = Vec::new();
     while let Some(record) = records.next().expect("from memory") {
         for item in pass.push(&record)? {
@@ -64,7 +69,7 @@ fn a_plain_session_is_read_without_its_system_messages() {
         None,
     ];
     for (scope, expected) in SCOPES.into_iter().zip(expected) {
-        match (read(&session, plan(scope, false), false), expected) {
+        match (read(&session, pass(scope, false), false), expected) {
             (Ok(found), Some(expected)) => assert_eq!(found, expected, "{scope:?}"),
             (Err(error), None) => {
                 let kind = error.kind;
@@ -74,7 +79,7 @@ fn a_plain_session_is_read_without_its_system_messages() {
             (other, _) => panic!("{scope:?}: {other:?}"),
         }
         // An empty session is not missing a zone.
-        assert!(read("", plan(scope, false), false).is_ok());
+        assert!(read("", pass(scope, false), false).is_ok());
     }
 }
 
@@ -94,7 +99,7 @@ fn of_a_tagged_session_the_zone_is_read() {
         vec![('C', 9)],
     ];
     for (scope, expected) in SCOPES.into_iter().zip(expected) {
-        let found = read(&session, plan(scope, false), false).expect("it is whole");
+        let found = read(&session, pass(scope, false), false).expect("it is whole");
         assert_eq!(found, expected, "{scope:?}");
     }
 }
@@ -102,10 +107,10 @@ fn of_a_tagged_session_the_zone_is_read() {
 #[test]
 fn a_tagged_session_must_be_whole() {
     let session = tagged(r#""zone":"old","end":2"#, "user", "A");
-    let error = read(&session, plan(None, false), false).expect_err("one is missing");
+    let error = read(&session, pass(None, false), false).expect_err("one is missing");
     let kind = error.kind;
     assert!(matches!(kind, ErrorKind::EarlyEnd(_)), "{kind}");
-    let found = read(&session, plan(None, false), true).expect("a part is enough");
+    let found = read(&session, pass(None, false), true).expect("a part is enough");
     assert_eq!(found, [('A', 1)]);
 }
 
@@ -113,13 +118,13 @@ fn a_tagged_session_must_be_whole() {
 fn each_message_of_a_batch_record_has_its_zone() {
     let list = [says("system", "A"), says("user", "B"), says("user", "C")].join(",");
     let plain = format!("{{\"messages\":[{list}]}}\n{{\"messages\":7}}\n");
-    let found = read(&plain, plan(None, true), false).expect("conversations");
+    let found = read(&plain, pass(None, true), false).expect("conversations");
     assert_eq!(found, [('B', 1), ('C', 1)]);
     let zones = r#""zones":["system","old","keep"],"line":5,"end":1"#;
     let tagged = format!("{{\"_ctx\":{{{zones}}},\"messages\":[{list}]}}\n");
     let expected = [vec!['B'], vec!['A', 'B', 'C'], vec!['A'], vec!['B'], vec!['C']];
     for (scope, expected) in SCOPES.into_iter().zip(expected) {
-        let found = read(&tagged, plan(scope, true), false).expect("it is whole");
+        let found = read(&tagged, pass(scope, true), false).expect("it is whole");
         let expected: Vec<_> = expected.into_iter().map(|letter| (letter, 5)).collect();
         assert_eq!(found, expected, "{scope:?}");
     }
@@ -132,9 +137,8 @@ fn a_call_is_answered_in_its_own_conversation() {
     let session = format!("{{\"messages\":[{call}]}}\n{{\"messages\":[{result}]}}\n");
     let options = Options { batch: true, ..Options::default() };
     let mut records = Records::open(session.as_bytes(), &options).expect("from memory");
-    let kinds = vec![MemoryKind::Runtime];
-    let plan = Plan { kinds, ..plan(None, true) };
-    let mut pass = ExtractPass::new(plan, records.dialect());
+    let extractor = Extractor::new("demo", &[MemoryKind::Runtime]);
+    let mut pass = ExtractPass { extractor, dialect: records.dialect(), ..pass(None, true) };
     let mut texts = Vec::new();
     while let Some(record) = records.next().expect("from memory") {
         let items = pass.push(&record).expect("a conversation");
@@ -147,12 +151,12 @@ fn a_call_is_answered_in_its_own_conversation() {
 fn secrets_are_counted_and_an_unknown_format_is_named() {
     let secret = says("user", "password=hunter2 for tests");
     let mut records = Records::open(secret.as_bytes(), &Options::default()).expect("from memory");
-    let mut pass = ExtractPass::new(plan(None, false), records.dialect());
+    let mut pass = ExtractPass { dialect: records.dialect(), ..pass(None, false) };
     let record = records.next().expect("from memory").expect("a record");
     assert_eq!(pass.push(&record).expect("a message").len(), 1);
     assert_eq!(pass.finish(false).expect("not tagged"), 1);
 
-    let error = read("\n{\"a\":1}\n", plan(None, false), false).expect_err("unknown");
+    let error = read("\n{\"a\":1}\n", self::pass(None, false), false).expect_err("unknown");
     let kind = error.kind;
     assert!(matches!(kind, ErrorKind::UnknownFormat), "{kind}");
 }
