@@ -108,10 +108,8 @@ impl<'a> Results<'a> {
     /// Returns all content other than results, as a user message; `None` if there is no such
     /// content.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
-        let said = || {
-            let origins = self.beside_origin.into_iter().collect();
-            TurnMessage::of_user(self.beside.clone(), origins)
-        };
+        let origins = self.beside_origin.into_iter().collect();
+        let said = || TurnMessage::of_user(self.beside.clone(), origins);
         (!self.beside.is_empty()).then(said)
     }
 }

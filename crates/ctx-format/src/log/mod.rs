@@ -28,6 +28,23 @@
 //! If a flaw can be repaired in a copy of the file, it contains the remedy. [`Log::repaired`] makes
 //! the changes that only the agent's own code can make.
 
+/// Defines the methods of [`crate::Dialect`] that state an agent's name and recognize its lines by the
+/// file `sign.json` in the agent's folder.
+macro_rules! signed {
+    ($name:literal) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn sniff(&self, object: &Object<'_>) -> crate::dialect::Sniff {
+            use crate::dialect::sign::Sign;
+            static SIGN: std::sync::LazyLock<Sign> =
+                std::sync::LazyLock::new(|| Sign::read(include_str!("sign.json")));
+            SIGN.sniff(object)
+        }
+    };
+}
+
 pub(crate) mod claude_code;
 pub(crate) mod codex;
 pub mod compaction;

@@ -10,7 +10,6 @@ mod tree;
 mod view;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use super::compaction::CompactionWriter;
 use super::{About, Log};
@@ -18,8 +17,7 @@ use crate::compaction::LineText;
 use crate::dialect::anthropic::{self, Anthropic};
 use crate::dialect::blocks;
 use crate::dialect::content::{kind_of, text_record};
-use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
-use crate::dialect::sign::Sign;
+use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
 use crate::legality::content::{Mend, Names};
 use crate::log::view::ViewBuilder;
 use crate::repair::{NewResult, RecordChange};
@@ -33,8 +31,6 @@ pub(crate) use convert::Writer;
 
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
-
-static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
 /// The member `usage` for a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
@@ -52,13 +48,7 @@ const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 
 impl Dialect for ClaudeCode {
-    fn name(&self) -> &'static str {
-        "claude-code"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        SIGN.sniff(object)
-    }
+    signed!("claude-code");
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let Some(message) = message_of(object) else {

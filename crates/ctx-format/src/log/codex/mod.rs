@@ -15,7 +15,6 @@ mod replay;
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use self::entry::Entry;
 use self::line::Line;
@@ -23,10 +22,9 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{About, Log};
 use crate::dialect::content::{kind_of, with_text};
-use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Wrapped};
 use crate::dialect::items;
 use crate::dialect::responses::Responses;
-use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names};
 use crate::record::edit::cut_members;
@@ -41,16 +39,8 @@ pub(crate) use convert::Writer;
 /// The dialect `codex`.
 pub struct Codex;
 
-static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
-
 impl Dialect for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        SIGN.sniff(object)
-    }
+    signed!("codex");
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         match Entry::of(object)? {

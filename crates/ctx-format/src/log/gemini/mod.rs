@@ -24,7 +24,6 @@ mod view;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use ring::digest::{SHA256, digest};
 
@@ -34,9 +33,8 @@ use super::compaction::{CompactionWriter, Ids};
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
-use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, Wrapped};
 use crate::dialect::items::NAME;
-use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
 use crate::legality::content::{Mend, bare, was_here};
 use crate::log::view::ViewBuilder;
@@ -50,8 +48,6 @@ pub(crate) use convert::{Writer, raw_parts};
 /// The dialect `gemini`.
 pub struct Gemini;
 
-static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
-
 /// Returns the indexes of the parts that the client reads from the files that the user names. The
 /// files may contain the same marks.
 fn added(parts: &[Part<'_>]) -> Range<usize> {
@@ -62,13 +58,7 @@ fn added(parts: &[Part<'_>]) -> Range<usize> {
 }
 
 impl Dialect for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        SIGN.sniff(object)
-    }
+    signed!("gemini");
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let messages = Messages::of(object);

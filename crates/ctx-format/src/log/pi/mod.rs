@@ -15,7 +15,6 @@ mod tree;
 mod view;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use self::entry::{Entry, EntryKind};
 use super::compaction::CompactionWriter;
@@ -24,9 +23,8 @@ use super::{About, Log};
 use crate::dialect::anthropic;
 use crate::dialect::chat::Chat;
 use crate::dialect::content::{cut_blocks, kind_of};
-use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
 use crate::dialect::items::NAME;
-use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
@@ -41,8 +39,6 @@ pub(crate) use convert::Writer;
 /// The dialect `pi`.
 pub struct Pi;
 
-static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
-
 /// The member `usage` for a reply whose token counts are unknown. pi requires this member in every
 /// reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
@@ -52,13 +48,7 @@ const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"to
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
-    fn name(&self) -> &'static str {
-        "pi"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        SIGN.sniff(object)
-    }
+    signed!("pi");
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         if let Some(text) = entry::edited(object) {
