@@ -48,6 +48,13 @@ impl ReadArgs {
         self.session(Input::open(path)?)
     }
 
+    /// Returns flags with which bad lines are read, even if they will be dropped, because they count.
+    #[must_use]
+    pub fn with_bad_lines(&self) -> Self {
+        let drops = self.invalid == Invalid::Drop;
+        Self { invalid: if drops { Invalid::Keep } else { self.invalid }, ..self.clone() }
+    }
+
     /// Reads the session from an input that is already open.
     pub fn session(&self, input: Input) -> Result<Session> {
         let options = Options {

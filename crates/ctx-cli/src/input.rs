@@ -61,6 +61,12 @@ impl Input {
         Ok(Self::counted(name, meta, file))
     }
 
+    /// Reads the whole text of one of the paths.
+    pub fn text(path: &Path) -> Result<String> {
+        let Self { name, reader } = Self::open(path)?;
+        io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
+    }
+
     /// Opens `copy` in place of the input `path`. Reading begins at the same position as in the
     /// original: at the start of a file, or at the current position of stdin.
     pub fn of_copy(path: &Path, copy: &File) -> Result<Self> {

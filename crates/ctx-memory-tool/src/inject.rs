@@ -1,6 +1,6 @@
 //! `ctx-memory inject` assembles the context for the start of a session.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
@@ -161,7 +161,7 @@ impl Args {
     ) -> Result<String> {
         let memory = store.memory();
         match layer {
-            Layer::Base => self.base.as_deref().map_or(Ok(String::new()), named),
+            Layer::Base => self.base.as_deref().map_or(Ok(String::new()), Input::text),
             Layer::Soul => read_text(&memory.join("summary/soul.md")),
             Layer::Memory => {
                 let master = read_text(&memory.join("summary/master.md"))?;
@@ -202,12 +202,6 @@ fn place(
 /// The memory files to read if the master file is missing or empty. In the master, the most
 /// important lines come first; in a memory file, the order does not depend on importance.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
-
-/// Reads a file named by the user. Returns an error if the file does not exist.
-fn named(path: &Path) -> Result<String> {
-    let Input { name, reader } = Input::open(path)?;
-    io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
-}
 
 /// The newest summary of a session, without its heading (`# TIME: N messages`). Older summaries are
 /// not needed, because each summary was made from a session that already contained the previous

@@ -75,7 +75,7 @@ fn time(text: &str) -> Result<DateTime<Utc>, &'static str> {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let mut args = Args::from_arg_matches(matches)?;
+    let args = Args::from_arg_matches(matches)?;
     let lazy = args.filter.output.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
     let named = args.filter.output.output.as_deref().filter(|_| !args.dry_run);
@@ -88,10 +88,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         args.filter.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     // A conversion counts bad lines as lost instead of reading past them.
     let drops_bad = args.filter.read.invalid == Invalid::Drop;
-    if drops_bad {
-        args.filter.read.invalid = Invalid::Keep;
-    }
-    let mut session = args.filter.read.session(source.open(&paths[0])?)?;
+    let mut session = args.filter.read.with_bad_lines().session(source.open(&paths[0])?)?;
     let last_change = || last_change(&paths[0]).map(|time| time.0);
     let converter = Converter {
         session: args.session.as_ref().map(SessionId::as_str),

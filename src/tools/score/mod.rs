@@ -172,10 +172,7 @@ fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark
 }
 
 fn exam(path: &Path) -> Result<Exam> {
-    let Input { name, reader } = Input::open(path)?;
-    let text =
-        std::io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))?;
-    Exam::parse(&text).map_err(|error| passes::failure(error, &name))
+    Exam::parse(&Input::text(path)?).map_err(|error| passes::failure(error, &input_name(path)))
 }
 
 /// Opens the store that a flag requires, or the default store if it exists.

@@ -23,7 +23,7 @@ use ctx_tokens::Encoding;
 
 use crate::args::{LlmArgs, PolicyArgs, ReasoningArgs};
 use crate::in_place::figures_of_summary;
-use crate::output::{FilterArgs, Source};
+use crate::output::FilterArgs;
 use crate::passes;
 use crate::session::{Session, operand};
 use crate::store::{LazyStore, failure};
@@ -221,16 +221,6 @@ impl Args {
         let checked = if self.partial { Ok(()) } else { check_end(zones, session.dialect()) };
         checked.map_err(|error| session.failure(error))
     }
-
-    /// Opens the session. Bad lines are read even if they will be dropped, because they count when
-    /// the tool checks whether the stream is complete.
-    fn open(&self, source: &Source, path: &Path) -> Result<Session> {
-        let mut read = self.filter.read.clone();
-        if read.invalid == Invalid::Drop {
-            read.invalid = Invalid::Keep;
-        }
-        read.session(source.open(path)?)
-    }
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -248,7 +238,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         args.filter.output.session(args.dry_run, &paths, named, &store, Growth::Follows)?;
     let saved = args.filter.output.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
-    let mut session = args.open(&source, &paths[0])?;
+    // Bad lines count when the tool checks whether the stream is complete.
+    let mut session = args.filter.read.with_bad_lines().session(source.open(&paths[0])?)?;
     session.note_document(io);
     let writer = args.writer(policy.as_ref(), session.model(), io)?;
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
