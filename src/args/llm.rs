@@ -153,16 +153,17 @@ impl LlmArgs {
     }
 
     /// Returns a copy of the settings in which the policy supplies whatever neither a flag nor the
-    /// environment sets.
+    /// environment sets. If a flag asks for a model, only a fallback that the policy names applies.
     #[must_use]
-    pub fn under(&self, summary: &Summary) -> Self {
+    pub fn under(&self, summary: &Summary, is_flag: bool) -> Self {
         let mut llm = self.clone();
         llm.template = llm.template.or_else(|| Some(summary.template.clone()));
         llm.llm_tries = llm.llm_tries.or(Some(summary.tries));
         llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
         llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
         llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
-        llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
+        let falls_back = !is_flag || summary.named_fallback().is_some();
+        llm.on_failure = llm.on_failure.or(falls_back.then(|| summary.on_failure()));
         llm
     }
 
@@ -295,7 +296,7 @@ mod tests {
         let mut policy = Policy::default();
         policy.summary.backoff_seconds = 7;
         for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
-            let llm = Line::parse_from(flags).llm.under(&policy.summary);
+            let llm = Line::parse_from(flags).llm.under(&policy.summary, false);
             assert_eq!(llm.retry().backoff.as_secs(), seconds);
         }
     }

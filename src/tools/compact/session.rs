@@ -110,7 +110,7 @@ impl Args {
         }
         let counting = self.counting.resolve_under(Some(&policy))?;
         counting.report(io);
-        let llm = self.llm.under(&policy.summary);
+        let llm = self.llm.under(&policy.summary, false);
         let is_of_policy = llm.template.as_ref() == Some(&policy.summary.template);
         let headings = if is_of_policy { policy.summary.sections.clone() } else { Vec::new() };
         let mut asks = self.compact.asks_model(&policy, llm.has_server());

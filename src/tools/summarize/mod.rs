@@ -138,11 +138,7 @@ impl Args {
             self.role = self.role.or(Some(summary.role));
             self.header = self.header.take().or_else(|| summary.header.clone());
             self.summary_tokens = self.summary_tokens.or(summary.tokens.or(summary.target_tokens));
-            let on_failure = self.llm.on_failure;
-            self.llm = self.llm.under(summary);
-            if is_flag && summary.named_fallback().is_none() {
-                self.llm.on_failure = on_failure;
-            }
+            self.llm = self.llm.under(summary, is_flag);
         }
         self.method = self.method.or(Some(Method::Extractive));
     }
