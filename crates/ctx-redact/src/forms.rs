@@ -1,14 +1,14 @@
 //! Secrets in formats used by programs: command lines (`mysql -p…`, `curl -u user:…`), requests
-//! (headers, cookies, URLs) and files (netrc, htpasswd, `/etc/shadow`, pgpass).
+//! (headers, cookies, URLs) and files (netrc).
 
 use std::ops::Range;
 
-use crate::name::{NAME_MAX, name_before};
-use crate::rules::{FlagValue, RULES, SecretKind, is_in, words};
-use crate::value::{
-    VALUE_MAX, Value, has_sign, is_no_value, is_phrase, is_pin, is_random, is_reference, is_value,
-    looks_random,
-};
+use memchr::memmem;
+
+use crate::name::NAME_MAX;
+use crate::named::assigned;
+use crate::rules::{Flag, FlagValue, RULES, is_in, words};
+use crate::value::{VALUE_MAX, Value, is_no_value, is_reference, is_value, looks_random};
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
 /// The maximum distance between a program's name and its flag, in bytes.
@@ -17,12 +17,14 @@ const COMMAND_MAX: usize = 240;
 /// Finds the password after a program's short flag; the cursor is at the dash.
 pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
-    let may_be_flag = before.last().is_some_and(|b| b" \t\"'".contains(b))
-        && cursor.rest().get(1).is_some_and(|b| b"pPawskuUbncBAXNhS156".contains(b));
-    if !may_be_flag {
+    let second = *cursor.rest().get(1)?;
+    if !before.last().is_some_and(|b| b" \t\"'".contains(b))
+        || !b"-pPawskuUbncBAXNhS156".contains(&second)
+    {
         return None;
     }
-    let mut flags = RULES.flags.iter().filter(|flag| cursor.starts_with(flag.text)).peekable();
+    let is_flag = |flag: &&Flag| flag.text.as_bytes()[1] == second && cursor.starts_with(flag.text);
+    let mut flags = RULES.flags.iter().filter(is_flag).peekable();
     flags.peek()?;
     let command = command_before(before);
     let has_word = |wanted: &dyn Fn(&[u8]) -> bool| {
@@ -30,7 +32,7 @@ pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     };
     let flag = flags.find(|flag| {
         let is_program = |program: &&str| has_word(&|word| word.starts_with(program.as_bytes()));
-        flag.programs.iter().any(is_program)
+        (flag.programs == ["*"] || flag.programs.iter().any(is_program))
             && (flag.with.is_empty() || has_word(&|word| word == flag.with.as_bytes()))
     })?;
     flag_value(cursor.text, cursor.at + flag.text.len(), flag.value)
@@ -39,9 +41,13 @@ pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Returns the part of `before` that belongs to the same command as the cursor.
 fn command_before(before: &[u8]) -> &[u8] {
     let part = &before[before.len().saturating_sub(COMMAND_MAX)..];
-    // A backslash continues the command on the next line.
-    let ends = |pair: &[u8]| pair == b"\\n" || b"\n|;&(`".contains(&pair[1]) && pair != b"\\\n";
-    &part[part.windows(2).rposition(ends).map_or(0, |at| at + 2)..]
+    // A backslash continues the command on the next line; in quoted text, it is `\\\n`.
+    let ends = |end: &[u8]| match end {
+        [first, second, b'\\', b'n'] => [*first, *second] != *b"\\\\",
+        [_, _, before, b'\n'] => *before != b'\\',
+        _ => b"|;&(`".contains(&end[3]),
+    };
+    &part[part.windows(4).rposition(ends).map_or(0, |at| at + 4)..]
 }
 
 fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
@@ -49,14 +55,17 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
     let is_apart = matches!(bytes.get(at)?, b' ' | b'\t');
     // The flag and the value may be in a list of arguments: `"-p", "…"`.
     let is_listed = form != FlagValue::Joined && bytes[at..].starts_with(b"\", \"");
-    let is_joined = !matches!(form, FlagValue::Apart | FlagValue::Last) && !is_apart;
-    if !(is_listed || is_joined || form == FlagValue::Last || is_apart && form != FlagValue::Joined)
+    if form == FlagValue::Joined && is_apart || form == FlagValue::Apart && !is_apart && !is_listed
     {
         return None;
     }
     let value = match form {
         FlagValue::After(sign) => {
-            let start = at + run(&bytes[at..], |b| b" \t\n\"',\\".contains(&b));
+            let mut start = at + run(&bytes[at..], |b| b" \t\n\"',\\".contains(&b));
+            // In quoted text, a line ends with `\n`.
+            if bytes[start..].starts_with(b"n ") && bytes[start - 1] == b'\\' {
+                start += 1 + run(&bytes[start + 1..], |b| b == b' ');
+            }
             let argument = run(&bytes[start..], |b| is_value(b) || b == sign);
             let user = bytes[start..start + argument].iter().position(|b| *b == sign)?;
             start + user + 1..start + argument
@@ -74,7 +83,9 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
     };
     let password = &bytes[value.clone()];
     let first = password.first()?;
+    // A number after a user is the id of a group: `docker run -u 1000:1000`.
     let is_other = is_in("about-flags", password)
+        || matches!(form, FlagValue::After(_)) && password.iter().all(u8::is_ascii_digit)
         || *first == b'-'
         || is_reference(*first)
         || is_no_value(password);
@@ -85,61 +96,21 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
 pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let length = run_back(before, NAME_MAX, |b| is_word(b) || b == b'-');
-    if length < 5 || !before[before.len() - length..].starts_with(b"--") {
-        return None;
-    }
-    let (_, kind) = name_before(cursor)?;
-    let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
-    let is_secret = match kind {
-        SecretKind::Password => {
-            let is_unusual = looks_random(bytes) || is_phrase(bytes) || has_sign(bytes);
-            is_quoted && bytes.len() >= 4 || bytes.len() >= 6 && is_unusual
-        }
-        SecretKind::Secret => bytes.len() >= 8 && !bytes.contains(&b' ') && looks_random(bytes),
-        SecretKind::Key => is_random(bytes),
-        SecretKind::Pin => is_pin(bytes),
-        SecretKind::Login | SecretKind::Mnemonic => false,
-    };
-    is_secret.then_some(range)
-}
-
-/// Finds the password in `curl -u user:password`; the cursor is at the colon.
-pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // Return early, because a space follows most colons.
-    if !cursor.rest().get(1).is_some_and(|b| is_value(*b)) {
-        return None;
-    }
-    let before = cursor.before();
-    let user = run_back(before, NAME_MAX, |b| is_word(b) || matches!(b, b'-' | b'.' | b'@'));
-    let flag = before[..before.len() - user].trim_ascii_end();
-    let flag = flag.strip_suffix(b"\"").or(flag.strip_suffix(b"'")).unwrap_or(flag);
-    let flag = flag.trim_ascii_end();
-    let flag = flag.strip_suffix(b"\\").unwrap_or(flag).trim_ascii_end();
-    let flags = [&b" -u"[..], b" --user", b" -U", b" --proxy-user"];
-    if user == 0 || !flags.iter().any(|name| flag.ends_with(name)) {
-        return None;
-    }
-    let rest = &cursor.rest()[1..];
-    let password = &rest[..run(&rest[..rest.len().min(VALUE_MAX)], is_value)];
-    // A number does not count as a password here, because `docker run -u 1000:1000` contains a user
-    // id and a group id.
-    let is_password = password.len() >= 4
-        && !password.iter().all(u8::is_ascii_digit)
-        && !b"$<{%*[(".contains(&password[0]);
-    is_password.then(|| cursor.at + 1..cursor.at + 1 + password.len())
+    let is_flag = length >= 5 && before[before.len() - length..].starts_with(b"--");
+    if is_flag { assigned(cursor, 1) } else { None }
 }
 
 /// Finds the password that `echo` pipes to a program; the cursor is at the `|`.
 pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
+    let command = command_before(cursor.before());
+    let echo = memmem::rfind(command, b"echo ")?;
     let after = &bytes[at + 1..bytes.len().min(at + 1 + COMMAND_MAX)];
-    let after = &after[..run(after, |b| !b"\n|;&".contains(&b))];
-    let readers = [&b"sudo -S"[..], b"chpasswd", b"--password-stdin", b"passwd --stdin"];
-    if !readers.iter().any(|reader| after.windows(reader.len()).any(|part| part == *reader)) {
+    let after =
+        String::from_utf8_lossy(&after[..run(after, |b| !b"\n|;&".contains(&b))]).replace(' ', "_");
+    if !words("readers").iter().any(|reader| after.contains(reader)) {
         return None;
     }
-    let command = command_before(cursor.before());
-    let echo = command.windows(5).rposition(|part| part == b"echo ")?;
     let mut start = at - command.len() + echo + 5;
     while bytes[start..at].starts_with(b"-") {
         start += run(&bytes[start..at], |b| b != b' ');
@@ -154,25 +125,18 @@ pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
 
 /// Finds the secret in `Bearer TOKEN` or `Basic LOGIN` in a request; the cursor is at the scheme.
 pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let (text, bytes, at) = (cursor.text, cursor.bytes(), cursor.at);
-    let is_scheme = |scheme: &&str| {
-        let head = bytes[at..].get(..scheme.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
+    let Cursor { text, at, .. } = cursor;
+    let scheme = cursor.rest().split(|b| *b == b' ').next()?.to_ascii_lowercase();
+    let value = if scheme == b"bearer" || scheme == b"basic" {
+        after_scheme(text, at)?
+    } else {
+        return None;
     };
-    let scheme = ["bearer ", "basic "].into_iter().find(is_scheme)?;
-    let start = at + scheme.len() + run(&bytes[at + scheme.len()..], |b| b == b' ');
-    let length = run(&bytes[start..], is_token);
-    let value = text[start..start + length].trim_end_matches('.');
     // Phrases such as "Bearer tokens expire" and "basic authentication" are prose. Prose contains
     // no digits here, and it never follows the name of a header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
     let is_sent = ends_with_ignoring_case(before.as_bytes(), b"authorization");
-    let is_secret = value.len() >= 8 && (is_sent || looks_random(value.as_bytes()));
-    is_secret.then(|| start..start + value.len())
-}
-
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
+    (is_sent || looks_random(text[value.clone()].as_bytes())).then_some(value)
 }
 
 /// Finds the value of `Authorization: SCHEME VALUE` with any scheme; `at` is after the colon.
@@ -182,12 +146,10 @@ pub(super) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     let scheme = run(&bytes[start..], |b| b.is_ascii_alphanumeric() || b == b'-');
     let blanks = run(&bytes[start + scheme..], |b| b == b' ');
     let start = start + scheme + blanks;
-    let value = start..start + run(&bytes[start..], is_token);
-    let is_secret = (2..=20).contains(&scheme)
-        && blanks > 0
-        && value.len() >= 8
-        && looks_random(&bytes[value.clone()]);
-    is_secret.then_some(value)
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
+    let value = &text[start..start + run(&bytes[start..], is_token)];
+    let length = value.trim_end_matches('.').len();
+    ((2..=20).contains(&scheme) && blanks > 0 && length >= 8).then(|| start..start + length)
 }
 
 /// Finds the value of `Cookie:` or `Set-Cookie:` if the value contains a long random part; the
@@ -202,8 +164,7 @@ pub(super) fn cookie(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let judged = &bytes[start..bytes.len().min(start + VALUE_MAX)];
     let judged = &judged[..run(judged, is_inside)];
     let is_secret = judged.split(|b| *b == b';').any(|pair| {
-        let mut parts = pair.splitn(2, |b| *b == b'=').skip(1);
-        let value = parts.next().unwrap_or_default();
+        let value = pair.splitn(2, |b| *b == b'=').nth(1).unwrap_or_default();
         value.len() >= 16 && !value.contains(&b' ') && looks_random(value)
     });
     is_secret.then(|| start..start + run(&bytes[start..], is_inside))
@@ -230,17 +191,6 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_password.then(|| start + colon + 1..start + end)
 }
 
-/// Finds the signature in an Azure URL (`&sig=…`); the cursor is at the equals sign.
-pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // In HTML, a `;` precedes the name, because `&` is written as `&amp;`.
-    if !matches!(cursor.before(), [.., b'?' | b'&' | b';', b's', b'i', b'g']) {
-        return None;
-    }
-    let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"%+/=-_".contains(&b);
-    let length = run(&cursor.rest()[1..], is_letter);
-    (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
-}
-
 /// How many bytes before the cursor to search for the beginning of a netrc entry.
 const ENTRY_MAX: usize = 200;
 
@@ -252,56 +202,13 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     // In quoted text, line ends are written as `\n`.
     let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
     // Characters in the margin of a diff or a listing do not count as words.
-    let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');
-    let words = entry.split_ascii_whitespace().filter(|word| !is_margin(word));
-    let words: Vec<&str> = words.collect();
-    let is_login = |word: &str| matches!(word, "login" | "user" | "account");
-    let is_entry = match words.as_slice() {
-        // A quote or a diff marker may precede the first word.
-        [.., machine, _, login, _, _] if machine.ends_with("machine") => is_login(login),
-        [.., default, login, _, _] if default.ends_with("default") => is_login(login),
-        _ => false,
-    };
-    is_entry && value.len() >= 3
-}
-
-/// Finds a password hash in htpasswd and `/etc/shadow`; the cursor is at the start of the hash.
-pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    if !words("hashes").iter().any(|method| cursor.starts_with(method)) {
-        return None;
-    }
-    let length = run(cursor.rest(), |b| b.is_ascii_alphanumeric() || b"$./,=+-_".contains(&b));
-    (length >= 28).then(|| cursor.at..cursor.at + length)
-}
-
-/// Finds the hash in `user:{SHA}…`, the format of htpasswd and LDAP; the cursor is at the brace.
-pub(super) fn sha_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let method = ["{SHA}", "{SSHA}"].into_iter().find(|method| cursor.starts_with(method))?;
-    let rest = &cursor.rest()[method.len()..];
-    let length = run(rest, |b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
-    let start = cursor.at + method.len();
-    (length >= 27).then(|| start..start + length)
-}
-
-/// Finds the password in `host:5432:database:user:password`; the cursor is at the colon after the
-/// port.
-pub(super) fn pgpass(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let bytes = cursor.bytes();
-    let ports = [&b":5432"[..], b":5433", b":6432"];
-    if !ports.iter().any(|port| cursor.before().ends_with(port)) {
-        return None;
-    }
-    let mut start = cursor.at + 1;
-    for _ in ["database", "user"] {
-        let part = &bytes[start..bytes.len().min(start + 64)];
-        let length = run(part, |b| b.is_ascii_alphanumeric() || b"_-*.".contains(&b));
-        if length == 0 || part.get(length) != Some(&b':') {
-            return None;
-        }
-        start += length + 1;
-    }
-    let length = run(&bytes[start..], is_value);
-    (length >= 3).then(|| start..start + length)
+    let is_margin = |word: &&str| matches!(*word, "+" | "-") || word.ends_with('→');
+    let mut words = entry.split_ascii_whitespace().filter(|word| !is_margin(word)).rev().skip(2);
+    let is_login = matches!(words.next(), Some("login" | "user" | "account"));
+    // A quote or a diff marker may precede the first word.
+    let mut heads =
+        words.take(2).filter(|word| word.ends_with("machine") || word.ends_with("default"));
+    is_login && heads.next().is_some() && value.len() >= 3
 }
 
 #[cfg(test)]
@@ -359,7 +266,10 @@ mod tests {
                 "ConvertTo-SecureString -String \"[REDACTED]\" -Force",
             ),
             ("redis-server --requirepass h#nter2x", "redis-server --requirepass [REDACTED]"),
-            ("skopeo copy --src-creds b:H4rb0ur7C0pper9 a", "skopeo copy --src-creds [REDACTED] a"),
+            (
+                "skopeo copy --src-creds b:H4rb0ur7C0pper9 a",
+                "skopeo copy --src-creds b:[REDACTED] a",
+            ),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
         }

@@ -1,14 +1,13 @@
 //! Keys that are recognized by their own text: by a vendor's prefix or format, or by their frame
 //! (PEM, OpenSSH, PGP, `PuTTY`).
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::named::margin;
-use crate::rules::{Class, Rest, keys_with};
-use crate::value::{
-    Classes, begins_private_key, from_base64, is_long_number, is_random, line_end, looks_random,
-};
-use crate::{Cursor, is_word, run, run_back};
+use crate::prose::is_strong;
+use crate::rules::{Class, Part, RULES, keys_with};
+use crate::value::{Classes, from_base64, is_random, is_value, line_end, looks_random};
+use crate::{Cursor, is_word, run};
 
 /// The minimum length of the longest run without a dash in a key. A random string of 20 characters
 /// from an alphabet of 64 nearly always contains a run of this length.
@@ -21,7 +20,8 @@ const SHORTEST: usize = 19;
 /// random string.
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
-    let joins = |byte: u8| is_word(byte) || matches!(byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
+    let joins =
+        |byte: u8| is_word(byte) || matches!(byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=' | b'~');
     let most = bytes.len().min(word.start + SHORTEST);
     let mut end = word.end;
     while end < most && joins(bytes[end]) {
@@ -33,58 +33,84 @@ pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     length >= SHORTEST || length >= FIRST_MIN && is_broken()
 }
 
-/// Finds a key with a known prefix, at the start of a word.
+/// Finds a key with a known prefix or shape; the cursor is at the start of a word.
 pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let (at, bytes) = (cursor.at, cursor.rest());
-    let second = *bytes.get(1)?;
-    keys_with(bytes[0], second).iter().find_map(|key| {
-        let prefix = key.prefix.len();
-        let tail = bytes.strip_prefix(key.prefix.as_bytes())?;
-        let length = match &key.rest {
-            Rest::Run { class, length, is_exact } => {
-                let length_of = |tail: &[u8]| run_of(tail, *class, *length, *is_exact);
-                broken(bytes, prefix, *class, length_of).or_else(|| length_of(tail))?
-            }
-            Rest::Dotted(lengths) => dotted(tail, lengths)?,
-            Rest::Uuid => uuid(tail)?,
-            Rest::PrivateKey => encoded_key(bytes)? - prefix,
-        };
-        let is_address = matches!(key.rest, Rest::Run { class: Class::Path, .. });
-        let start = if is_address { at + prefix } else { at };
-        Some(start..at + prefix + length)
+    let bytes = cursor.rest();
+    let mut keys = keys_with(bytes[0], *bytes.get(1)?).iter();
+    keys.find_map(|key| {
+        let is_key = bytes.starts_with(key.prefix.as_bytes());
+        if is_key { key_of(cursor, key.prefix.len(), &key.rest) } else { None }
     })
+}
+
+/// Finds a key without a prefix; the cursor is at the start of a word.
+pub(super) fn shaped(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    RULES.shapes.iter().find_map(|parts| key_of(cursor, 0, parts))
+}
+
+/// Returns the range of the key at the cursor, whose parts begin after `end` bytes.
+fn key_of(cursor: Cursor<'_>, mut end: usize, parts: &[Part]) -> Option<Range<usize>> {
+    let (bytes, mut start) = (cursor.rest(), 0);
+    for (index, part) in parts.iter().enumerate() {
+        match part {
+            Part::Start => start = end,
+            Part::Text(text) if bytes[end..].starts_with(text.as_bytes()) => end += text.len(),
+            Part::Text(_) => return None,
+            Part::PrivateKey => end = encoded_key(bytes)?,
+            Part::Run { class, least, most } => {
+                let is_last = index + 1 == parts.len();
+                let length_of = |tail: &[u8]| {
+                    run_of(tail, *class, *least..=most.unwrap_or(usize::MAX - 1), is_last)
+                };
+                let whole =
+                    if parts.len() == 1 { broken(bytes, end, *class, length_of) } else { None };
+                end += whole.or_else(|| length_of(&bytes[end..]))?;
+            }
+        }
+    }
+    Some(cursor.at + start..cursor.at + end)
 }
 
 /// Returns the length of the run of `class` characters at the start of `tail`, if the run has the
 /// vendor's format.
-fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
+fn run_of(
+    tail: &[u8],
+    class: Class,
+    lengths: RangeInclusive<usize>,
+    is_last: bool,
+) -> Option<usize> {
     let has = |byte| is_in_class(byte, class);
-    if is_exact {
-        let length = run(&tail[..tail.len().min(wanted + 1)], has);
-        let ends = tail.get(length).is_none_or(|b| !is_word(*b));
-        return (length == wanted && ends).then_some(length);
-    }
-    let length = run(tail, has);
+    let most = lengths.end() + usize::from(is_last);
+    let length = run(&tail[..tail.len().min(most)], has);
     let has_digit = |part: &[u8]| part.iter().any(u8::is_ascii_digit);
     let is_key = match class {
         Class::Dashed => tail[..length]
             .split(|b| *b == b'-')
             .any(|part| part.len() >= UNBROKEN && has_digit(part)),
-        Class::Groups | Class::Path => has_digit(&tail[..length]),
+        Class::Lines => holds_key(&tail[..length]),
+        Class::Path => has_digit(&tail[..length]),
         _ => true,
     };
-    (length >= wanted && is_key).then_some(length)
+    // What follows a key of a limited length is not a letter.
+    let ends =
+        !is_last || *lengths.end() > tail.len() || tail.get(length).is_none_or(|b| !is_word(*b));
+    (lengths.contains(&length) && is_key && ends).then_some(length)
 }
 
 fn is_in_class(byte: u8, class: Class) -> bool {
     match class {
         Class::Letters => byte.is_ascii_alphanumeric(),
-        Class::Dashed => is_dashed(byte),
+        Class::Dashed | Class::Chars => is_dashed(byte),
         Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-        Class::Groups => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
         Class::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
         Class::Base64 => is_base64(byte),
-        Class::Path => is_dashed(byte) || b"/@%".contains(&byte),
+        Class::Path => is_dashed(byte) || b"/@%+=".contains(&byte),
+        Class::Tilde => is_dashed(byte) || b"~.".contains(&byte),
+        Class::Name => is_dashed(byte) || b"*.".contains(&byte),
+        Class::Value => is_value(byte),
+        Class::Lines => is_base64(byte) || b"\\ \r\n".contains(&byte),
+        Class::Digits => byte.is_ascii_digit(),
+        Class::Hash => is_dashed(byte) || b"$./,=+".contains(&byte),
     }
 }
 
@@ -129,9 +155,12 @@ pub(super) fn encoded(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !matches!(bytes[0], b'2'..=b'7' | b'I'..=b'Z' | b'a'..=b'f') {
         return None;
     }
-    let length = run(&bytes[..bytes.len().min(KEY_MAX)], is_base64);
     let goes_on = |byte: &u8| is_base64(*byte) && *byte != b'=';
-    if !(SHORTEST..KEY_MAX).contains(&length) || cursor.before().last().is_some_and(goes_on) {
+    if cursor.before().last().is_some_and(goes_on) {
+        return None;
+    }
+    let length = run(&bytes[..bytes.len().min(KEY_MAX)], is_base64);
+    if !(SHORTEST..KEY_MAX).contains(&length) {
         return None;
     }
     let word = &cursor.text[at..at + length];
@@ -147,36 +176,13 @@ pub(super) fn encoded(cursor: Cursor<'_>) -> Option<Range<usize>> {
     };
     // Most words are not encoded text, as their beginning shows.
     decoded(&word[..8])?;
-    (!crate::scan(&decoded(word)?).is_empty()).then(|| at..at + length)
+    let text = decoded(word)?;
+    let is_password = text.len() >= 10 && is_strong(text.trim().as_bytes());
+    (is_password || !crate::scan(&text).is_empty()).then(|| at..at + length)
 }
 
 fn is_dashed(byte: u8) -> bool {
     is_word(byte) || byte == b'-'
-}
-
-fn uuid(tail: &[u8]) -> Option<usize> {
-    const LENGTH: usize = 36;
-    let is_uuid = tail.get(..LENGTH)?.iter().enumerate().all(|(at, b)| match at {
-        8 | 13 | 18 | 23 => *b == b'-',
-        _ => b.is_ascii_hexdigit(),
-    });
-    (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
-}
-
-/// Returns the total length of the dot-separated parts at the start of `tail`, if each part has at
-/// least the length that `lengths` requires.
-fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
-    let mut end = 0;
-    for (index, least) in lengths.iter().enumerate() {
-        let is_joined = index == 0 || tail.get(end) == Some(&b'.');
-        let start = end + usize::from(index > 0);
-        let length = run(tail.get(start..)?, is_dashed);
-        if !is_joined || length < *least {
-            return None;
-        }
-        end = start + length;
-    }
-    Some(end)
 }
 
 /// Returns the length of a private key in base64. The key may span several lines, as in the output
@@ -184,7 +190,8 @@ fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
 fn encoded_key(bytes: &[u8]) -> Option<usize> {
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"+/=".contains(&b);
     let head = &bytes[..bytes.len().min(64)];
-    if !begins_private_key(&head[..run(head, is_letter)]) {
+    let text = from_base64(&head[..run(head, is_letter)]).unwrap_or_default();
+    if !text.windows(11).any(|part| part == b"PRIVATE KEY") {
         return None;
     }
     let mut end = run(bytes, is_letter);
@@ -201,68 +208,6 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
         end = start + line;
     }
     Some(end)
-}
-
-/// Finds a Discord bot token: the bot's number in base64, a time and a signature, joined by dots.
-pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let (at, bytes) = (cursor.at, cursor.rest());
-    // In base64, a decimal number begins with one of these letters.
-    if !matches!(bytes[0], b'M' | b'N' | b'O') {
-        return None;
-    }
-    let id = run(&bytes[..bytes.len().min(30)], |b| b.is_ascii_alphanumeric());
-    if !(23..=28).contains(&id) || bytes.get(id) != Some(&b'.') || !is_long_number(&bytes[..id]) {
-        return None;
-    }
-    dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
-}
-
-/// Finds a Telegram bot token: the bot's number, a colon and about 35 characters.
-pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let at = cursor.at;
-    let digits = run_back(cursor.before(), 12, |b| b.is_ascii_digit());
-    if !(8..=10).contains(&digits) {
-        return None;
-    }
-    let tail = &cursor.rest()[1..];
-    let token = &tail[..run(&tail[..tail.len().min(37)], is_dashed)];
-    let is_mixed = token.iter().any(u8::is_ascii_uppercase)
-        && token.iter().any(u8::is_ascii_lowercase)
-        && token.iter().any(u8::is_ascii_digit);
-    ((34..=36).contains(&token.len()) && is_mixed).then(|| at - digits..at + 1 + token.len())
-}
-
-/// Finds a Mailchimp key: 32 hexadecimal digits and a data center, as in `-us12`; the cursor is at
-/// the dash.
-pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let at = cursor.at;
-    let center = cursor.rest().strip_prefix(b"-us")?;
-    let digits = run(center, |b| b.is_ascii_digit());
-    let key = run_back(cursor.before(), 33, |b| b.is_ascii_hexdigit());
-    (key == 32 && (1..=2).contains(&digits)).then(|| at - key..at + 3 + digits)
-}
-
-/// Finds an Azure application secret: three characters, a digit, `Q~` with the tilde at the cursor,
-/// and about thirty more characters.
-pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let is_letter = |b: u8| is_dashed(b) || b"~.".contains(&b);
-    let before = cursor.before();
-    let head = &before[before.len().checked_sub(5)?..];
-    if head[4] != b'Q' || !head[3].is_ascii_digit() || !head.iter().all(|b| is_letter(*b)) {
-        return None;
-    }
-    let length = run(&cursor.rest()[1..], is_letter);
-    (length >= 31).then(|| cursor.at - 5..cursor.at + 1 + length)
-}
-
-/// Finds a Terraform Cloud token (`….atlasv1.…`); the cursor is at the first dot.
-pub(super) fn terraform(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    const INNER: &[u8] = b".atlasv1.";
-    let at = cursor.at;
-    let tail = cursor.rest().strip_prefix(INNER)?;
-    let id = run_back(cursor.before(), 15, |b| b.is_ascii_alphanumeric());
-    let length = run(tail, is_dashed);
-    (id == 14 && length >= 60).then(|| at - id..at + INNER.len() + length)
 }
 
 const BEGIN: &[u8] = b"-----BEGIN ";
@@ -310,35 +255,26 @@ fn holds_key(body: &[u8]) -> bool {
     body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)
 }
 
-/// Finds the key in a `PuTTY` key file; the cursor is at the colon after `Private-Lines`.
-pub(super) fn putty(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    if !cursor.before().ends_with(b"Private-Lines") {
-        return None;
-    }
-    let rest = &cursor.rest()[1..];
-    let lines = run(rest, |b| b.is_ascii_digit() || b == b' ');
-    let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\ \r\n".contains(&b);
-    let length = run(&rest[lines..], is_body);
-    let start = cursor.at + 1 + lines;
-    (lines > 0 && holds_key(&rest[lines..lines + length])).then(|| start..start + length)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{SHORTEST, may_begin};
-    use crate::rules::{Rest, keys_with};
+    use crate::rules::{Part, keys_with};
     use crate::{is_word, redact, run};
 
     #[test]
     fn no_key_is_too_short_for_the_first_look() {
         for key in (0..32).flat_map(|first| (0..32).flat_map(move |next| keys_with(first, next))) {
-            let least = match &key.rest {
-                Rest::Run { length, .. } => *length,
-                Rest::Dotted(lengths) => lengths.iter().sum::<usize>() + lengths.len() - 1,
-                Rest::Uuid => 36,
-                Rest::PrivateKey => continue,
+            let length = |part: &Part| match part {
+                Part::Run { least, .. } => *least,
+                Part::Text(text) => text.len(),
+                Part::PrivateKey | Part::Start => 0,
             };
+            let least = key.rest.iter().map(length).sum();
             let prefix = key.prefix;
+            // The scan finds hashes by their first sign.
+            if least == 0 || !is_word(prefix.as_bytes()[0]) {
+                continue;
+            }
             assert!(prefix.len() + least >= SHORTEST, "{prefix}");
             let key = format!("{prefix}{}", "A".repeat(least));
             let word = run(key.as_bytes(), is_word);
@@ -375,6 +311,11 @@ mod tests {
             "wandb_v1_aB3dE5gH7jK9mN1pQ3sT5uV7wX9_yZ1bC3dE5fG7hI9aB3dE5gH7jK9mN1p",
             "fw_aB3dE5gH7jK9mN1pQ3sT5uV7",
             "pk_12345678_AB3DE5GH7JK9MN1PQ3ST5UV7WX9YZ1BC",
+            "A3-ABC123-DEF456-GHI78-JKL90-MNO12-PQR34",
+            "123456789:AAB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3d",
+            "9f86d081884c7d659a2feaa0c55ad015-us12",
+            "abc8Q~aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3d",
+            "aB3dE5gH7jK9mN.atlasv1.aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5fG7hI9aB3dE5gH7jK9mN1pQ3sT5",
             "st.9f86d081884c7d659a2feaa0.9f86d081884c7d659a2feaa0c55ad015.9f86d081884c7d659a2feaa0c55ad015",
         ] {
             let text = format!("it is {key}, keep it");
@@ -493,6 +434,6 @@ mod tests {
     fn a_key_of_putty_goes() {
         let line = "AAAAIQCqGKukO1De7zhZj6EXAMPLEAMPLEkkWmPq";
         let text = format!("Private-Lines: 2\n{line}\n{line}");
-        assert_eq!(redact(&text), ("Private-Lines: 2[REDACTED]".into(), 1));
+        assert_eq!(redact(&text), ("Private-Lines:[REDACTED]".into(), 1));
     }
 }

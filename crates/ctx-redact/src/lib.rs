@@ -3,9 +3,10 @@
 //! The scan is written by hand, without regular expressions, because all text that leaves a session
 //! is scanned, even by tools that must start within a few milliseconds. The scan takes linear time.
 //! The scan recognizes keys by their vendor's prefix or by their frame (`keys`), and random strings
-//! by their characters (`value`). Other values are recognized by the name before them (`named`), by
-//! their place on a command line, in a request or in a file (`forms`), or by the sentence that
-//! introduces them (`prose`). Vendors, names, flags and words are listed in `rules.txt`.
+//! by their characters (`value`). Other values are recognized by the name before them (`named`) or
+//! above them in a table (`table`), by their place on a command line, in a request or in a file
+//! (`forms`), or by the sentence that introduces them (`prose`). Vendors, names, flags and words are
+//! listed in `rules.txt`.
 //!
 //! The scan is a safety net and not a guarantee: it misses secrets that look like prose.
 //!
@@ -28,6 +29,7 @@ mod named;
 mod plain;
 mod prose;
 mod rules;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -74,8 +76,7 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
     if !secrets.is_empty() {
         return secrets;
     }
-    let plain = PlainText::of(text);
-    plain.map_or(secrets, |plain| {
+    PlainText::of(text).map_or(secrets, |plain| {
         scan(&plain.text).iter().map(|secret| plain.source_of(secret)).collect()
     })
 }
@@ -86,12 +87,21 @@ fn scan(text: &str) -> Vec<Range<usize>> {
     let (mut from, mut at) = (0, 0);
     // The position of the last `--`, where a long flag may begin.
     let mut dashes = None;
+    // The end of the last table, whose rows are no heads of other tables.
+    let mut table_end = 0;
     while at < bytes.len() {
         let start = at;
         at += 1;
+        let step = STEPS[usize::from(bytes[start])];
+        // No name ends between two edges, such as tabs.
+        let is_inner = || STEPS[usize::from(bytes[start.saturating_sub(1)])] == Step::Edge;
+        if step == Step::Pass || step == Step::Edge && is_inner() {
+            continue;
+        }
         let cursor = Cursor { text, from, at: start };
-        let secret = match STEPS[usize::from(bytes[start])] {
-            Step::Pass => continue,
+        let mut ends_cell = step == Step::Edge;
+        let secret = match step {
+            Step::Pass | Step::Edge => None,
             Step::Word => {
                 let mut end = at;
                 while end < bytes.len() && is_word(bytes[end]) {
@@ -105,18 +115,33 @@ fn scan(text: &str) -> Vec<Range<usize>> {
                 word(cursor, end)
             }
             Step::Blank => {
+                ends_cell = matches!(bytes.get(at), Some(b' ' | b'|' | b'\n'));
+                // Of several blanks, only the first and the last matter.
+                at += run(&bytes[at..], |b| b == b' ').saturating_sub(1);
                 // The dashes may be after `start`, because the scan returns to the end of each
                 // secret it finds.
                 let length = dashes.and_then(|dashes| start.checked_sub(dashes));
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
             }
             Step::Sign => {
+                ends_cell = bytes[start] == b'|';
                 if bytes[start] == b'-' && bytes.get(at) == Some(&b'-') {
                     dashes = Some(start);
                 }
                 sign(cursor)
             }
         };
+        if ends_cell
+            && secret.is_none()
+            && start >= table_end
+            && prose::may_announce(cursor.before())
+            && let Some((cells, end)) = table::secrets(cursor)
+        {
+            table_end = end;
+            (from, at) = cells.last().map_or((from, at), |last| (last.end, last.end));
+            secrets.extend(cells);
+            continue;
+        }
         if let Some(secret) = secret
             && secret.start >= from
             && &text[secret.clone()] != MARK
@@ -164,6 +189,8 @@ enum Step {
     Pass,
     Word,
     Blank,
+    /// The byte may end the name of a column in a table.
+    Edge,
     /// The byte is a sign that [`sign`] has rules for.
     Sign,
 }
@@ -177,7 +204,8 @@ static STEPS: [Step; 256] = {
         let step = match byte as u8 {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Step::Word,
             b' ' => Step::Blank,
-            b'-' | b'=' | b':' | b'.' | b'~' | b'$' | b'{' | b'>' | b'(' | b'|'
+            b'\n' | b'\r' | b'\t' | b'\\' | b',' | b';' | b')' => Step::Edge,
+            b'-' | b'=' | b':' | b'$' | b'{' | b'>' | b'(' | b'|' | b'!' | b'#' | b'@' | b'^'
             // The first bytes of the full-width colon, 是 and 为.
             | 0xEF | 0xE6 | 0xE4 => Step::Sign,
             _ => Step::Pass,
@@ -196,6 +224,11 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     let may_be_scheme = matches!(bytes[at], b'B' | b'b') && matches!(end - at, 5 | 6);
     let may_be_key = keys::may_begin(bytes, at..end);
     let is_glued = at > from && bytes[at - 1] >= 0x80;
+    // What follows the first part of a key without a prefix.
+    let ends_part = matches!(
+        (bytes.get(end), end - at),
+        (Some(b':'), 8..=13) | (Some(b'-'), 32) | (Some(b'~'), 5) | (Some(b'.'), 14 | 23..=28)
+    );
     // Most words need no further checks.
     let may_be = may_be_scheme || may_be_key || is_glued;
     if !may_be || bytes[at] == b'_' || !starts_word(bytes, from, at) {
@@ -206,7 +239,7 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
         (is_glued, prose::glued),
         (may_be_key, keys::prefixed),
         (may_be_key, keys::encoded),
-        (may_be_key, keys::discord),
+        (may_be_key && ends_part, keys::shaped),
         (may_be_key, value::random_alone),
     ];
     first_found(cursor, &rules)
@@ -224,13 +257,10 @@ fn first_found(cursor: Cursor<'_>, rules: &[(bool, Rule)]) -> Option<Range<usize
 /// `sk-sk-…` is read only once. The letter in an escape (`\n` in quoted text) is not part of a
 /// word.
 fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
-    if at == from {
-        return true;
+    match bytes[from..at] {
+        [] | [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., last] => !(is_word(last) || last == b'-'),
     }
-    let before = bytes[at - 1];
-    let is_escape =
-        matches!(before, b'n' | b'r' | b't') && at - from >= 2 && bytes[at - 2] == b'\\';
-    is_escape || !(is_word(before) || before == b'-')
 }
 
 /// Finds a secret that is indicated by the sign at the cursor.
@@ -238,27 +268,25 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let next = bytes.get(cursor.at + 1);
     match bytes[cursor.at] {
-        b'-' if next == Some(&b'-') => keys::private_key(cursor),
-        b'-' if next == Some(&b'u') => {
-            keys::mailchimp(cursor).or_else(|| forms::short_flag(cursor))
-        }
-        b'-' => forms::short_flag(cursor),
+        b'-' => keys::private_key(cursor).or_else(|| forms::short_flag(cursor)),
         b'=' => {
             // In code, the sign may also be `=>` or `==`.
             let width = if matches!(next, Some(b'>' | b'=')) { 2 } else { 1 };
-            named::assigned(cursor, width)
-                .or_else(|| named::member(cursor))
-                .or_else(|| forms::signature(cursor))
+            named::assigned(cursor, width).or_else(|| named::member(cursor))
         }
         b':' => colon(cursor, if next == Some(&b'=') { 2 } else { 1 }),
-        b'.' if next == Some(&b'a') => keys::terraform(cursor),
-        b'~' => keys::azure(cursor),
-        b'$' => forms::password_hash(cursor),
-        b'{' => forms::sha_hash(cursor),
+        b'$' => keys::prefixed(cursor).or_else(|| prose::strong(cursor)),
+        b'!' | b'#' | b'@' | b'^' => prose::strong(cursor),
+        b'{' => keys::prefixed(cursor),
         b'>' if name::may_end_at(bytes, cursor.at) => named::element(cursor),
         b'(' if name::may_end_at(bytes, cursor.at) => named::argument(cursor),
         b'|' => forms::piped(cursor).or_else(|| named::cell(cursor)),
-        0xE4 | 0xE6 | 0xEF => joined(cursor),
+        0xE4 | 0xE6 | 0xEF => {
+            // A Chinese word or sign joins the name of a secret to its value.
+            let joint =
+                ["为", "是", "：", "＝"].into_iter().find(|joint| cursor.starts_with(joint))?;
+            named::assigned(cursor, joint.len())
+        }
         _ => None,
     }
 }
@@ -268,13 +296,13 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
 fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let last = cursor.before().last().copied().unwrap_or(b' ');
     let next = cursor.bytes().get(cursor.at + 1).copied().unwrap_or(b'\n');
-    let rules: [(bool, Rule); 7] = [
+    let rules: [(bool, Rule); 5] = [
         (next == b'/', forms::url_password),
-        (last.is_ascii_digit(), keys::telegram),
-        (next != b' ', forms::curl_login),
-        (matches!(last, b'2' | b'3'), forms::pgpass),
+        (matches!(next, b'5' | b'6'), keys::prefixed),
         (matches!(last, b'e' | b'E'), forms::cookie),
-        (last == b's', keys::putty),
+        (last == b's', |cursor| {
+            keys::prefixed(Cursor { at: cursor.at.saturating_sub(13), ..cursor })
+        }),
         (is_word(next) && is_word(last), |cursor| prose::after_user(cursor, ":")),
     ];
     let secret = first_found(cursor, &rules);
@@ -300,17 +328,10 @@ fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     if secret.is_none() && may_be_flag {
         secret = forms::long_flag(cursor);
     }
-    if secret.is_none() && prose::may_announce(cursor) {
-        secret = prose::announced(cursor).or_else(|| prose::told(cursor));
+    if secret.is_none() && prose::may_announce(cursor.before()) {
+        secret = prose::announced(cursor);
     }
     secret
-}
-
-/// Finds a value that a Chinese word or sign links to the name of a secret, as in `the password is
-/// …`.
-fn joined(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let joint = ["为", "是", "：", "＝"].into_iter().find(|joint| cursor.starts_with(joint))?;
-    named::assigned(cursor, joint.len())
 }
 
 #[inline]

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::Cursor;
-use crate::rules::{Name, RULES, SecretKind, words};
+use crate::rules::{Name, RULES, SecretKind, pair, words};
 
 /// The maximum length of a name, in characters.
 pub(super) const NAME_MAX: usize = 64;
@@ -13,15 +13,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let before = bare(&cursor.text[cursor.from..cursor.at]);
     // Return early if possible: this function is called at every colon and sign, and most words are
     // not names of secrets.
-    let may_be_name = match before.as_bytes() {
-        // `pass_wor_d` also counts as the name of a secret.
-        [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
-        [.., third, second, last] if second.is_ascii() && last.is_ascii() => {
-            may_end_in(*third, *second, *last)
-        }
-        _ => before.chars().next_back().is_some_and(may_end_in_char),
-    };
-    if !may_be_name {
+    if !may_end(before.as_bytes()) {
         return None;
     }
     let chars = before.char_indices().rev().take(NAME_MAX);
@@ -82,65 +74,44 @@ fn is_last_word(name: &str, word: &str) -> bool {
     is_start && end.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Returns true if the name ends with a short name, as the constant `DEVICE_TYPE_PASS` does.
-pub(super) fn may_be_constant(name: &str) -> bool {
-    let last = name.rsplit('_').next().unwrap_or_default();
-    RULES.short_names.iter().flatten().any(|short| last.eq_ignore_ascii_case(short.end))
-}
-
-/// Returns true if the name of a secret may end before the bracket at `at`. The check is quick and
-/// rejects most other words.
+/// Returns true if the name of a secret, in quotes or not, may end before the bracket at `at`.
 pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
-    match bytes[..at] {
-        [.., third, second, last] if last.is_ascii_alphabetic() && second.is_ascii_alphabetic() => {
-            may_end_in(third, second, last)
-        }
-        [.., last] => matches!(last, b'"' | b'\'' | b'=') || last >= 0x80,
-        [] => false,
-    }
+    matches!(bytes[..at].last(), Some(b'"' | b'\'' | b'=')) || may_end(&bytes[..at])
 }
 
 fn names() -> impl Iterator<Item = &'static Name> {
     RULES.names.iter().chain(&RULES.short_names).flatten()
 }
 
-/// Returns true if a name may end with this character. Either this character or the character
-/// before it is outside ASCII.
-fn may_end_in_char(letter: char) -> bool {
-    static LAST: LazyLock<Vec<char>> =
-        LazyLock::new(|| names().filter_map(|name| name.end.chars().next_back()).collect());
-    letter.to_lowercase().any(|letter| LAST.contains(&letter))
-}
-
-/// Returns true if a name may end with these bytes, the last two of which are letters. If `third`
-/// is not a letter, it is ignored.
-fn may_end_in(third: u8, second: u8, last: u8) -> bool {
-    /// For each final pair of letters, one bit for each letter that may precede it.
-    static THIRDS: LazyLock<[[u32; 26]; 26]> = LazyLock::new(|| {
-        let mut thirds = [[0; 26]; 26];
-        for name in names() {
-            match name.end.as_bytes() {
-                [.., third @ b'a'..=b'z', second @ b'a'..=b'z', last @ b'a'..=b'z'] => {
-                    thirds[letter(*second)][letter(*last)] |= 1 << letter(*third);
+/// Returns true if a name may end as the text does. The check is quick and rejects most other words.
+pub(super) fn may_end(text: &[u8]) -> bool {
+    /// For each pair of last bytes, one bit for each byte that may precede it; then the same for
+    /// the names without their last byte.
+    static ENDS: LazyLock<[[u32; 1 << 10]; 2]> = LazyLock::new(|| {
+        let mut ends = [[0; 1 << 10]; 2];
+        let phrases = words("announcers").iter().chain(words("name-joints")).copied();
+        let names = names().map(|name| name.end).chain(phrases);
+        for name in names.flat_map(|name| [name.replace('_', " "), name.to_uppercase()]) {
+            for (cut, ends) in ends.iter_mut().enumerate() {
+                match name.as_bytes()[..name.len() - cut] {
+                    [.., third, second, last] => ends[pair(second, last)] |= 1 << (third & 31),
+                    [second, last] => ends[pair(second, last)] = u32::MAX,
+                    [last] => (0..32).for_each(|second| ends[pair(second, last)] = u32::MAX),
+                    [] => {}
                 }
-                [second @ b'a'..=b'z', last @ b'a'..=b'z'] => {
-                    thirds[letter(*second)][letter(*last)] = u32::MAX;
-                }
-                _ => {}
             }
         }
-        thirds
+        ends
     });
-    let thirds = THIRDS.get(letter(second)).and_then(|thirds| thirds.get(letter(last)));
-    thirds.is_some_and(|thirds| {
-        let third = letter(third);
-        *thirds != 0 && (third >= 26 || thirds >> third & 1 == 1)
-    })
-}
-
-/// Returns the position of a letter in the alphabet, counted from 0; 26 or more for other bytes.
-fn letter(byte: u8) -> usize {
-    usize::from((byte | 0x20).wrapping_sub(b'a'))
+    let is_letter = |last: &u8| last.is_ascii_alphabetic() || *last >= 0x80;
+    text.last().is_some_and(is_letter)
+        && (0..2).all(|cut| match text[..text.len() - cut] {
+            // `pass_wor_d` also counts as the name of a secret.
+            [.., b'_' | b'-', _, _] | [.., b'_' | b'-', _] | [.., b'_' | b'-'] => true,
+            [.., third, second, last] => ENDS[cut][pair(second, last)] >> (third & 31) & 1 == 1,
+            [second, last] => ENDS[cut][pair(second, last)] == u32::MAX,
+            _ => cut == 1,
+        })
 }
 
 #[cfg(test)]

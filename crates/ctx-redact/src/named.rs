@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use crate::name::{may_be_constant, name_before};
-use crate::rules::SecretKind;
+use crate::name::name_before;
+use crate::rules::{RULES, SecretKind};
 use crate::value::{
     VALUE_MAX, Value, has_sign, is_constant, is_login, is_no_value, is_path, is_phrase, is_pin,
     is_prose, is_random, is_reference, is_term, line_end, looks_random,
 };
-use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
+use crate::{Cursor, ends_with_ignoring_case, forms, is_word, prose, run, run_back};
 
 /// Finds a value that a sign or a word joins to its name. The sign or word is at the cursor and has
 /// `width` bytes.
@@ -30,20 +30,24 @@ pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>>
     }
     if ends_with_ignoring_case(name.as_bytes(), b"authorization")
         && let Some(secret) = forms::after_scheme(text, after)
+        && looks_random(text[secret.clone()].as_bytes())
     {
         return Some(secret);
     }
-    let value = Value::at(text, after)?;
+    let below =
+        || below(text, after).filter(|v| kind == SecretKind::Password || is_random(v.bytes));
+    let value = Value::at(text, after).or_else(below)?;
     let is_secret = if value.is_quoted {
-        is_quoted_secret(value.bytes, kind)
+        looks_secret(value.bytes, kind)
     } else {
         Assignment { cursor, width, name, kind }.is_secret(&value)
     };
     is_secret.then(|| value.whole(text))
 }
 
-/// Returns true if the quoted value looks like a secret.
-fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
+/// Returns true if the value looks like a secret and if it is clear where it begins and ends, as in
+/// quotes, a block or a cell.
+pub(super) fn looks_secret(value: &[u8], kind: SecretKind) -> bool {
     if is_no_value(value) {
         return false;
     }
@@ -85,10 +89,6 @@ impl Assignment<'_> {
         let is_said = cursor.bytes()[cursor.at] == b' ';
         let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
         match kind {
-            SecretKind::Key => is_random(bytes),
-            SecretKind::Login => is_login(bytes),
-            SecretKind::Pin => is_pin(bytes),
-            SecretKind::Mnemonic => false,
             SecretKind::Secret => bytes.len() >= 6 && looks_random(),
             SecretKind::Password if !is_said && self.is_variable(value) => bytes.len() >= 4,
             SecretKind::Password if is_said && prose::is_mine(cursor) => {
@@ -104,13 +104,17 @@ impl Assignment<'_> {
                 is_password
                     || is_said && prose::is_chosen(name, kind) && prose::is_told_word(cursor, value)
             }
+            _ => looks_secret(bytes, kind),
         }
     }
 
     /// Returns true for the name of a shell or `.env` variable, and for `密码：…`.
     fn is_variable(&self, value: &Value<'_>) -> bool {
         let is_in_capitals = !self.name.bytes().any(|b| b.is_ascii_lowercase());
-        is_in_capitals && (!may_be_constant(self.name) || self.is_joined(value))
+        // A constant such as `DEVICE_TYPE_PASS` also ends with a short name.
+        let last = self.name.rsplit('_').next().unwrap_or_default().to_lowercase();
+        let is_constant = || RULES.short_names.iter().flatten().any(|name| last == name.end);
+        is_in_capitals && (self.is_joined(value) || !is_constant())
     }
 
     /// Returns true if there is no space between the sign `=` and the value.
@@ -141,25 +145,33 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     }
     // Skip the block's chomping and indentation indicators.
     start += 1 + run(&bytes[start + 1..], |b| b"+-123456789 ".contains(&b));
-    start += line_end(&bytes[start..])?;
-    start += margin(&bytes[start..]);
-    let indent = run(&bytes[start..], |b| b == b' ');
-    if indent == 0 {
-        return None;
-    }
-    start += indent;
+    let (start, indent) = next_line(bytes, start)?;
     let judged = block_end(&bytes[..bytes.len().min(start + VALUE_MAX)], start, indent);
     let judged = (start..=judged).rev().find(|at| text.is_char_boundary(*at));
     let value = &text[start..judged.unwrap_or(start)];
-    let is_short = value.split_whitespace().count() <= BLOCK_WORDS;
-    let is_secret = match kind {
-        SecretKind::Password => value.len() >= 4 && is_short,
-        SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
-        _ => false,
-    };
+    let words: Vec<_> = value.split_whitespace().collect();
+    let is_secret = words.len() <= BLOCK_WORDS && looks_secret(words.concat().as_bytes(), kind);
     // A reference is not a secret, and the module `keys` finds framed keys.
     let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));
     (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
+}
+
+/// Returns the value that is the whole of the next line, as in `password:\n  hunter2`.
+fn below(text: &str, at: usize) -> Option<Value<'_>> {
+    let bytes = text.as_bytes();
+    let (start, _) = next_line(bytes, at + run(&bytes[at..], |b| b == b' '))?;
+    let value = Value::at(text, start)?;
+    let rest = &bytes[value.range.end..];
+    let is_whole = matches!(rest.first(), None | Some(b'"' | b'\'')) || line_end(rest).is_some();
+    is_whole.then_some(value)
+}
+
+/// Returns the start of the text on the line after the line end at `at`, and its indentation.
+fn next_line(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    at += line_end(&bytes[at..])?;
+    at += margin(&bytes[at..]);
+    let indent = run(&bytes[at..], |b| b == b' ');
+    (indent > 0).then_some((at + indent, indent))
 }
 
 /// Returns the end of the block that begins at `start`. All lines in the block are indented like
@@ -191,10 +203,6 @@ pub(super) fn margin(line: &[u8]) -> usize {
     }
 }
 
-fn is_password_or_secret(kind: SecretKind) -> bool {
-    matches!(kind, SecretKind::Password | SecretKind::Secret)
-}
-
 /// Finds the password in `setPassword("hunter2")` or `auth=("bob", "hunter2")`; the cursor is at the
 /// opening parenthesis.
 pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
@@ -208,7 +216,7 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
     let Value { range, bytes, is_quoted } = value;
     let is_secret = is_quoted
-        && (is_password_or_secret(kind) || kind == SecretKind::Login)
+        && matches!(kind, SecretKind::Password | SecretKind::Secret | SecretKind::Login)
         && !bytes.contains(&b' ')
         && bytes.len() >= 6
         && (looks_random(bytes) || is_phrase(bytes));
@@ -223,36 +231,46 @@ pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !matches!(cursor.before(), [.., b'e' | b' ' | b'"' | b'\'' | b'\\']) {
         return None;
     }
-    let before = &cursor.text[cursor.from..cursor.at];
-    let quotes = run_back(before.as_bytes(), 4, |b| b" \"'\\".contains(&b));
-    if !before[..before.len() - quotes].ends_with("alue") {
-        return None;
-    }
-    let before = before.trim_end_matches([' ', '"', '\'', '\\']);
-    let rest = before.strip_suffix("value").or(before.strip_suffix("Value"))?;
-    let rest = without_separators(rest);
+    let before = cursor.text[cursor.from..cursor.at].trim_end_matches([' ', '"', '\'', '\\']);
+    let rest = ["value", "Value", "default"].iter().find_map(|word| before.strip_suffix(word))?;
+    let value = Value::at(cursor.text, cursor.at + 1)?;
+    let kind = kind_before(cursor, rest).or_else(|| kind_after(cursor, value.range.end))?;
+    let is_secret = if value.is_quoted || kind != SecretKind::Password {
+        looks_secret(value.bytes, kind)
+    } else {
+        value.bytes.len() >= 4 && !is_no_value(value.bytes) && !is_path(value.bytes)
+    };
+    is_secret.then(|| value.whole(cursor.text))
+}
+
+/// Returns the kind of the name in `"name": "NAME",` at the end of the text, which begins after the
+/// previous secret.
+fn kind_before(cursor: Cursor<'_>, text: &str) -> Option<SecretKind> {
+    let rest = without_separators(text);
     let (name, kind) = name_before(Cursor { at: cursor.from + rest.len(), ..cursor })?;
     let before = rest.strip_suffix(name)?.as_bytes();
     let quotes = run_back(before, 8, |b| b" \"'\\:=".contains(&b));
     let label = &before[..before.len() - quotes];
     let ends = |end: &&[u8]| ends_with_ignoring_case(label, end);
-    if quotes == 0 || ![&b"name"[..], b"key", b"type"].iter().any(ends) {
-        return None;
-    }
-    let value = Value::at(cursor.text, cursor.at + 1)?;
-    let is_secret = if value.is_quoted || kind != SecretKind::Password {
-        is_quoted_secret(value.bytes, kind)
-    } else {
-        value.bytes.len() >= 4 && !is_no_value(value.bytes)
-    };
-    is_secret.then(|| value.whole(cursor.text))
+    let is_label = [&b"name"[..], b"key", b"type", b"variable"].iter().any(ends);
+    (quotes > 0 && is_label).then_some(kind)
+}
+
+/// Returns the kind of the name in `, "name": "NAME"` at `at`.
+fn kind_after(cursor: Cursor<'_>, at: usize) -> Option<SecretKind> {
+    let text = cursor.text[at..].trim_start_matches(|c| " \"'\\,\n".contains(c));
+    let rest = text.strip_prefix("name").or(text.strip_prefix("key"))?;
+    let name = rest.trim_start_matches([' ', '"', '\'', '\\', ':', '=']);
+    let from = cursor.text.len() - name.len();
+    let at = from + run(name.as_bytes(), is_word);
+    name_before(Cursor { from, at, ..cursor }).map(|(_, kind)| kind)
 }
 
 /// Strips trailing quotes, commas, line ends (even if written as `\n`) and line numbers.
-fn without_separators(text: &str) -> &str {
+pub(super) fn without_separators(text: &str) -> &str {
     let mut end = text.len();
     loop {
-        let head = text[..end].trim_end_matches(|c| " \"'\\,\n\r\t+-".contains(c));
+        let head = text[..end].trim_end_matches(|c| " \"'\\,{\n\r\t+-".contains(c));
         let head = head.strip_suffix("\\n").unwrap_or(head);
         let number = head.strip_suffix('→');
         let head = number.map_or(head, |head| head.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -265,20 +283,26 @@ fn without_separators(text: &str) -> &str {
 
 /// Finds the value of `<password>…</password>`; the cursor is at the end of the first tag.
 pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    // In a property list, the name and the value are elements.
+    let is_key = cursor.before().ends_with(b"</key");
+    let cursor = Cursor { at: cursor.at - if is_key { 5 } else { 0 }, ..cursor };
     let (name, kind) = name_before(cursor)?;
     let before = cursor.text[cursor.from..cursor.at].strip_suffix(name);
-    let is_tag = before.is_some_and(|before| before.ends_with(['<', ':', '.']));
-    let rest = &cursor.rest()[1..];
-    let rest = &rest[..rest.len().min(VALUE_MAX)];
+    let is_tag = before.is_some_and(|before| before.ends_with(['<', ':', '.', '>']));
+    let rest = &cursor.text[cursor.at + if is_key { 6 } else { 1 }..];
+    let value = || rest.trim_start_matches(|c| c != '<').strip_prefix("<string>");
+    let rest = if is_key { value()? } else { rest };
+    let start = cursor.text.len() - rest.len();
+    let rest = &rest.as_bytes()[..rest.len().min(VALUE_MAX)];
     let length = run(rest, |b| !b"<\n\"".contains(&b));
     let (value, end) = rest.split_at(length);
     let is_closed = end.starts_with(b"</") || end.starts_with(b"<\\/");
     let is_value = value.first().is_some_and(|first| !is_reference(*first));
-    if !is_closed || !is_value || !is_password_or_secret(kind) {
+    if !is_closed || !is_value {
         return None;
     }
-    let is_secret = is_quoted_secret(value, kind) && (is_tag || looks_random(value));
-    is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
+    let is_secret = looks_secret(value, kind) && (is_tag || looks_random(value));
+    is_secret.then(|| start..start + length)
 }
 
 /// How many bytes before the cursor to search for the beginning of a table row.
@@ -287,19 +311,15 @@ const ROW_MAX: usize = 200;
 /// Finds the table cell after the name of a secret, as in `| password | hunter2 |`; the cursor is
 /// at the second bar.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let (_, kind) = name_before(cursor)?;
     let before = cursor.before();
     let part = &before[before.len().saturating_sub(ROW_MAX)..];
-    let start = part.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     // A table row begins with a bar; otherwise the bar is a pipe in a shell command.
-    let is_row = part[start..].trim_ascii_start().first() == Some(&b'|');
-    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + 1)?;
-    let is_secret = is_row
-        && is_password_or_secret(kind)
-        && bytes.len() >= 6
-        && !bytes.iter().any(|b| b"/.:".contains(b))
-        && (looks_random(bytes) || kind == SecretKind::Password && is_phrase(bytes));
-    is_secret.then_some(range)
+    let line = part.rsplit(|b| *b == b'\n').next()?;
+    let is_row = line.trim_ascii_start().first() == Some(&b'|');
+    let secret = if is_row { assigned(cursor, 1)? } else { return None };
+    let is_number = |value: &str| value.bytes().all(|b| b.is_ascii_digit());
+    let value = &cursor.text[secret.clone()];
+    (value.len() >= 6 && !value.contains(['/', '.', ':']) && !is_number(value)).then_some(secret)
 }
 
 #[cfg(test)]
@@ -405,6 +425,29 @@ mod tests {
     }
 
     #[test]
+    fn a_value_on_the_next_line_goes() {
+        for (text, clean) in [
+            ("password:\n  hunter2\nuser: a", "password:\n  [REDACTED]\nuser: a"),
+            ("password =\n    \"swordfish\",\n", "password =\n    \"[REDACTED]\",\n"),
+            (r#"{"a":"token:\n  k3J9x0Qz7Lp2Vt5w"}"#, r#"{"a":"token:\n  [REDACTED]"}"#),
+            ("login --password \\\n  hunter2", "login --password \\\n  [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+        for text in [
+            "password:\n  type: string2\n",
+            "password:\nhunter2",
+            "token:\n  - a1b2c3d4",
+            "token =\n    get_token2(a)",
+            "password:\n  required",
+            "Secret:\n  name2x",
+            "variable \"db_password\" {\n  default = var.x1\n}",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
     fn other_blocks_stay() {
         for text in [
             "password: |\nuser: a",
@@ -453,6 +496,18 @@ mod tests {
                 r#"<input type="password" value="swordfish">"#,
                 r#"<input type="password" value="[REDACTED]">"#,
             ),
+            (
+                r#"{"value":"swordfish","name":"DB_PASSWORD"}"#,
+                r#"{"value":"[REDACTED]","name":"DB_PASSWORD"}"#,
+            ),
+            (
+                "<key>Password</key>\n<string>swordfish</string>",
+                "<key>Password</key>\n<string>[REDACTED]</string>",
+            ),
+            (
+                "variable \"db_password\" {\n  default = \"swordfish\"\n}",
+                "variable \"db_password\" {\n  default = \"[REDACTED]\"\n}",
+            ),
             ("conn.setPassword(\"hunter2x\")", "conn.setPassword(\"[REDACTED]\")"),
             ("get(u, auth=('bob', 'hunter2x'))", "get(u, auth=('bob', '[REDACTED]'))"),
             ("HTTPBasicAuth(\"bob\", \"hunter2x\")", "HTTPBasicAuth(\"bob\", \"[REDACTED]\")"),
@@ -474,6 +529,8 @@ mod tests {
             "cat token | sha256sum; echo $password | base64",
             "<input type=\"password\" value={password}>, type=\"text\" value=\"swordfish\"",
             "value: 5, \"value\": \"abcdef12\", key=value1234",
+            "{\"value\":\"swordfish\",\"name\":\"USER\"}, variable \"size\" {\n  default = \"a1b2c3\"\n}",
+            "<key>Label</key>\n<string>swordfish</string>, <key>Password</key>\n<true/>",
         ] {
             assert_eq!(redact(text), (text.into(), 0));
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::memchr3_iter;
 
 use crate::run;
 
@@ -18,18 +18,20 @@ impl PlainText {
     pub(super) fn of(source: &str) -> Option<Self> {
         let mut plain: Option<Self> = None;
         let (mut copied, mut at) = (0, 0);
-        while let Some(next) = memchr(b'\\', &source.as_bytes()[at..]) {
-            at += next;
-            let slashes = run(&source.as_bytes()[at..], |byte| byte == b'\\');
-            let Some((shown, length)) = escape(&source[at..], slashes) else {
-                at += slashes;
+        for start in memchr3_iter(b'\\', 0xE2, 0xEF, source.as_bytes()) {
+            let rest = &source.as_bytes()[start..];
+            // The signs of full width are frequent in Chinese.
+            if start < at || matches!(rest, [0xEF, 0xBC, 0x80..=0x8F | 0x9A..=0xA0, ..]) {
                 continue;
-            };
+            }
+            let slashes = run(rest, |byte| byte == b'\\');
+            at = start + slashes;
+            let Some((shown, length)) = plain_char(&source[start..], slashes) else { continue };
             let plain = plain.get_or_insert(Self { text: String::new(), parts: Vec::new() });
-            plain.text.push_str(&source[copied..at]);
-            plain.parts.push((plain.text.len(), at));
-            plain.text.push(shown);
-            at += length;
+            plain.text.push_str(&source[copied..start]);
+            plain.parts.push((plain.text.len(), start));
+            plain.text.extend(shown);
+            at = start + length;
             copied = at;
             plain.parts.push((plain.text.len(), at));
         }
@@ -49,16 +51,33 @@ impl PlainText {
     }
 }
 
-/// Reads `\u0070` or `\/`, and returns its character and length. JSON inside JSON has several
+/// Reads an escape (`\u0070`, `\x70`, `\160`, `\/`), an invisible character or a letter of full
+/// width. Returns the plain character, if any, and the length. JSON inside JSON has several
 /// backslashes.
-fn escape(text: &str, slashes: usize) -> Option<(char, usize)> {
+fn plain_char(text: &str, slashes: usize) -> Option<(Option<char>, usize)> {
     let rest = &text[slashes..];
-    let Some(digits) = rest.strip_prefix('u') else {
-        return rest.starts_with('/').then_some(('/', slashes + 1));
+    let first = rest.chars().next()?;
+    let (char, length) = if slashes == 0 {
+        (first, first.len_utf8())
+    } else {
+        let (digits, radix, length) = match first {
+            '/' => return Some((Some('/'), slashes + 1)),
+            'u' => (rest.get(1..5)?, 16, 5),
+            'x' => (rest.get(1..3)?, 16, 3),
+            _ => (rest.get(..3)?, 8, 3),
+        };
+        // An emoji has two escapes, neither of which is a character. Both stay.
+        (char::from_u32(u32::from_str_radix(digits, radix).ok()?)?, length)
     };
-    // An emoji has two escapes, neither of which is a character. Both stay.
-    let code = u32::from_str_radix(digits.get(..4)?, 16).ok()?;
-    Some((char::from_u32(code)?, slashes + 5))
+    let shown = match char {
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => None,
+        '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ' | '＿' => {
+            char::from_u32(u32::from(char) - 0xFEE0)
+        }
+        _ if slashes == 0 || length == 3 && !char.is_ascii_graphic() => return None,
+        _ => Some(char),
+    };
+    Some((shown, slashes + length))
 }
 
 #[cfg(test)]
@@ -81,6 +100,23 @@ mod tests {
             ),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn invisible_and_wide_characters_and_digits_hide_nothing() {
+        for (text, clean) in [
+            ("pass\u{200b}word: hunter2x", "pass\u{200b}word: [REDACTED]"),
+            ("ｐａｓｓｗｏｒｄ：hunter2x", "ｐａｓｓｗｏｒｄ：[REDACTED]"),
+            ("a ghp_aB3dE5gH\u{feff}7jK9mN1pQ3sT5 b", "a [REDACTED] b"),
+            (r"a \x67hp_aB3dE5gH7jK9mN1pQ3sT5 b", "a [REDACTED] b"),
+            (r"a \147\150p_aB3dE5gH7jK9mN1pQ3sT5 b", "a [REDACTED] b"),
+            (r#"{"a":"\uff50assword: hunter2x"}"#, r#"{"a":"\uff50assword: [REDACTED]"}"#),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+        for text in ["（，。—“”…", r"\x1b[31m\033[0m \d77", "\u{200b}", "\\"] {
+            assert!(PlainText::of(text).is_none_or(|plain| plain.text.is_empty()), "{text}");
         }
     }
 

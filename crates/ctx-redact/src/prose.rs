@@ -7,76 +7,54 @@
 use std::ops::{Range, RangeInclusive};
 
 use crate::forms::is_netrc;
-use crate::name::name_before;
-use crate::named::assigned;
-use crate::rules::{SecretKind, is_in, words};
+use crate::name::{may_end, name_before};
+use crate::named::{assigned, without_separators};
+use crate::rules::{Name, RULES, SecretKind, is_in, pair, words};
 use crate::value::{
     Value, is_no_value, is_phrase, is_pin, is_prose, is_term, is_value, looks_random,
 };
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
-/// The last four bytes of names that may introduce a value, in lower case. Setting the bit for
-/// lower case turns `_` into `\x7f`.
-const ENDS: [&[u8; 4]; 13] = [
-    b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by", b"wort", b"enha",
-    b"rola", b"rd',", b"rd\",",
-];
-/// The bit that makes an ASCII letter lower case, in each of four bytes.
-const SMALL: u32 = 0x2020_2020;
-
-/// For each pair of letters, indexed by five bits of each letter, whether an entry in `ENDS` ends
-/// with the pair. Most words do not end with any of these pairs.
-static LAST_LETTERS: [bool; 1 << 10] = {
+/// The last two bytes of names that may introduce a value, also in quotes and with a comma.
+static LAST: [bool; 1 << 10] = {
+    let ends = b"rdwdsedeenetbyeyrthalainth',\",";
     let mut table = [false; 1 << 10];
     let mut at = 0;
-    while at < ENDS.len() {
-        table[pair(*ENDS[at])] = true;
-        at += 1;
+    while at + 1 < ends.len() {
+        table[pair(ends[at], ends[at + 1])] = true;
+        at += 2;
     }
     table
 };
 
-const fn pair(end: [u8; 4]) -> usize {
-    ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
-}
-
-/// Returns true if a name that introduces a value may end just before the space at the cursor. The
-/// scan calls this function at every space, so the function examines only the four letters before
-/// the space.
+/// Returns true if a name that introduces a value may end as the text does. The scan calls this
+/// function at every space, so the function first examines the last two bytes.
 #[inline]
-pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
-    let (bytes, at) = (cursor.bytes(), cursor.at);
-    if at < 4 {
-        return false;
-    }
-    let end = [bytes[at - 4], bytes[at - 3], bytes[at - 2], bytes[at - 1]];
-    if end[3] >= 0x80 {
-        return true;
-    }
-    if !LAST_LETTERS[pair(end)] && !end[3].is_ascii_uppercase() {
-        return false;
-    }
-    let letters = u32::from_le_bytes(end);
-    // If the lower-case bit is not set in any byte, all four bytes are capitals or `_`, as in a
-    // variable's name.
-    let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
-    let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
-    is_variable || ENDS.iter().any(is_end)
+pub(super) fn may_announce(text: &[u8]) -> bool {
+    let text = text.strip_suffix(b"\"").unwrap_or(text);
+    let [.., second, last] = text else { return false };
+    (*last >= 0x80 || LAST[pair(*second, *last)])
+        && may_end(text.strip_suffix(b"\",").or(text.strip_suffix(b"',")).unwrap_or(text))
 }
 
 /// Finds the value after a name and a space: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X`
-/// in a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
+/// in a netrc file, `IDENTIFIED BY 'x'`, or later in the sentence; the cursor is at the space.
 pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     // The value may be the next argument or item: `define('DB_PASSWORD', '…')`.
     let is_next = before.last() == Some(&b',');
-    let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
-        ("identified by", SecretKind::Password)
-    } else if is_next || before.last().is_some_and(|b| is_word(*b) || *b >= 0x80) {
-        name_before(Cursor { at: cursor.at - usize::from(is_next), ..cursor })?
-    } else {
-        return None;
+    let is_word = is_next || before.last().is_some_and(|b| is_word(*b) || *b >= 0x80);
+    let name = name_before(Cursor { at: cursor.at - usize::from(is_next), ..cursor });
+    let is_end = |phrase: &&&str| {
+        let small = |b: &u8| if *b == b' ' { b'_' } else { b.to_ascii_lowercase() };
+        phrase.len() <= before.len()
+            && phrase.bytes().rev().eq(before.iter().rev().map(small).take(phrase.len()))
     };
+    let phrase =
+        || words("announcers").iter().find(is_end).map(|name| (*name, SecretKind::Password));
+    // `snyk auth` introduces a key, though `auth` is also a name.
+    let name = name.filter(|(_, kind)| is_word && *kind != SecretKind::Login);
+    let (name, kind) = name.or_else(phrase)?;
     let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
     // Prose marks code with backticks, so a value in backticks is an identifier.
     let is_code = cursor.bytes()[range.start - 1] == b'`';
@@ -96,11 +74,11 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
         }
         SecretKind::Login | SecretKind::Mnemonic | SecretKind::Pin => false,
     };
-    is_secret.then_some(range)
+    is_secret.then_some(range).or_else(|| told(cursor, name, kind))
 }
 
 /// Returns true for `hunter2x`, but not for a name in code or a technical term.
-fn is_unusual(value: &[u8]) -> bool {
+pub(super) fn is_unusual(value: &[u8]) -> bool {
     let is_one = value.len() >= SHORTEST && is_plain(value) && !is_term(value);
     is_one && (looks_random(value) || is_phrase(value))
 }
@@ -111,15 +89,60 @@ fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
 
+/// Finds a password such as `Winter2024!`, whose characters are of all classes, on the line of a
+/// word about logins; the cursor is at the first sign of the password.
+pub(super) fn strong(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (before, rest) = (cursor.before(), cursor.rest());
+    let head = run_back(before, 64, is_strong_byte);
+    // The letter in an escape is not part of the value.
+    let is_escaped = before[..before.len() - head].last() == Some(&b'\\');
+    let start = cursor.at - head + usize::from(is_escaped);
+    let end = cursor.at + run(&rest[..rest.len().min(64)], is_strong_byte);
+    // What follows the sign in `bob@Host1.com` is the name of a host.
+    let is_host = matches!(cursor.bytes()[end..], [b'.', next, ..] if is_word(next));
+    let is_secret = start < cursor.at && !is_host && is_strong(&cursor.bytes()[start..end]);
+    (is_secret && is_about_logins(Cursor { at: start, ..cursor })).then_some(start..end)
+}
+
+/// Returns true if the line before the cursor is about a login. If the line is empty, the line
+/// before it counts.
+fn is_about_logins(cursor: Cursor<'_>) -> bool {
+    let part = sentence(cursor, 120, b"").0;
+    let text = String::from_utf8_lossy(part).to_lowercase().replace("\\n", "\n");
+    let text = without_separators(&text);
+    let line = format!("_{}_", text.rsplit('\n').next().unwrap_or_default()).replace(' ', "_");
+    let is_chosen = |name: &Name| name.kind == SecretKind::Password && line.contains(name.end);
+    RULES.names.iter().flatten().any(is_chosen)
+        || words("login-words").iter().any(|word| line.contains(word))
+}
+
+fn is_strong_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!@#$^*+~-".contains(&byte)
+}
+
+/// Returns true for `Winter2024!`, which has capitals, small letters, digits and a sign, but not for
+/// names in code such as `Hash2#update`.
+pub(super) fn is_strong(value: &[u8]) -> bool {
+    let has = |class: fn(&u8) -> bool| value.iter().any(class);
+    let parts: Vec<_> = value.split(|byte| b"!@#$^".contains(byte)).collect();
+    let is_word = |part: &[u8]| part.len() > 4 && part.iter().all(u8::is_ascii_alphabetic);
+    let has_sign = parts.len() > if value.len() < 10 && parts.ends_with(&[b""]) { 2 } else { 1 };
+    (8..=64).contains(&value.len())
+        && value.iter().all(|byte| is_strong_byte(*byte))
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
+        && has_sign
+        && !parts.last().is_some_and(|part| is_word(part))
+}
+
 /// Finds a value that follows its name without a space: `密码hunter2x`.
 pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at)?;
-    let is_secret = match kind {
-        SecretKind::Password => bytes.len() >= 6 && looks_random(bytes) && !is_term(bytes),
-        SecretKind::Pin => is_pin(bytes),
-        _ => false,
-    };
+    let is_password = bytes.len() >= 6 && looks_random(bytes) && !is_term(bytes);
+    let is_secret =
+        kind == SecretKind::Password && is_password || kind == SecretKind::Pin && is_pin(bytes);
     is_secret.then_some(range)
 }
 
@@ -197,8 +220,7 @@ pub(super) fn after_user(cursor: Cursor<'_>, sign: &str) -> Option<Range<usize>>
 
 /// Returns true if the sentence before the cursor contains `my` or `our`: `my wifi password`.
 pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
-    let mut words = sentence(cursor, 40, b".!?;,\n").0.split(|b| !is_word(*b));
-    words.any(|word| word.eq_ignore_ascii_case(b"my") || word.eq_ignore_ascii_case(b"our"))
+    sentence_words(cursor).0.any(|word| word == b"my" || word == b"our")
 }
 
 /// Returns true if the phrase `my password is` introduces a password: a single word that ends the
@@ -228,16 +250,12 @@ fn has_end(list: &str, word: &[u8]) -> bool {
 pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
-    let (mut count, mut end) = (0, start);
-    while count < 24 {
-        let begin = if count == 0 { end } else { end + 1 };
-        let length = run(&bytes[begin.min(bytes.len())..], |b| b.is_ascii_lowercase());
-        if !(3..=8).contains(&length) || count > 0 && bytes[end] != b' ' {
-            break;
-        }
-        (count, end) = (count + 1, begin + length);
-    }
-    (count >= 12).then_some(start..end)
+    let rest = &bytes[start..bytes.len().min(start + 24 * 9)];
+    let rest = &rest[..run(rest, |b| b.is_ascii_lowercase() || b == b' ')];
+    let words = rest.split(|b| *b == b' ').take(24);
+    let words: Vec<_> = words.take_while(|word| (3..=8).contains(&word.len())).collect();
+    let is_prose = words.iter().filter(|word| is_in("prose", word)).count() > 1;
+    (words.len() >= 12 && !is_prose).then(|| start..start + words.join(&b' ').len())
 }
 
 /// The minimum length of a word that can be a password. Most words that describe passwords, such as
@@ -288,13 +306,13 @@ pub(super) fn passphrase(cursor: Cursor<'_>, at: usize, name: &str) -> Option<Ra
 
 /// Finds the word after `passphrase` or `passcode` at the end of a line, or the new value after a
 /// name and a few words: `set the password to hunter2`; the cursor is at the space after the name.
-pub(super) fn told(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let ends = |name: &[u8]| ends_with_ignoring_case(cursor.before(), name);
-    if ends(b"passphrase") || ends(b"passcode") {
-        return at_line_end(cursor).or_else(|| changed_to(cursor));
+fn told(cursor: Cursor<'_>, name: &str, kind: SecretKind) -> Option<Range<usize>> {
+    if !is_chosen(name, kind) {
+        return None;
     }
-    let may_change = ends(b"password") || ends(b"passwd") || ends(b"passwort");
-    if may_change { changed_to(cursor) } else { None }
+    let ends = |end: &&str| ends_with_ignoring_case(name.as_bytes(), end.as_bytes());
+    let word = if ["phrase", "code"].iter().any(ends) { at_line_end(cursor) } else { None };
+    word.or_else(|| changed_to(cursor))
 }
 
 fn at_line_end(cursor: Cursor<'_>) -> Option<Range<usize>> {
@@ -307,28 +325,22 @@ fn at_line_end(cursor: Cursor<'_>) -> Option<Range<usize>> {
 
 fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
-    let (mut end, mut last, mut is_changed) = (cursor.at, &[][..], false);
-    loop {
-        let start = end + 1;
-        let length = run(bytes.get(start..)?, |b| b.is_ascii_lowercase());
-        let word = &bytes[start..start + length];
-        if !is_in("since", word) || bytes.get(start + length) != Some(&b' ') {
-            break;
-        }
-        is_changed |= is_in("changes", word);
-        (end, last) = (start + length, word);
-    }
+    let words = cursor.text[cursor.at + 1..].split(' ');
+    let words: Vec<_> = words.take_while(|word| is_in("since", word.as_bytes())).collect();
+    let end = cursor.at + words.iter().map(|word| word.len() + 1).sum::<usize>();
+    let last = *words.last()?;
+    let is_changed = words.iter().any(|word| is_in("changes", word.as_bytes()));
     // A phrase such as `the password to the second server` does not introduce a new password.
     let is_announced = match last {
-        b"to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
-        _ => matches!(last, b"was" | b"now" | b"still"),
+        "to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
+        _ => matches!(last, "was" | "now" | "still"),
     };
     if !is_announced || !announces(cursor) {
         return None;
     }
     let Value { range, bytes: value, is_quoted } = Value::at(cursor.text, end + 1)?;
     // Prose marks code with backticks, so a value in backticks is an identifier.
-    let is_new = is_quoted && last == b"to" && bytes[range.start - 1] != b'`';
+    let is_new = is_quoted && last == "to" && bytes[range.start - 1] != b'`';
     let is_secret = if is_new {
         value.len() >= 4 && !is_state(&value.to_ascii_lowercase())
     } else {
@@ -561,6 +573,32 @@ mod tests {
             "credentials: file:config2.json, user abc12345, auth abc12345",
             "password - min8chars, password -> bcrypt2, reset password - issue1234",
             "abc12 is my password manager, this is the password prompt",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn passwords_of_all_classes_go() {
+        for (text, clean) in [
+            ("sign in as root with Winter2024!", "sign in as root with [REDACTED]"),
+            ("passwd for bob -> W1nter#4x", "passwd for bob -> [REDACTED]"),
+            ("Password\nWinter$2024x\n", "Password\n[REDACTED]\n"),
+            ("net user bob Winter2024! /add", "net user bob [REDACTED] /add"),
+            ("requirepass Winter$2024x", "requirepass [REDACTED]"),
+            ("sqlplus scott/Winter$2024x@orcl", "sqlplus scott/[REDACTED]"),
+            ("args:\n  - --password\n  - Winter!2024x", "args:\n  - --password\n  - [REDACTED]"),
+            (r#"{"a":"the pw:\nW1nter#4x"}"#, r#"{"a":"the pw:\n[REDACTED]"}"#),
+            ("echo V2ludGVyIzIwMjR4eHg= | base64 -d", "echo [REDACTED] | base64 -d"),
+            ("wandb login 7a9ace0b11c913dd3ae6ffd7", "wandb login [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+        for text in [
+            "PASS UserTest1#resetPassword, the login uses RFC6749#Token and React18!",
+            "the color of the page is Winter2024!, credential: foo@Bar1xy.com",
+            "wallet: please connect your wallet before using this feature with other people around",
+            "password: see Hash2#update\nand Foo1#Bar2xx",
         ] {
             assert_eq!(redact(text), (text.into(), 0));
         }

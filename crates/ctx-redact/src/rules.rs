@@ -14,6 +14,8 @@ pub(super) struct Rules {
     /// Key prefixes, grouped by their first two bytes. The scan looks up these two bytes for every
     /// long word.
     keys: Vec<Vec<Key>>,
+    /// Formats of keys without a prefix.
+    pub(super) shapes: Vec<Vec<Part>>,
     /// Name suffixes that suggest a secret, grouped by the lower five bits of their last byte.
     pub(super) names: [Vec<Name>; 32],
     /// Short names such as `pass`, which count only as whole words; grouped likewise.
@@ -25,15 +27,20 @@ pub(super) struct Rules {
 /// The prefix of a vendor's keys, and the format of the text after it.
 pub(super) struct Key {
     pub(super) prefix: &'static str,
-    pub(super) rest: Rest,
+    pub(super) rest: Vec<Part>,
 }
 
-/// The format of the text after a key's prefix.
-pub(super) enum Rest {
-    Run { class: Class, length: usize, is_exact: bool },
-    Dotted(Vec<usize>),
-    Uuid,
+/// A part of a key.
+pub(super) enum Part {
+    Run {
+        class: Class,
+        least: usize,
+        most: Option<usize>,
+    },
+    Text(&'static str),
     PrivateKey,
+    /// The secret begins here.
+    Start,
 }
 
 /// The class of the bytes in a run.
@@ -43,10 +50,16 @@ pub(super) enum Class {
     Letters,
     Dashed,
     Capitals,
-    Groups,
     Hex,
     Base64,
     Path,
+    Chars,
+    Tilde,
+    Digits,
+    Hash,
+    Name,
+    Value,
+    Lines,
 }
 
 /// The suffix of a name, and the kind of value that the name suggests.
@@ -102,9 +115,9 @@ pub(super) fn keys_with(first: u8, second: u8) -> &'static [Key] {
     &RULES.keys[pair(first, second)]
 }
 
-/// Combines the first two bytes of a prefix into a number, using the lower five bits of each byte.
-fn pair(first: u8, second: u8) -> usize {
-    usize::from(first & 31) << 5 | usize::from(second & 31)
+/// Combines two bytes into a number, using the lower five bits of each.
+pub(super) const fn pair(first: u8, second: u8) -> usize {
+    ((first & 31) as usize) << 5 | (second & 31) as usize
 }
 
 /// Returns the words in a list from the section `[words]` of `rules.txt`.
@@ -134,16 +147,14 @@ impl Rules {
 
     /// Adds the rule on a line from `rules.txt`; `None` if the line is malformed.
     fn add(&mut self, section: &str, line: &'static str) -> Option<()> {
-        if section == "[flags]" {
-            self.flags.push(flag(line)?);
-            return Some(());
-        }
-        let (name, rule) = line.split_once(" = ")?;
+        let (name, rule) = line.split_once(" = ").unwrap_or(("", line));
         match section {
+            "[flags]" => self.flags.push(flag(rule)?),
+            "[shapes]" => self.shapes.push(parts(rule)?),
             "[keys]" => {
                 for prefix in name.split(' ') {
                     let [first, second, ..] = *prefix.as_bytes() else { return None };
-                    self.keys[pair(first, second)].push(Key { prefix, rest: rest(rule)? });
+                    self.keys[pair(first, second)].push(Key { prefix, rest: parts(rule)? });
                 }
             }
             "[names]" => add_names(&mut self.names, name, rule)?,
@@ -155,20 +166,25 @@ impl Rules {
     }
 }
 
-fn rest(rule: &str) -> Option<Rest> {
-    let (class, lengths) = rule.split_once(' ').unwrap_or((rule, ""));
-    let class: Class = match class {
-        "uuid" => return Some(Rest::Uuid),
-        "private-key" => return Some(Rest::PrivateKey),
-        "dotted" => {
-            let lengths = lengths.split(' ').map(|length| length.parse().ok());
-            return Some(Rest::Dotted(lengths.collect::<Option<_>>()?));
-        }
-        class => class.parse().ok()?,
-    };
-    let least = lengths.strip_suffix('+');
-    let length = least.unwrap_or(lengths).parse().ok()?;
-    Some(Rest::Run { class, length, is_exact: least.is_none() })
+fn parts(rule: &'static str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut words = rule.split(' ');
+    while let Some(word) = words.next() {
+        parts.push(match (word, word.parse()) {
+            (">", _) => Part::Start,
+            ("private-key", _) => Part::PrivateKey,
+            (text, Err(_)) => Part::Text(text),
+            (_, Ok(class)) => {
+                let length = words.next()?;
+                let (least, most) = match length.strip_suffix('+') {
+                    Some(least) => (least, ""),
+                    None => length.split_once('-').unwrap_or((length, length)),
+                };
+                Part::Run { class, least: least.parse().ok()?, most: most.parse().ok() }
+            }
+        });
+    }
+    Some(parts)
 }
 
 fn add_names(names: &mut [Vec<Name>; 32], kind: &str, ends: &'static str) -> Option<()> {
@@ -185,7 +201,7 @@ fn flag(line: &'static str) -> Option<Flag> {
         "apart" => FlagValue::Apart,
         "both" => FlagValue::Both,
         "last" => FlagValue::Last,
-        other => FlagValue::After(*other.strip_prefix("after ")?.as_bytes().first()?),
+        other => FlagValue::After(*other.strip_prefix("after")?.as_bytes().first()?),
     };
     let programs = columns.next()?.split(' ').collect();
     Some(Flag { value, programs, text: columns.next()?, with: columns.next().unwrap_or_default() })

@@ -19,7 +19,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::GeneralPurposeConfig;
 use base64::engine::{DecodePaddingMode, GeneralPurpose};
 
-use crate::rules::words;
+use crate::rules::{is_in, words};
 use crate::{Cursor, is_word, run};
 
 /// At most this many bytes of an unquoted value are examined. Without a limit, `token=token=…`
@@ -39,7 +39,13 @@ impl<'t> Value<'t> {
     pub(super) fn at(text: &'t str, at: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut start = at + run(&bytes[at..], |b| matches!(b, b' ' | b'*' | b'\t'));
-        let escape = run(&bytes[start..], |b| b == b'\\');
+        let mut escape = run(&bytes[start..], |b| b == b'\\');
+        // A backslash continues a command on the next line.
+        if let (1.., Some(b'\n')) = (escape, bytes.get(start + escape)) {
+            start += escape + 1;
+            start += run(&bytes[start..], |b| b == b' ');
+            escape = 0;
+        }
         let quote = bytes.get(start + escape).copied().filter(|b| b"\"'`".contains(b));
         let end = if let Some(quote) = quote {
             start += escape + 1;
@@ -92,7 +98,7 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
 /// Returns true for words such as `string`, `None` and `required`, which often follow a name but
 /// are not its value.
 pub(super) fn is_no_value(value: &[u8]) -> bool {
-    words("no-values").iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    is_in("no-values", &value.to_ascii_lowercase())
 }
 
 /// Returns true if the value has both digits and letters and is not a public id.
@@ -130,9 +136,7 @@ pub(super) fn is_constant(value: &[u8]) -> bool {
 /// Returns true for `correct-horse-battery`: three or more words joined by dashes, unless one of
 /// the words is in the list `joining` (as in `up-to-date`).
 pub(super) fn is_phrase(value: &[u8]) -> bool {
-    let joins = |part: &[u8]| {
-        words("joining").iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
-    };
+    let joins = |part: &[u8]| is_in("joining", &part.to_ascii_lowercase());
     value.split(|b| *b == b'-').count() >= 3
         && value.split(|b| *b == b'-').all(|part| {
             !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric) && !joins(part)
@@ -250,12 +254,11 @@ fn without_type(value: &[u8]) -> &[u8] {
 /// fingerprint, `h1:` before a Go module's hash, or the word `public`.
 fn is_public(before: &[u8]) -> bool {
     let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
-    let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));
-    is_sum || tail.windows(6).any(|part| part == b"public")
+    [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix))
+        || tail.windows(6).any(|part| part == b"public")
 }
 
 /// The number of characters in each class.
-#[derive(Default)]
 pub(super) struct Classes {
     capitals: usize,
     small: usize,
@@ -267,20 +270,13 @@ pub(super) struct Classes {
 
 impl Classes {
     pub(super) fn of(value: &[u8]) -> Self {
-        let mut classes = Self::default();
-        let mut last = None;
-        for byte in value {
-            let (count, class) = match byte {
-                b'A'..=b'Z' => (&mut classes.capitals, 'A'),
-                b'a'..=b'z' => (&mut classes.small, 'a'),
-                b'0'..=b'9' => (&mut classes.digits, '0'),
-                _ => continue,
-            };
-            *count += 1;
-            classes.jumps += usize::from(last.is_some_and(|last| last != class));
-            last = Some(class);
-        }
-        classes
+        let has_class = |byte: &&u8| byte.is_ascii_alphanumeric();
+        // The upper bits are 1 in digits, 2 in capitals and 3 in small letters.
+        let classes = value.iter().filter(has_class).map(|byte| usize::from(byte >> 5));
+        let classes: Vec<usize> = classes.collect();
+        let count = |class| classes.iter().filter(|other| **other == class).count();
+        let jumps = classes.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        Self { capitals: count(2), small: count(3), digits: count(1), jumps }
     }
 }
 
@@ -321,19 +317,6 @@ pub(super) fn is_login(value: &[u8]) -> bool {
 
 pub(super) fn from_base64(value: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(value).ok()
-}
-
-/// Returns true if the value is the beginning of a framed private key in base64.
-pub(super) fn begins_private_key(value: &[u8]) -> bool {
-    let text = from_base64(value).unwrap_or_default();
-    text.windows(11).any(|part| part == b"PRIVATE KEY")
-}
-
-/// Returns true if the value is a long number in base64. A Discord token begins with its user's
-/// number in base64.
-pub(super) fn is_long_number(value: &[u8]) -> bool {
-    let text = from_base64(value).unwrap_or_default();
-    text.len() >= 17 && text.iter().all(u8::is_ascii_digit)
 }
 
 #[cfg(test)]
