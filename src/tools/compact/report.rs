@@ -62,10 +62,8 @@ pub(super) fn line(report: &Report) -> String {
                 None => format!("{ours} tokens"),
             };
             let best = report.best();
-            let (or, strict) = match report.strict_target {
-                true => ("", ", or leave --strict-target out"),
-                false => ("or ", ""),
-            };
+            let strict = ("", ", or leave --strict-target out");
+            let (or, strict) = if report.strict_target { strict } else { ("or ", "") };
             format!(
                 "the {name} of {size} is out of reach: {before} tokens would be {best}; unchanged; keep and pin less, {or}raise the {name}{strict}{from_now}"
             )
