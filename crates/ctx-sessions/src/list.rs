@@ -147,7 +147,7 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
 }
 
 /// The format of the list. By default, the list is a table.
-#[derive(clap::Args, Clone, Copy, Debug, Default)]
+#[derive(clap::Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListFormat {
     /// Show the size, the path and the full id of each session in a second line
     #[arg(short, long, alias = "long")]
@@ -164,11 +164,6 @@ pub struct ListFormat {
 }
 
 impl ListFormat {
-    /// Returns true if the list is the short table.
-    pub fn is_table(&self) -> bool {
-        !(self.list || self.json || self.paths_only || self.null)
-    }
-
     /// Formats the rows as a list. The short table is cut to the width of the terminal.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);

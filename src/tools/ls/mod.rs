@@ -80,7 +80,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.models.model.is_some() && io.columns().is_some() {
         io.warn("--model sets the window of all rows; to list one model's sessions: ctx-ls --json | jq 'select(.model == \"NAME\")'");
     }
-    if io.verbosity == Verbosity::Quiet && args.format.is_table() {
+    if io.verbosity == Verbosity::Quiet && args.format == ListFormat::default() {
         let ids = listed.rows.iter().filter_map(|row| row.short_id.as_deref());
         io.print(ids.map(|id| printable(id) + "\n").collect::<String>())?;
         return Ok(ExitStatus::Done);

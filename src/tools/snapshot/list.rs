@@ -169,6 +169,9 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     };
     let mut events = store.history(&sessions).map_err(failure)?;
     events.retain(|event| scope.has(event.time));
+    if let Some(file) = scope.file {
+        catalog.prefer_events(file, &mut events).map_err(failure)?;
+    }
     if json {
         let lines: String = events.iter().map(json_line).collect();
         io.print(&lines)?;
@@ -181,7 +184,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
             event.time.to_rfc3339_opts(SecondsFormat::Secs, true),
             snapshot(event),
             printable(&event.tool),
-            printable(&(known.what(event) + &known.elsewhere(event, scope.file))),
+            printable(&known.what(event)),
         ]);
     }
     if !events.is_empty() {
@@ -199,17 +202,6 @@ impl<'a> SnapshotMetas<'a> {
     fn of(catalog: &'a Catalog) -> Self {
         let metas = catalog.entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
         Self { metas: metas.map(|meta| (meta.id.as_str(), meta)).collect() }
-    }
-
-    /// Names the file of an event if it is not `file`, because copies of a session have the same id.
-    fn elsewhere(&self, event: &Event, file: Option<&Path>) -> String {
-        let meta = event.snapshots.first().and_then(|id| self.metas.get(id.as_str()));
-        let source = meta.and_then(|meta| meta.source.as_deref());
-        let real = file.and_then(|file| real_path(file).ok());
-        match (source, real) {
-            (Some(source), Some(real)) if Path::new(source) != real => format!(" ({source})"),
-            _ => String::new(),
-        }
     }
 
     fn what(&self, event: &Event) -> String {
@@ -278,13 +270,10 @@ fn compacted(event: &Event) -> String {
     let change = |before: Option<u64>, after: Option<u64>, what: &str| {
         Some(format!("{} → {}", before?, counted(after?, what)))
     };
+    let fewer = event.messages_after.filter(|after| event.messages_before > Some(*after));
     let changes = [
         change(event.tokens_before, event.tokens_after, "token"),
-        change(
-            event.messages_before,
-            event.messages_after.filter(|after| event.messages_before > Some(*after)),
-            "message",
-        ),
+        change(event.messages_before, fewer, "message"),
     ];
     let changes: Vec<String> = changes.into_iter().flatten().collect();
     let outcome = event.outcome.as_deref();

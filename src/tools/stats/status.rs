@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_cli::{Failure, Input, Result, is_stdin, json_object, printable};
+use ctx_cli::{Input, Result, is_stdin, json_object, printable};
 use ctx_engine::check::{Plan, Report};
 use ctx_policy::trigger::{Due, Step, Triggers};
-use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError, real_path};
+use ctx_store::{Catalog, Entry, Event, Meta, SessionId, Store, StoreError};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -67,31 +67,18 @@ impl StoredHistory {
         if is_stdin(path) {
             return Ok(Self::default());
         }
-        let entries = match store.catalog_of_file(path) {
-            Ok(found) => found.catalog.entries,
-            Err(StoreError::NoSnapshotOf(_) | StoreError::SeveralSessions { .. }) => Vec::new(),
+        let mut catalog = match store.catalog_of_file(path) {
+            Ok(found) => found.catalog,
+            Err(StoreError::NoSnapshotOf(_) | StoreError::SeveralSessions { .. }) => {
+                Catalog::default()
+            }
             Err(error) => return Err(failure(error)),
         };
         let own = SessionId::of_file(path).map_err(failure)?;
-        let mut known = Self::of(entries, own, store)?;
-        known.leave_out_copies(path)?;
-        Ok(known)
-    }
-
-    /// Removes what happened to another file with the same session, as long as that file exists.
-    fn leave_out_copies(&mut self, path: &Path) -> Result<()> {
-        let real = real_path(path).map_err(Failure::new)?;
-        let is_own = |entry: &Entry| {
-            let meta = entry.meta.as_ref().ok();
-            let source = meta.and_then(|meta| meta.source.as_deref()).map(Path::new);
-            source.is_none_or(|source| source == real || !source.exists())
-        };
-        let (own, others): (_, Vec<Entry>) =
-            std::mem::take(&mut self.entries).into_iter().partition(is_own);
-        self.entries = own;
-        let of_others = |id: &String| others.iter().any(|entry| entry.id.to_string() == *id);
-        self.events.retain(|event| !event.snapshots.iter().any(of_others));
-        Ok(())
+        let mut known = Self::of(catalog.entries.clone(), own, store)?;
+        catalog.prefer_events(path, &mut known.events).map_err(failure)?;
+        catalog.prefer(path).map_err(failure)?;
+        Ok(Self { entries: catalog.entries, ..known })
     }
 
     /// Returns the history of a session. `entries` are the session's snapshots, and `own` is the

@@ -23,8 +23,8 @@ use serde::Serialize;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hash_into, hex, is_there};
 use crate::{
-    Catalog, Entry, Figures, FileHash, Meta, MinIdle, NewContent, ReplaceOutcome, SessionFile,
-    SessionId, SnapshotBytes, SnapshotKind, Store, real_path, refuse_replacement,
+    Catalog, Entry, Event, Figures, FileHash, Meta, MinIdle, NewContent, ReplaceOutcome,
+    SessionFile, SessionId, SnapshotBytes, SnapshotKind, Store, real_path, refuse_replacement,
 };
 
 /// Which snapshot to restore.
@@ -322,8 +322,20 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
 }
 
 impl Catalog {
+    /// Drops the events of other files, if there is at least one snapshot of this file.
+    pub fn prefer_events(&self, path: &Path, events: &mut Vec<Event>) -> Result<()> {
+        let real = real_path(path).or_cannot("read", path)?;
+        let (own, others): (Vec<_>, Vec<_>) = self
+            .trusted()
+            .filter(|(_, meta)| meta.source.is_some())
+            .partition(|it| it.1.is_of(&real));
+        let is_other = |id: &String| others.iter().any(|(_, meta)| *meta.id == **id);
+        events.retain(|event| own.is_empty() || !event.snapshots.iter().any(is_other));
+        Ok(())
+    }
+
     /// Drops other files' snapshots, if there is at least one snapshot of this file.
-    pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
+    pub fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         // The file is unknown if the snapshot is damaged or was read from stdin.
         let of_file = |entry: &Entry| {
