@@ -178,8 +178,8 @@ impl OutputArgs {
         })
     }
 
-    /// Rejects a report in JSON on stdout if the records are also written there. A dry run writes no
-    /// records.
+    /// Rejects a report in JSON on stdout if the records are also written there. A dry run writes
+    /// no records.
     pub fn refuse_report_among_records(&self, json: bool, dry_run: bool) -> Result<()> {
         if json && !dry_run && self.is_stdout() {
             return Err(Failure::new("--json and the records cannot both be written to stdout")

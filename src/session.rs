@@ -48,7 +48,8 @@ impl ReadArgs {
         self.session(Input::open(path)?)
     }
 
-    /// Returns flags with which bad lines are read, even if they will be dropped, because they count.
+    /// Returns flags with which bad lines are read, even if they will be dropped, because they
+    /// count.
     #[must_use]
     pub fn with_bad_lines(&self) -> Self {
         let drops = self.invalid == Invalid::Drop;

@@ -406,8 +406,8 @@ fn a_full_disk_changes_nothing() {
     assert_eq!(fs::read(&live).expect("reads"), old.as_bytes());
 }
 
-/// A file name may have up to 255 bytes. The hidden names that the tools derive from it are cut, all
-/// in the same place and never within a character.
+/// A file name may have up to 255 bytes. The hidden names that the tools derive from it are cut,
+/// all in the same place and never within a character.
 #[test]
 fn long_names_are_compacted_and_restored() {
     let before = messages(0, 20);

@@ -77,8 +77,8 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     }
 }
 
-/// Returns the failure for a long name after a single hyphen, such as `-output`, which clap reads as
-/// short names or as a short name with its value.
+/// Returns the failure for a long name after a single hyphen, such as `-output`, which clap reads
+/// as short names or as a short name with its value.
 pub(crate) fn misread(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let is_long = |arg: &&str| arg.len() > 3 && arg.starts_with('-') && !arg.starts_with("--");
     let typed = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
@@ -159,8 +159,8 @@ impl<'t> Usage<'t> {
         }
     }
 
-    /// Returns the failure for the first unknown flag and for all later ones with long names, so that
-    /// they can be mended together.
+    /// Returns the failure for the first unknown flag and for all later ones with long names, so
+    /// that they can be mended together.
     fn unknown_flags(&self, first: &str, args: &[OsString]) -> Failure {
         let name = |typed: &str| typed.split('=').next().unwrap_or(typed).to_owned();
         let first = name(first);

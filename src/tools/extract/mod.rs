@@ -63,8 +63,8 @@ struct Args {
     zone: Option<Scope>,
     /// Print the latest summary in the session instead of items
     ///
-    /// The summary may be from ctx-compact, from ctx-summarize or from the agent itself. If there is
-    /// none, the exit status is 1.
+    /// The summary may be from ctx-compact, from ctx-summarize or from the agent itself. If there
+    /// is none, the exit status is 1.
     #[arg(long, conflicts_with_all = ["kind", "zone", "into", "into_store", "dry_run", "json", "batch", "output"])]
     summary: bool,
     /// Id of the session [default: the file's, or "stdin"]

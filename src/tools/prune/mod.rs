@@ -310,9 +310,9 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 }
 
 impl PruneFlags {
-    /// Lays the flags over a policy. Without a policy, and with one that does not prune, only flags set
-    /// rules. Results that a policy clears only if needed are not cleared, because the limits apply
-    /// to the whole context.
+    /// Lays the flags over a policy. Without a policy, and with one that does not prune, only flags
+    /// set rules. Results that a policy clears only if needed are not cleared, because the limits
+    /// apply to the whole context.
     fn lay_on(&self, policy: Option<Policy>) -> Policy {
         let prunes = |it: &Policy| it.mode != Mode::SummaryOnly && it.prune.when != When::Never;
         let has_rules = policy.as_ref().is_some_and(prunes);

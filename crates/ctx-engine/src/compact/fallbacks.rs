@@ -62,7 +62,7 @@ impl Attempts<'_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // A model that must write the summary is asked only once.
+            // If a model must write the summary, it is not asked again.
             true if plan.needs_model() && smallest.is_some() => None,
             true if plan.summarizes() => self.share(notes)?,
             true => self.keep_fewer(&summary, notes)?,

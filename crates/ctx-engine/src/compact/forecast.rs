@@ -62,9 +62,9 @@ const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
     /// Returns the preview for `zones`. `earlier` is the number of earlier summaries whose text is
-    /// carried over to the new summary. `saved` is true if a snapshot would be taken. The zones add up
-    /// to `tokens`, the size of the session after pruning. `messages` holds the messages of the log from
-    /// which the session was lowered.
+    /// carried over to the new summary. `saved` is true if a snapshot would be taken. The zones add
+    /// up to `tokens`, the size of the session after pruning. `messages` holds the messages of the
+    /// log from which the session was lowered.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,
@@ -102,8 +102,8 @@ impl Forecast {
             forecast.zones[zone as usize].add(it.line, true, it.begins);
         }
         forecast.zones.iter_mut().for_each(ZoneCount::join_lines);
-        // The largest zone takes what the messages have in common, and what a log divides in another
-        // way.
+        // The largest zone takes what the messages have in common, and what a log divides in
+        // another way.
         let all: u64 = forecast.zones.iter().map(|zone| zone.tokens).sum();
         if let Some(zone) = forecast.zones.iter_mut().max_by_key(|zone| zone.tokens) {
             zone.tokens = (zone.tokens + tokens).saturating_sub(all);
@@ -117,8 +117,8 @@ impl Forecast {
         Ok(forecast)
     }
 
-    /// Sets what remains of each zone, given the size of the new session and of the message with its
-    /// summary. The old zone becomes the summary, and the system messages do not change.
+    /// Sets what remains of each zone, given the size of the new session and of the message with
+    /// its summary. The old zone becomes the summary, and the system messages do not change.
     pub(super) fn remains(&mut self, tokens: u64, summary: u64) {
         let system = self.zones[Zone::System as usize].tokens;
         let rest = tokens.saturating_sub(system);

@@ -95,9 +95,9 @@ impl Attempts<'_> {
         self.write(&mut read, built).map(Some)
     }
 
-    /// Returns true if the session has become smaller and new messages were summarized, kept messages
-    /// were shortened, or the target is reached. Merely shortening an earlier summary does not count,
-    /// because that could be repeated forever.
+    /// Returns true if the session has become smaller and new messages were summarized, kept
+    /// messages were shortened, or the target is reached. Merely shortening an earlier summary does
+    /// not count, because that could be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();

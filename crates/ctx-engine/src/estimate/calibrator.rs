@@ -86,8 +86,9 @@ struct Point {
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
-/// The smallest, likely and largest factor by which a compaction changes the number of tokens besides
-/// the messages: after a compaction, agents send unrecorded files and notes along with the summary.
+/// The smallest, likely and largest factor by which a compaction changes the number of tokens
+/// besides the messages: after a compaction, agents send unrecorded files and notes along with the
+/// summary.
 const LEAST_BASE: f64 = 0.9;
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;

@@ -75,8 +75,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the pruning rules from a policy. The caller decides whether old results are cleared, because the policy may allow
-    /// clearing only if the other rules do not free enough tokens.
+    /// Returns the pruning rules from a policy. The caller decides whether old results are cleared,
+    /// because the policy may allow clearing only if the other rules do not free enough tokens.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,

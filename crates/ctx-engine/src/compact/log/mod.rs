@@ -85,8 +85,8 @@ pub(super) fn lower(
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
-/// Lowers a session in the dialect of `log`. Calls `look` with each record of the session and, if the
-/// record is a message in the context, its number of tokens.
+/// Lowers a session in the dialect of `log`. Calls `look` with each record of the session and, if
+/// the record is a message in the context, its number of tokens.
 fn lower_session(
     log: &Content,
     mut session: Session,
