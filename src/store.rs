@@ -276,7 +276,8 @@ fn snapshot_hint(missing: &MissingSnapshot) -> String {
         MissingReason::HashInDigits => format!("to name a hash, write sha256:{}", missing.wanted),
         MissingReason::Elsewhere(id) => {
             let session = SnapshotId::parse(id).map(|id| id.session.to_string());
-            format!("add -s {} to use that snapshot", session.unwrap_or_default())
+            let session = session.unwrap_or_default();
+            format!("ctx-snapshot -l FILE lists those of a file; add -s {session} to use that one")
         }
         MissingReason::InTrash(id) => {
             let number = SnapshotId::parse(id).map(|id| id.stamp.sequence.to_string());
@@ -341,7 +342,8 @@ mod tests {
             (
                 MissingReason::Elsewhere(id(2)),
                 vec![id(1)],
-                "add -s other to use that snapshot".to_owned(),
+                "ctx-snapshot -l FILE lists those of a file; add -s other to use that one"
+                    .to_owned(),
             ),
             (MissingReason::InTrash(id(2)), vec![], "ctx-gc --undelete 2 restores it".to_owned()),
             (MissingReason::Unknown, vec![], "ctx-snapshot --list shows all snapshots".to_owned()),

@@ -76,7 +76,7 @@ fn a_number_of_another_session_is_never_restored() {
             .args(args.iter().copied().chain(["--snapshot", "2", "s.jsonl"]))
             .code(2)
             .stderr(&format!(
-                "ctx-rollback: 2 is {two}, which belongs to another session; add -s other to use that snapshot\n"
+                "ctx-rollback: 2 is {two}, which belongs to another session; ctx-snapshot -l FILE lists those of a file; add -s other to use that one\n"
             ))
             .run();
     }

@@ -33,7 +33,7 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .code(1)
         .stdout(concat!(
             "s.jsonl:2: bad-line: more than one object on the line: Claude Code reads only the first object on the line, so a message is lost\n",
-            "s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code stops here and does not send 2 lines above\n",
+            "s.jsonl:3: missing-parent: the parents of this line lead to one that is not in the file: Claude Code stops here and does not send 2 lines above\n",
         ))
         .run();
     let done = check()
@@ -62,7 +62,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
-            "ctx-check: warning: s.jsonl:4: attached to line 3: its parent is missing or would form a loop\n",
+            "ctx-check: warning: s.jsonl:4: attached to line 3: its parents lead to a missing line, or form a loop\n",
             "ctx-check: warning: s.jsonl:6: incomplete object at the end of the file removed\n",
         ))
         .run();
@@ -108,7 +108,7 @@ fn a_parent_that_the_agent_finds_is_a_remark() {
     case().args(["s.jsonl"]).run();
     case()
         .args(["-v", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code continues from line 2, at most five seconds earlier\n")
+        .stderr("ctx-check: s.jsonl:3: missing-parent: the parents of this line lead to one that is not in the file: Claude Code continues from line 2, at most five seconds earlier\n")
         .run();
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint, Result, json_line, json_object, printable};
-use ctx_search::{Changes, Filter, Hit, ROLES, SearchError, SearchIndex, SourceKind, snippet};
+use ctx_search::{
+    Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, snippet,
+};
 use ctx_store::{SessionId, Store, When};
 use ctx_tools::store::{StoreArgs, failure, time_of};
 
@@ -104,6 +106,10 @@ impl Args {
                 line(hit, &query, &stored, &mut texts)
             };
             io.print(found)?;
+        }
+        let is_part = |hit: &Hit| hit.holds == Holds::Words;
+        if !hits.is_empty() && !query.contains(' ') && hits.iter().all(is_part) {
+            io.warn(format_args!("no text contains {query:?}; these contain a part of it"));
         }
         if hits.is_empty() {
             session?;

@@ -248,8 +248,8 @@ struct Extraction {
     count: usize,
     /// The number of redacted secrets.
     redacted: usize,
-    /// The number of records that were replaced by a compaction and are therefore not read.
-    compacted: u64,
+    /// The number of records that the agent no longer sends and that are therefore not read.
+    left_out: u64,
     /// The sessions that contain bad lines.
     bad: Vec<Session>,
 }
@@ -270,8 +270,9 @@ impl Extraction {
             let extraction = pass.push(record)?;
             // Each record in a batch is a separate session.
             items.extend(if args.filter.read.batch { reconcile(extraction) } else { extraction });
-            let before = Presence::Outside(Outside::BeforeCompaction);
-            self.compacted += u64::from(record.presence == Some(before));
+            let never = Presence::Outside(Outside::NeverSent);
+            let is_left_out = record.is_outside() && record.presence != Some(never);
+            self.left_out += u64::from(is_left_out);
             handle(record)
         })?;
         if !args.filter.read.batch {
@@ -290,9 +291,11 @@ impl Extraction {
         if self.redacted > 0 {
             io.note(format_args!("{} removed", counted(self.redacted, "secret")));
         }
-        if self.count == 0 && self.compacted > 0 {
-            let records = counted(self.compacted, "record");
-            io.warn(format_args!("no item found; {records} from before a compaction are not read"));
+        if self.count == 0 && self.left_out > 0 {
+            let records = counted(self.left_out, "record");
+            io.warn(format_args!(
+                "no item found; not read: {records} that the agent no longer sends"
+            ));
         }
         io.note(format_args!("{} found", counted(self.count, "item")));
     }

@@ -167,7 +167,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         (None, None) => {
             let hint = match (to, id) {
                 (Some(to), Some(file)) if is_snapshot_name(to) => {
-                    format!("--to names a file; ctx-rollback {} {file}", to.display())
+                    let flag = if args.dry_run { "-n " } else { "" };
+                    let to = to.display();
+                    format!(
+                        "--to names a file, and the snapshot comes first: ctx-rollback {flag}{to} {file}"
+                    )
                 }
                 _ => "name it: -s ID; without --to, ctx-rollback ID FILE restores FILE".to_owned(),
             };

@@ -53,8 +53,8 @@ fn lines_leave_and_what_hung_on_them_moves_up() {
         .stdin(session())
         .stdout(lines(&[START, &call, &result, SAID, NEXT]))
         .stderr(
-            "ctx-prune: <stdin>: reasoning: 1 change, from 5 to 0 tokens\n\
-             ctx-prune: <stdin>: all rules: 1 change, from 5 to 0 tokens\n\
+            "ctx-prune: <stdin>: reasoning: 1 change, from 1 to 0 tokens\n\
+             ctx-prune: <stdin>: all rules: 1 change, from 1 to 0 tokens\n\
              ctx-prune: <stdin>: reasoning: 1 line, 232 bytes\n\
              ctx-prune: <stdin>: dead-branches: 1 line, 220 bytes\n\
              ctx-prune: <stdin>: progress: 1 line, 158 bytes\n",

@@ -8,11 +8,11 @@ use ctx_policy::Rule;
 use ctx_policy::trigger::Size;
 
 use super::Options;
-use super::facts::{Facts, Replacement, ResultFacts};
+use super::facts::{Facts, RecordFacts, Replacement, ResultFacts};
 use super::freed::{Freed, Sums};
 use super::rules::{Decisions, Verdict};
 use super::shorten::{shorten, shorten_arguments};
-use crate::message_counter::{ByKind, MessageCounter, PRIMING};
+use crate::message_counter::{ByKind, MessageCounter, PER_MESSAGE, PRIMING, saturating_u32};
 use crate::placeholder::split_handle;
 
 /// The verdicts on all records. Records are identified by their 0-based index.
@@ -78,7 +78,13 @@ impl<'p> Verdicts<'p> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
             Verdict::Drop(rule) if self.is_message(record) => {
-                vec![all(rule, self.facts.records[record].tokens)]
+                let RecordFacts { tokens, begins_message, .. } = self.facts.records[record];
+                let each = saturating_u32(PER_MESSAGE);
+                let mut later = self.facts.records[record + 1..].iter();
+                let next = later.find(|it| it.role.is_some());
+                // The rest of a message begins it anew, so what each message costs stays.
+                let stays = begins_message && next.is_some_and(|next| !next.begins_message);
+                vec![all(rule, tokens.saturating_sub(if stays { each } else { 0 }))]
             }
             Verdict::Keep | Verdict::Drop(_) => Vec::new(),
             Verdict::Change { reasoning, arguments } => {

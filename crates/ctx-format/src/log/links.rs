@@ -235,7 +235,9 @@ pub(crate) trait Tree {
     /// rule and a description.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
-            None => ("missing-parent", "the parent of this line is not in the file"),
+            None => {
+                ("missing-parent", "the parents of this line lead to one that is not in the file")
+            }
             Some(_) => ("parent-loop", "the parent of this line is one of its own descendants"),
         }
     }
