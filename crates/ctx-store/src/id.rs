@@ -41,8 +41,7 @@ impl SessionId {
 
     /// Returns the session id that an agent wrote into the file, if that is a valid id.
     pub(crate) fn recorded_in(path: &Path) -> Option<Self> {
-        let head = open_plain(path).and_then(Head::read);
-        head.ok()?.session?.parse().ok()
+        open_plain(path).and_then(Head::read).ok()?.session?.parse().ok()
     }
 
     /// Returns the session id for a file that contains no id: the file's stem, `-`, and the first 8
@@ -139,8 +138,7 @@ impl SnapshotId {
     /// Parses a snapshot id as written by `Display`. The id is parsed from right to left, because
     /// the session id may contain `-`.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.rfind('-')?;
-        let time = digits.checked_sub(TIME_LEN)?;
+        let time = text.rfind('-')?.checked_sub(TIME_LEN)?;
         let session = text.get(..time)?.strip_suffix('-')?;
         Some(Self { session: session.parse().ok()?, stamp: Stamp::parse(&text[time..])? })
     }

@@ -66,8 +66,7 @@ impl Floor {
 
 /// Returns the time `days` before `now`, or the earliest representable time.
 pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
-    let before = now.checked_sub_signed(TimeDelta::days(days.into()));
-    before.unwrap_or(DateTime::<Utc>::MIN_UTC)
+    now.checked_sub_signed(TimeDelta::days(days.into())).unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
 /// The reason why a snapshot stays.
@@ -124,8 +123,7 @@ impl Policy {
         let others = [("last", self.last), ("days", self.days), ("within", within)];
         let others = others.map(|(name, n)| (name.to_owned(), n));
         let periods = self.periods.iter();
-        let periods = periods.map(|(period, n)| (period.to_string(), Some(*n)));
-        let rules = periods.chain(others);
+        let rules = periods.map(|(period, n)| (period.to_string(), Some(*n))).chain(others);
         let mut rules = rules.filter_map(|(name, n)| Some((name, n?))).peekable();
         if rules.peek().is_none() {
             return Err(PolicyError::Empty);
@@ -152,8 +150,7 @@ pub fn decide(
     let mut sessions: BTreeMap<&str, Vec<Judged<'_>>> = BTreeMap::new();
     for (candidate, reasons) in list.iter().zip(&mut verdicts) {
         reasons.extend(candidate.protected);
-        let session = sessions.entry(&candidate.session).or_default();
-        session.push(Judged { candidate, reasons });
+        sessions.entry(&candidate.session).or_default().push(Judged { candidate, reasons });
     }
     for session in sessions.into_values() {
         judge(session, policy, now);

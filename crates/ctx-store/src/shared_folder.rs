@@ -94,8 +94,7 @@ impl Store {
         temp.file.sync_all().or_not_written(&path)?;
         // Nothing has been replaced yet, so a copy that may not survive a power cut is reported as
         // a failure.
-        let kept = create(temp, &path).and_then(|()| sync_name(&path));
-        kept.map_err(StoreError::before)
+        create(temp, &path).and_then(|()| sync_name(&path)).map_err(StoreError::before)
     }
 }
 
@@ -296,8 +295,7 @@ fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
 /// Returns the last part of an old version's file name: the first digits of the sha256, followed by
 /// `.md`.
 fn end(bytes: &[u8]) -> String {
-    let hash = hash(&mut &bytes[..]).expect("reading from a slice cannot fail");
-    format!("-{}.md", &hash[..DIGITS])
+    format!("-{}.md", &hash(&mut &bytes[..]).expect("reading from a slice cannot fail")[..DIGITS])
 }
 
 #[cfg(test)]

@@ -81,8 +81,7 @@ impl Store {
     /// Returns the store that contains `path`, if any. The path need not exist.
     pub fn around(path: &Path) -> Option<PathBuf> {
         let real = path.ancestors().find_map(|above| {
-            let is_bare = above.as_os_str().is_empty();
-            let above = if is_bare { Path::new(".") } else { above };
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
             above.canonicalize().ok()
         })?;
         real.ancestors().find(|dir| is_store(dir)).map(Path::to_owned)
@@ -227,8 +226,7 @@ impl Store {
     /// contain it.
     fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile> {
         self.make_dirs(parent(path))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut temp = self.temp(&name, 0o600)?;
+        let mut temp = self.temp(&path.file_name().unwrap_or_default().to_string_lossy(), 0o600)?;
         temp.write_all(bytes).or_not_written(path)?;
         Ok(temp)
     }
@@ -283,8 +281,7 @@ impl Store {
         self.prepare()?;
         let path = self.root.join("lock");
         let file = open_lock(&path)?;
-        let busy = || format!("the store {} is locked", self.root.display());
-        lock(&file, &path, PATIENCE, busy)?;
+        lock(&file, &path, PATIENCE, || format!("the store {} is locked", self.root.display()))?;
         Ok(StoreLock { store: self, file })
     }
 
@@ -309,8 +306,7 @@ impl Store {
     /// Returns the latest time at which a snapshot was taken, or `None` if the store's lock file
     /// cannot be read.
     pub(crate) fn latest_time(&self) -> Option<DateTime<Utc>> {
-        let counter: Counter = read_json(&open_plain(&self.root.join("lock")).ok()?)?;
-        Some(counter.latest)
+        Some(read_json::<Counter>(&open_plain(&self.root.join("lock")).ok()?)?.latest)
     }
 }
 
@@ -410,8 +406,7 @@ impl StoreLock<'_> {
     }
 
     fn write_counter(&mut self, counter: &Counter) -> Result<()> {
-        let written = write_json(&self.file, counter);
-        let synced = written.and_then(|()| self.file.sync_data());
+        let synced = write_json(&self.file, counter).and_then(|()| self.file.sync_data());
         synced.or_cannot("write", &self.store.root.join("lock"))
     }
 
@@ -432,14 +427,12 @@ impl StoreLock<'_> {
 }
 
 fn open_lock(path: &Path) -> Result<File> {
-    let opened = careful().write(true).create(true).mode(0o600).open(path);
-    opened.or_cannot("open", path)
+    careful().write(true).create(true).mode(0o600).open(path).or_cannot("open", path)
 }
 
 pub(crate) fn read_json<T: DeserializeOwned>(mut file: &File) -> Option<T> {
     file.rewind().ok()?;
-    let text = io::read_to_string(file.take(4096)).ok()?;
-    serde_json::from_str(&text).ok()
+    serde_json::from_str(&io::read_to_string(file.take(4096)).ok()?).ok()
 }
 
 /// Returns a derived file's content, or the default value if the file is missing or damaged.

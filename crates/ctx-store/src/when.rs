@@ -90,8 +90,7 @@ fn iso(text: &str) -> Option<When> {
     TIMES.into_iter().find_map(|(format, length)| {
         let plain = NaiveDateTime::parse_from_str(&text, format).map(|time| time.and_utc());
         let zoned = DateTime::parse_from_str(&text, &format!("{format}%#z"));
-        let time = plain.or_else(|_| zoned.map(|time| time.to_utc()));
-        When::lasting(time.ok()?, length)
+        When::lasting(plain.or_else(|_| zoned.map(|time| time.to_utc())).ok()?, length)
     })
 }
 

@@ -133,15 +133,13 @@ impl Store {
     /// Records an attempt that failed and changed nothing.
     pub fn failed(&self, op: &'static str, facts: &Facts) -> Result<()> {
         let mut locked = self.lock()?;
-        let operation = locked.operation(op);
-        locked.append(&operation, "failed", facts)
+        locked.append(&locked.operation(op), "failed", facts)
     }
 
     /// Records that the operation has been completed. If the record cannot be written, the error
     /// message says "… is done, but", because the change itself is complete.
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
-        let locked = self.lock().map_err(|error| error.after(operation.op));
-        locked?.done(operation, facts)
+        self.lock().map_err(|error| error.after(operation.op))?.done(operation, facts)
     }
 }
 
@@ -246,8 +244,7 @@ pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
     let key = b"\"time\":\"";
     let time = &head[memmem::find(&head, key)? + key.len()..];
     let time = &time[..memchr::memchr(b'"', time)?];
-    let time = DateTime::parse_from_rfc3339(std::str::from_utf8(time).ok()?);
-    Some(time.ok()?.to_utc())
+    Some(DateTime::parse_from_rfc3339(std::str::from_utf8(time).ok()?).ok()?.to_utc())
 }
 
 /// A line of the audit log whose recorded hash is missing or does not match the previous line.

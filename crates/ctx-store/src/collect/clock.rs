@@ -68,8 +68,7 @@ impl Gap {
         let between = times.iter().filter(|time| (from..=to).contains(time));
         let mut seen: Vec<_> = between.copied().chain([from, to]).collect();
         seen.sort_unstable();
-        let gaps = seen.windows(2);
-        gaps.map(|pair| Self { from: pair[0], to: pair[1] }).collect()
+        seen.windows(2).map(|pair| Self { from: pair[0], to: pair[1] }).collect()
     }
 
     fn longest(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> TimeDelta {

@@ -186,8 +186,7 @@ impl<'a> Collector<'a> {
         let open = self.sweep(plan.session);
         let snapshots = self.discard_snapshots(plan, &open);
         let offloaded = self.discard_offloaded(plan);
-        let warned = self.warn_of_slow_clock();
-        let ended = [purged, snapshots, offloaded, warned].into_iter();
+        let ended = [purged, snapshots, offloaded, self.warn_of_slow_clock()].into_iter();
         self.ended(ended.filter_map(Result::err).collect())
     }
 
@@ -237,8 +236,7 @@ impl<'a> Collector<'a> {
 
     /// Packs the kept snapshots that were taken no later than `before`.
     pub fn pack(&mut self, before: DateTime<Utc>) {
-        let kept = std::mem::take(&mut self.kept);
-        let entries = match self.store.unpacked(kept, before) {
+        let entries = match self.store.unpacked(std::mem::take(&mut self.kept), before) {
             Ok(entries) => entries,
             Err(error) => return self.events.push(Event::Failed(error)),
         };
@@ -358,8 +356,7 @@ impl<'a> Collector<'a> {
         // only just offloaded.
         let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
         for session in sessions {
-            let store = self.store;
-            match store.unreferenced_among(&mut snapshots, plan.session, &session, deadline) {
+            match self.store.unreferenced_among(&mut snapshots, plan.session, &session, deadline) {
                 Ok(files) => doomed.extend(files),
                 Err(StoreError::Unsearchable(why)) => {
                     self.events.push(Event::Unknown(session, why));
@@ -369,8 +366,7 @@ impl<'a> Collector<'a> {
         }
         let items = doomed.iter().cloned().map(StoreItem::Offloaded).collect();
         let discard = |store: &Store| store.discard_offloaded(&doomed, deadline);
-        let action = Action::Discard(Cause::Unreferenced);
-        self.act(&action, |_| Ok(items), discard)
+        self.act(&Action::Discard(Cause::Unreferenced), |_| Ok(items), discard)
     }
 
     /// Carries out an action or, in a dry run, only lists the affected items.
@@ -389,15 +385,13 @@ impl<'a> Collector<'a> {
     }
 
     fn tell(&mut self, action: &Action, items: impl IntoIterator<Item = StoreItem>) {
-        let done = |item| Event::Done(action.clone(), item);
-        self.events.extend(items.into_iter().map(done));
+        self.events.extend(items.into_iter().map(|item| Event::Done(action.clone(), item)));
     }
 
     fn tell_removed(&mut self, removed: RemovalReport, action: impl Fn(&StoreItem) -> Action) {
         self.unaudited |= removed.unaudited;
         self.events.extend(removed.failed.into_iter().map(Event::Failed));
-        let items = removed.items.into_iter();
-        self.events.extend(items.map(|item| Event::Done(action(&item), item)));
+        self.events.extend(removed.items.into_iter().map(|item| Event::Done(action(&item), item)));
     }
 }
 

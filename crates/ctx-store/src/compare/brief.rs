@@ -68,12 +68,10 @@ pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Bri
 
 impl Brief {
     fn of(record: &Record<'_>, dialect: Option<&dyn Dialect>, hasher: &RandomState) -> Self {
-        let end = record.line_end().len();
-        let bytes = &record.bytes[..record.bytes.len() - end];
+        let bytes = &record.bytes[..record.bytes.len() - record.line_end().len()];
         let message = record.message(dialect);
         let parts = message.as_ref().map_or_else(Vec::new, |message| {
-            let parts = message.parts.iter();
-            parts.map(|part| PartBrief::of(part, hasher)).collect()
+            message.parts.iter().map(|part| PartBrief::of(part, hasher)).collect()
         });
         Self {
             line: record.line,
@@ -98,14 +96,12 @@ fn kind(record: &Record<'_>) -> String {
 /// Returns the hash of the record's own id or, if it has none, the hashes of its calls' and
 /// results' ids.
 fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
-    let object = record.object();
-    let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
+    let own = record.object().and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
     if let Some(own) = own.filter(|id| !id.is_empty()) {
         return vec![hasher.hash_one(("record", own.as_ref()))];
     }
     let named = parts.iter().filter(|part| part.id != 0);
-    let keys = named.map(|part| hasher.hash_one((part.kind, part.id)));
-    keys.collect()
+    named.map(|part| hasher.hash_one((part.kind, part.id))).collect()
 }
 
 impl PartBrief {

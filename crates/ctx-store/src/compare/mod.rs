@@ -97,8 +97,7 @@ impl<'a> Pairing<'a> {
     fn in_order(&mut self) {
         let common = |these: &[Brief], others: &[Brief]| -> Vec<usize> {
             let others: HashSet<u64> = others.iter().map(|brief| brief.hash).collect();
-            let is_common = |at: &usize| others.contains(&these[*at].hash);
-            (0..these.len()).filter(is_common).collect()
+            (0..these.len()).filter(|at| others.contains(&these[*at].hash)).collect()
         };
         let (old, new) = (common(self.old, self.new), common(self.new, self.old));
         let hashes = |briefs: &[Brief], at: &[usize]| -> Vec<u64> {
@@ -196,8 +195,7 @@ impl<'a> Pairing<'a> {
             changes.push(((new_gaps[at], true, at), change));
         }
         changes.sort_by_key(|(key, _)| *key);
-        let changes = changes.into_iter().map(|(_, change)| change).collect();
-        Comparison { changes, same }
+        Comparison { changes: changes.into_iter().map(|(_, change)| change).collect(), same }
     }
 }
 

@@ -417,8 +417,7 @@ pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
 
 /// Removes the unfinished files next to `target` whose writers are dead.
 pub(crate) fn reap_beside(target: &Path) -> usize {
-    let name = target.file_name().unwrap_or_default();
-    reap_those(parent(target), |stem| stem == short(name))
+    reap_those(parent(target), |stem| stem == short(target.file_name().unwrap_or_default()))
 }
 
 fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {

@@ -21,8 +21,7 @@ pub(crate) struct Entries(Dir);
 impl Entries {
     /// Opens a folder and lists its entries.
     pub(crate) fn of(folder: &Path) -> io::Result<Self> {
-        let opened = open(CWD, folder.as_os_str(), OFlags::empty())?;
-        Ok(Self(Dir::new(opened)?))
+        Ok(Self(Dir::new(open(CWD, folder.as_os_str(), OFlags::empty())?)?))
     }
 
     /// Lists all entries in an open folder.
@@ -44,8 +43,7 @@ impl Iterator for Entries {
             match self.0.next()? {
                 Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
                 Ok(entry) => {
-                    let name = OsStr::from_bytes(entry.file_name().to_bytes());
-                    return Some(Ok(name.to_owned()));
+                    return Some(Ok(OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()));
                 }
                 Err(error) => return Some(Err(error.into())),
             }
@@ -68,8 +66,7 @@ fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let inner = open(folder, name, OFlags::NOFOLLOW)?;
     // Read all names first, because some file systems skip entries if files are removed while the
     // folder is read.
-    let names = Entries::of_open(&inner)?.collect::<io::Result<Vec<_>>>()?;
-    for name in names {
+    for name in Entries::of_open(&inner)?.collect::<io::Result<Vec<_>>>()? {
         match remove_in(inner.as_fd(), &name) {
             // Another process has just removed the entry.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

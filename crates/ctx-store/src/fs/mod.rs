@@ -174,21 +174,18 @@ pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
 
 /// Whether anything exists at `path`, even if it is a broken link.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
-    let found = if_there(fs::symlink_metadata(path).or_cannot("read", path))?;
-    Ok(found.is_some())
+    Ok(if_there(fs::symlink_metadata(path).or_cannot("read", path))?.is_some())
 }
 
 /// Returns the directory that contains `path`, which is `.` for a bare file name. For such a name,
 /// `Path::parent` would return an empty path.
 pub(crate) fn parent(path: &Path) -> &Path {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new("."))
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Flushes the names in `dir` to disk, so that they survive a power cut.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
-    let synced = File::open(dir).and_then(|dir| dir.sync_all());
-    synced.or_cannot("sync", dir)
+    File::open(dir).and_then(|dir| dir.sync_all()).or_cannot("sync", dir)
 }
 
 /// Flushes the new name of a file to disk.
@@ -317,8 +314,7 @@ struct Input {
 impl HashingReader {
     /// Hashes everything that is read from `reader`.
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
-        let hasher = Context::new(&SHA256);
-        Self(Arc::new(Mutex::new(Input { reader, hasher })))
+        Self(Arc::new(Mutex::new(Input { reader, hasher: Context::new(&SHA256) })))
     }
 
     /// Reads the rest of the input and returns the sha256 of the whole input.

@@ -76,8 +76,7 @@ impl Store {
     /// Returns the sessions that have a folder for offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>> {
         let names = names_in(Folder::of_all(self))?;
-        let ids = names.iter().filter_map(|name| name.parse().ok());
-        Ok(ids.collect())
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Returns the offloaded files of a session, sorted by name.
@@ -92,8 +91,7 @@ impl Store {
         let mut sessions = self.offload_sessions()?;
         sessions.retain(|id| session.is_none_or(|session| session == id));
         let files = sessions.iter().map(|session| self.offloaded_files(session));
-        let files: Result<Vec<_>, _> = files.collect();
-        Ok(files?.concat())
+        Ok(files.collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// The path of an offloaded file.
@@ -271,8 +269,7 @@ impl Folder {
     /// Opens the folder `offloaded/`.
     fn of_all(store: &Store) -> Result<Self> {
         let path = store.root.clone();
-        let handle = File::open(&path).or_cannot("open", &path)?;
-        Self { handle, path }.folder("offloaded")
+        Self { handle: File::open(&path).or_cannot("open", &path)?, path }.folder("offloaded")
     }
 
     /// Opens the folder for a session's offloaded files.
@@ -314,10 +311,8 @@ impl Folder {
     /// Opens a regular file in the folder, without following a link or blocking on a FIFO.
     fn open(&self, name: &str, flags: OFlags) -> Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let opened = retry_on_intr(|| openat(&self.handle, name, flags, mode));
-        let opened = opened.map(File::from).map_err(io::Error::from);
-        only_regular(opened, "read", &self.path.join(name))
+        let opened = retry_on_intr(|| openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR));
+        only_regular(opened.map(File::from).map_err(io::Error::from), "read", &self.path.join(name))
     }
 
     /// Reads an offloaded file, and checks its content against the hash in its name.

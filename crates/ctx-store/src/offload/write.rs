@@ -51,8 +51,7 @@ impl Store {
         let Some(folder) = if_there(Folder::of_session(self, session))? else { return Ok(taken) };
         let text = read_text(&folder, TAKEN)?;
         // Skip incomplete lines, because no session refers to the results that such lines describe.
-        let lines = text.lines().map(serde_json::from_str::<TakenLine>);
-        for line in lines.filter_map(Result::ok) {
+        for line in text.lines().map(serde_json::from_str::<TakenLine>).filter_map(Result::ok) {
             let calls = taken.calls.entry(line.file).or_default();
             calls.entry(line.call).or_default().taken += line.times;
         }
@@ -67,8 +66,7 @@ impl OffloadWriter<'_> {
         // Even if a step after the rename failed, report that nothing was changed, because no
         // transcript refers to the file yet.
         let file = self.write(content).map_err(StoreError::before)?;
-        let from = (file.name.clone(), call.map(str::to_owned));
-        *self.taken.entry(from).or_default() += 1;
+        *self.taken.entry((file.name.clone(), call.map(str::to_owned))).or_default() += 1;
         Ok(file)
     }
 
@@ -222,6 +220,5 @@ fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<()> {
 /// Returns the transcripts listed in `sources.jsonl`, or `None` if the path of any of them is
 /// unknown.
 pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>> {
-    let text = read_text(folder, SOURCES)?;
-    Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(read_text(folder, SOURCES)?.lines().map(|line| serde_json::from_str(line).ok()).collect())
 }

@@ -73,8 +73,7 @@ impl Replacement<'_> {
         });
         self.draft.stays_in_place = true;
         let Self { store, session, lock: _lock, live, draft, .. } = self;
-        let path = live.path.clone();
-        store.change(&session, &path, (draft, addition.kind), first, |before| {
+        store.change(&session, &live.path.clone(), (draft, addition.kind), first, |before| {
             let mut facts = Facts {
                 bytes: before.meta.replaced_by.as_ref().map(|new| new.bytes),
                 added_bytes: Some(bytes.len() as u64),
@@ -127,8 +126,7 @@ impl SessionFile {
         // again, because the open would wait for our earlier lease if that lease could not be
         // released.
         drop(file);
-        let opened = open_patiently(careful().append(true), &path);
-        let file = opened.or_cannot("append to", &path)?;
+        let file = open_patiently(careful().append(true), &path).or_cannot("append to", &path)?;
         let tail = Self { file, path, meta };
         tail.lock()?;
         Ok(tail)
@@ -147,8 +145,7 @@ impl SessionFile {
             crate::tests::moments::moment();
             file.sync_all().or_cannot("sync", path)?;
             let mut found = vec![0; bytes.len()];
-            let read = file.read_exact_at(&mut found, meta.len());
-            if read.is_ok() && found == bytes {
+            if file.read_exact_at(&mut found, meta.len()).is_ok() && found == bytes {
                 return Ok(());
             }
             Err(StoreError::refused(path, OTHER_CONTENT))
@@ -226,8 +223,7 @@ impl SessionFile {
 
     /// Whether the file ends right after the first `written` bytes of the addition.
     fn ends_at(&self, written: usize) -> bool {
-        let expected = self.meta.len() + written as u64;
-        self.file.metadata().is_ok_and(|now| now.len() == expected)
+        self.file.metadata().is_ok_and(|now| now.len() == self.meta.len() + written as u64)
     }
 }
 
@@ -271,8 +267,7 @@ impl Store {
     /// Returns the path of the note for a session file. The note is named after the file's path,
     /// because two files of the same session need separate notes.
     fn note_of(&self, live: &SessionFile) -> Result<PathBuf> {
-        let name = SessionId::of_path(&live.path)?;
-        Ok(self.additions().join(name.as_str()))
+        Ok(self.additions().join(SessionId::of_path(&live.path)?.as_str()))
     }
 
     /// Writes a note about an addition to the disk, before its lines are appended. Returns the path
@@ -408,8 +403,7 @@ fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>>
         if head.first().or(glued.first()) != Some(&b'{') {
             continue;
         }
-        let whole = serde_json::from_reader::<_, IgnoredAny>(head.chain(&glued[..]));
-        if whole.is_ok() {
+        if serde_json::from_reader::<_, IgnoredAny>(head.chain(&glued[..])).is_ok() {
             return Ok((end > 0).then_some(old + end as u64));
         }
     }

@@ -112,8 +112,7 @@ impl Store {
         for link in live.second_names()? {
             remove_file(&link).or_cannot("remove", &link)?;
         }
-        let session = session.clone();
-        Ok(Replacement { store: self, session, lock, live, draft, may_grow: true })
+        Ok(Replacement { store: self, session: session.clone(), lock, live, draft, may_grow: true })
     }
 
     /// Locks a session and its file, and cleans up if the previous run was killed.
@@ -168,8 +167,7 @@ impl Store {
         change: impl FnOnce(&Snapshot) -> Result<(u64, Option<PathBuf>)>,
     ) -> Result<Result<ReplaceOutcome, E>> {
         let superseded = self.superseded(session, &draft, kind);
-        let taken = draft.take(session, kind);
-        let (before, failed) = taken.map_err(|error| not_saved(path, error))?;
+        let (before, failed) = draft.take(session, kind).map_err(|error| not_saved(path, error))?;
         if let Some(error) = failed {
             self.withdraw_failed(&before);
             return Err(not_saved(path, error));

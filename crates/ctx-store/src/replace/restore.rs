@@ -197,12 +197,10 @@ impl Store {
             let Ok(meta) = &entry.meta else {
                 // Skip a damaged snapshot if its commit record is valid and shows that it was not
                 // taken before a replacement.
-                let sealed = self.read_sealed(&entry.id);
-                if sealed.is_ok_and(|meta| !meta.kind.is_of_replacement()) {
+                if self.read_sealed(&entry.id).is_ok_and(|meta| !meta.kind.is_of_replacement()) {
                     continue;
                 }
-                let damaged = entry.trusted_meta().expect_err("it is damaged");
-                return Err(damaged.in_undo());
+                return Err(entry.trusted_meta().expect_err("it is damaged").in_undo());
             };
             if !meta.kind.is_of_replacement() || now.is(meta) {
                 continue;
@@ -216,8 +214,7 @@ impl Store {
                 _ => return Ok((entry, now)),
             }
         }
-        let newest = newest.ok_or(StoreError::NothingToUndo)?;
-        Ok((newest, now))
+        Ok((newest.ok_or(StoreError::NothingToUndo)?, now))
     }
 }
 
@@ -317,8 +314,7 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
             by_length.entry(length).or_default().insert(&id.session);
         }
     }
-    let longest = by_length.pop_last().map(|(_, sessions)| sessions);
-    Ok(longest.into_iter().flatten().cloned().collect())
+    Ok(by_length.pop_last().map(|(_, sessions)| sessions).into_iter().flatten().cloned().collect())
 }
 
 impl Catalog {
@@ -342,8 +338,7 @@ impl Catalog {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))
         };
-        let is_one = |entry: &Entry| of_file(entry) == Some(true);
-        if self.entries.iter().any(is_one) {
+        if self.entries.iter().any(|entry| of_file(entry) == Some(true)) {
             self.entries.retain(|entry| of_file(entry) != Some(false));
         }
         Ok(())
@@ -353,8 +348,7 @@ impl Catalog {
 impl Meta {
     /// Returns the lengths of the snapshot's bytes and of the content that replaced them.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
-        let new = self.replaced_by.as_ref().map(|new| new.bytes);
-        new.into_iter().chain([self.bytes])
+        self.replaced_by.as_ref().map(|new| new.bytes).into_iter().chain([self.bytes])
     }
 }
 
@@ -392,8 +386,7 @@ impl PrefixHashes {
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();
-        let new = new.filter(|new| self.begin_with(new)).map(|new| new.bytes);
-        own.max(new)
+        own.max(new.filter(|new| self.begin_with(new)).map(|new| new.bytes))
     }
 
     fn is(&self, meta: &Meta) -> bool {

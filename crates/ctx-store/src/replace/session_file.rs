@@ -46,8 +46,7 @@ impl SessionFile {
             "is a device or a socket"
         } else {
             let file = only_regular(open_careful(&real), "read", path)?;
-            let meta = file.metadata().or_cannot("read", path)?;
-            return Ok(Self { file, path: real, meta });
+            return Ok(Self { meta: file.metadata().or_cannot("read", path)?, file, path: real });
         };
         Err(StoreError::refused(path, why))
     }
@@ -177,8 +176,7 @@ impl Store {
         let live = SessionFile::open(path)?;
         let bytes = live.meta.len();
         let sha256 = hash(&mut (&live.file).take(bytes)).or_cannot("read", path)?;
-        let source = live.path.to_string_lossy();
-        Ok((bytes, self.known(session, Some(&source), &sha256)))
+        Ok((bytes, self.known(session, Some(&live.path.to_string_lossy()), &sha256)))
     }
 
     /// Refuses a file that a program other than the tools changed less than `min_idle` ago. A

@@ -46,8 +46,7 @@ impl NewFile {
         let bytes = new.copy_to(&mut temp, path)?;
         inherit(&temp.file, &live.meta).or_cannot("keep the mode of", path)?;
         temp.file.sync_all().or_cannot("sync", temp.path())?;
-        let sha256 = new.sha256.to_owned();
-        Ok(Self { temp, content: FileHash { bytes, sha256 } })
+        Ok(Self { temp, content: FileHash { bytes, sha256: new.sha256.to_owned() } })
     }
 }
 
@@ -324,8 +323,7 @@ impl<'a> CarryOver<'a> {
     fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
         // The new file is live now, and other processes append to it as well.
-        let appending = rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND);
-        appending.or_cannot("append to", path)?;
+        rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND).or_cannot("append to", path)?;
         let begun = Instant::now();
         let mut moved = begun;
         loop {
@@ -345,8 +343,7 @@ impl<'a> CarryOver<'a> {
                 return Ok(true);
             }
             if moved.elapsed() > QUIET || begun.elapsed() > DRAIN {
-                let somebody = matches!(Writers::of(&self.live.file), Writers::Some(_));
-                if !somebody {
+                if !matches!(Writers::of(&self.live.file), Writers::Some(_)) {
                     self.carry(length, out)?;
                 }
                 return Ok(false);

@@ -74,8 +74,7 @@ fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
     }
     for batch in [false, true] {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
-        let records = Records::open(File::open(path)?, &options)?;
-        if records.dialect().is_some() {
+        if Records::open(File::open(path)?, &options)?.dialect().is_some() {
             return Ok(true);
         }
     }
@@ -162,8 +161,7 @@ impl PendingReplacement<'_> {
         let replacement = match self {
             Self::Input(replacement) => *replacement,
             Self::Other { seen, session, min_idle, store } => {
-                let path = &seen.path;
-                let replacement = store.begin_replacement(path, &session, min_idle)?;
+                let replacement = store.begin_replacement(&seen.path, &session, min_idle)?;
                 // Refuse the file even if it has only grown.
                 if !is_unchanged(&replacement.live.meta, &seen.meta) {
                     return Err(StoreError::Changed(seen.path.clone()));

@@ -120,8 +120,7 @@ impl Store {
             } else {
                 memory = Vec::new();
             }
-            let written = temp.file.write_all(block);
-            written.or_cannot("write", temp.path())
+            temp.file.write_all(block).or_cannot("write", temp.path())
         })?;
         Ok(Draft {
             store: self,
@@ -222,8 +221,7 @@ impl Draft<'_> {
         let facts = Facts::of_snapshot(&id, &meta);
         let operation = locked.begin("snapshot", &facts)?;
         let committed = self.put(&id, equal, &mut meta);
-        let committed = committed.and_then(|()| locked.write_meta(&id, &meta));
-        if let Err(error) = committed {
+        if let Err(error) = committed.and_then(|()| locked.write_meta(&id, &meta)) {
             let is_there = store.meta_path(&id).try_exists();
             if let Ok(true) = is_there {
                 return Ok((Snapshot { id, meta, fingerprint }, Some(error)));
@@ -237,8 +235,7 @@ impl Draft<'_> {
             return Err(error.before());
         }
         locked.change_recent(session, |recent| recent.add(&id, &meta));
-        let failed = locked.done(&operation, &facts).err();
-        Ok((Snapshot { id, meta, fingerprint }, failed))
+        Ok((Snapshot { id, meta, fingerprint }, locked.done(&operation, &facts).err()))
     }
 
     /// Puts the bytes in place, by renaming the temporary file or by creating a hard link to an
@@ -269,8 +266,7 @@ impl Draft<'_> {
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
-            let retained = self.retained(kind, stamp.sequence);
-            let beside = retained.zip(self.source.as_deref());
+            let beside = self.retained(kind, stamp.sequence).zip(self.source.as_deref());
             let taken = beside.is_some_and(|(name, source)| {
                 file_id(&Path::new(source).with_file_name(name)).is_ok()
             });
@@ -340,8 +336,7 @@ impl Draft<'_> {
     /// request and holds the same bytes from the same file. If the newest snapshot is reused,
     /// retention counts its age from now, and any token count is added to its commit record.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
-        let source = self.source.as_deref();
-        if let Some(known) = self.store.known(session, source, &self.sha256)
+        if let Some(known) = self.store.known(session, self.source.as_deref(), &self.sha256)
             && let Some(snapshot) = self.save_again(known)?
         {
             return Ok(Saved::Again(snapshot));

@@ -13,8 +13,7 @@ impl Store {
     /// sessions. For the possible names, see [`Catalog::find`].
     pub fn find_snapshot(&self, session: Option<&SessionId>, wanted: &str) -> Result<Entry> {
         let session = session.map(|session| self.require_session(session, false)).transpose()?;
-        let found = self.catalog(session.as_ref())?.find(wanted).cloned();
-        found.map_err(|error| self.explained(error))
+        self.catalog(session.as_ref())?.find(wanted).cloned().map_err(|error| self.explained(error))
     }
 
     /// Makes the error say whether the requested snapshot belongs to another session or is in the
@@ -35,8 +34,7 @@ impl Store {
     fn elsewhere(&self, wanted: &str) -> Option<String> {
         let query = Query::new(wanted);
         let mut ids = self.catalog(None).ok()?.entries.into_iter().map(|entry| entry.id);
-        let found = ids.find(|id| query.is_number_of(id) || id.to_string() == wanted);
-        found.map(|id| id.to_string())
+        ids.find(|id| query.is_number_of(id) || id.to_string() == wanted).map(|id| id.to_string())
     }
 
     /// Returns the session with this id or, if there is none, the only session whose id begins with
@@ -116,8 +114,7 @@ impl Catalog {
     /// Returns the newest snapshot taken before `time`. Considers only the kinds of snapshots that
     /// `latest` can refer to.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
-        let newest = self.newest_by(|entry| entry.id.stamp.time < time);
-        newest.ok_or_else(|| {
+        self.newest_by(|entry| entry.id.stamp.time < time).ok_or_else(|| {
             let when = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();
             self.missing(&when, MissingReason::NoneBefore(self.oldest()))
         })
@@ -129,11 +126,9 @@ impl Catalog {
         let sequence = |entry: &Entry| entry.id.stamp.sequence;
         if when.is_day {
             let days = self.entries.iter();
-            let days = days.filter(|entry| when.contains(entry.id.stamp.time));
-            return days.map(sequence).collect();
+            return days.filter(|entry| when.contains(entry.id.stamp.time)).map(sequence).collect();
         }
-        let newest = self.newest_by(|entry| entry.id.stamp.time <= when.end);
-        newest.map(sequence).into_iter().collect()
+        self.newest_by(|entry| entry.id.stamp.time <= when.end).map(sequence).into_iter().collect()
     }
 
     /// Returns the ids of the last snapshot before `when` and the first snapshot after it.
@@ -143,8 +138,7 @@ impl Catalog {
         let before = entries().filter(|entry| time(entry) < when.start);
         let after = entries().filter(|entry| time(entry) > when.end);
         let around = [before.max_by_key(time), after.min_by_key(time)];
-        let around = around.into_iter().flatten();
-        around.map(|entry| entry.id.to_string()).collect()
+        around.into_iter().flatten().map(|entry| entry.id.to_string()).collect()
     }
 
     fn oldest(&self) -> Option<String> {
@@ -158,8 +152,7 @@ impl Catalog {
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         use SnapshotKind::{Adopted, Late, PreRollback};
         let is_state = |entry: &Entry| {
-            let kind = entry.meta.as_ref().map(|meta| meta.kind);
-            !matches!(kind, Ok(PreRollback | Late | Adopted))
+            !matches!(entry.meta.as_ref().map(|meta| meta.kind), Ok(PreRollback | Late | Adopted))
         };
         let entries = self.entries.iter().filter(|entry| is_state(entry) && is_wanted(entry));
         entries.max_by_key(|entry| entry.id.stamp.sequence)
@@ -237,8 +230,7 @@ impl<'a> Query<'a> {
     /// Returns the name as the digits of a hash, or `None` if the name has only decimal digits and
     /// no prefix `sha256:`.
     fn hash(self) -> Option<&'a str> {
-        let named = self.text.strip_prefix(HASH);
-        named.or_else(|| (!self.has_digits_only).then_some(self.text))
+        self.text.strip_prefix(HASH).or_else(|| (!self.has_digits_only).then_some(self.text))
     }
 }
 

@@ -210,8 +210,7 @@ impl Meta {
             ));
         }
         let (body, seal) = text.rsplit_once(SEAL).ok_or_else(changed)?;
-        let sealed = hex(digest(&SHA256, body.as_bytes()));
-        if seal.strip_suffix("\"}\n") != Some(sealed.as_str()) {
+        if seal.strip_suffix("\"}\n") != Some(hex(digest(&SHA256, body.as_bytes())).as_str()) {
             return Err(changed());
         }
         let mut meta: Self = serde_json::from_str(text).map_err(|error| unreadable(&error))?;

@@ -99,8 +99,7 @@ impl Store {
         if entries.is_empty() {
             return report;
         }
-        let begun = facts(entries.iter().map(|entry| &entry.id));
-        let operation = match self.begin("pack", &begun) {
+        let operation = match self.begin("pack", &facts(entries.iter().map(|entry| &entry.id))) {
             Ok(operation) => operation,
             Err(error) => return PackReport { failed: vec![error], ..report },
         };
@@ -176,8 +175,7 @@ impl Store {
         })?;
         let found = hex(hasher.finish());
         if found != meta.sha256 {
-            let why = format!("its sha256 is {found} instead of {}", meta.sha256);
-            return Err(entry.damaged(why));
+            return Err(entry.damaged(format!("its sha256 is {found} instead of {}", meta.sha256)));
         }
         let temp = encoder.finish().or_not_written(&path)?;
         temp.seal()?;
@@ -254,7 +252,6 @@ impl FileHash {
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let mut file = open_plain(path).or_cannot("read", path)?;
         let bytes = file.metadata().or_cannot("read", path)?.len();
-        let sha256 = hash(&mut file).or_cannot("read", path)?;
-        Ok(Self { bytes, sha256 })
+        Ok(Self { bytes, sha256: hash(&mut file).or_cannot("read", path)? })
     }
 }

@@ -193,8 +193,7 @@ impl Replacement<'_> {
         let (store, session) = (self.store, &self.session);
         let newest = store.newest(session);
         let newest = newest.and_then(|entry| Some((entry.id, entry.meta.ok()?)));
-        let old = newest.as_ref().and_then(|(_, meta)| meta.others.get(key));
-        let value = change(old);
+        let value = change(newest.as_ref().and_then(|(_, meta)| meta.others.get(key)));
         let (id, mut meta) = if let Some(newest) = newest {
             newest
         } else {

@@ -65,8 +65,7 @@ impl SnapshotBytes {
     /// unpacked.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Kept::Plain(file) = &mut self.kept {
-            let count = i64::try_from(count).map_err(io::Error::other)?;
-            return file.seek_relative(count);
+            return file.seek_relative(i64::try_from(count).map_err(io::Error::other)?);
         }
         io::copy(&mut self.take(count), &mut io::sink())?;
         Ok(())
@@ -108,8 +107,7 @@ impl Store {
         let Err((is_gone, flaw)) = size_of(&self.data_path(id), Some(meta.bytes)) else {
             return Ok(());
         };
-        let size = meta.packed.as_ref().map(|packed| packed.bytes);
-        match size_of(&self.packed_path(id), size) {
+        match size_of(&self.packed_path(id), meta.packed.as_ref().map(|packed| packed.bytes)) {
             Ok(()) => Ok(()),
             Err((false, packed)) if is_gone => Err(packed),
             Err(_) => Err(flaw),
@@ -122,8 +120,7 @@ impl Store {
         let bytes = match open_checked(entry, &self.data_path(&entry.id), &meta) {
             Ok(plain) => plain,
             Err(error) => {
-                let packed = open_checked(entry, &self.packed_path(&entry.id), &meta);
-                if_there(packed)?.ok_or(error)?
+                if_there(open_checked(entry, &self.packed_path(&entry.id), &meta))?.ok_or(error)?
             }
         };
         Ok((bytes, meta))
@@ -154,8 +151,7 @@ pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<Sn
         found => found.or_cannot("read", path)?,
     };
     if found != meta.sha256 {
-        let why = format!("its sha256 is {found} instead of {}", meta.sha256);
-        return Err(entry.damaged(why));
+        return Err(entry.damaged(format!("its sha256 is {found} instead of {}", meta.sha256)));
     }
     bytes.rewind().or_cannot("read", path)
 }

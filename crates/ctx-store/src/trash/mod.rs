@@ -52,8 +52,7 @@ impl TrashedFiles {
 
     /// Returns the folders that contain these files.
     pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = self.paths().filter_map(|path| path.parent());
-        folders.map(Path::to_owned)
+        self.paths().filter_map(|path| path.parent()).map(Path::to_owned)
     }
 
     /// Deletes the files for good. Commit records are deleted first, so that there is never a
@@ -134,8 +133,7 @@ impl Store {
 
     /// Deletes a snapshot's existing files, the commit record first.
     pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<()> {
-        let names = names_of(id);
-        let mut paths = names.iter().map(|name| self.snapshots().join(name));
+        let mut paths = names_of(id).into_iter().map(|name| self.snapshots().join(name));
         paths.try_for_each(|path| remove(&path))
     }
 
@@ -144,8 +142,7 @@ impl Store {
     fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<()> {
         for name in names_of(id) {
             let from = self.snapshots().join(&name);
-            let moved = rename(&from, bin.join(name));
-            if_there(moved.or_cannot("move to the trash", &from))?;
+            if_there(rename(&from, bin.join(name)).or_cannot("move to the trash", &from))?;
         }
         Ok(())
     }
@@ -241,15 +238,13 @@ fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T
         return Ok(Vec::new());
     }
     let names = file_names(folder)?.into_iter();
-    let entries = names.filter_map(|name| Some((parse(&name)?, folder.join(name))));
-    Ok(entries.collect())
+    Ok(names.filter_map(|name| Some((parse(&name)?, folder.join(name)))).collect())
 }
 
 /// Flushes a folder to disk after files have been removed from it.
 pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
     // If the folder no longer exists, it was removed because it had become empty.
-    let synced = if_there(sync_dir(dir)).map(|_| ());
-    synced.map_err(|error| error.after("the removal"))
+    if_there(sync_dir(dir)).map(|_| ()).map_err(|error| error.after("the removal"))
 }
 
 /// Deletes a file if it exists.

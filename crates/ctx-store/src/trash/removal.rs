@@ -200,8 +200,7 @@ impl Store {
         }
         items.retain(|item, _| item.session() == session);
         // Include snapshots that have only one of their two files; a killed run may have left them.
-        let committed = catalog.entries.into_iter().map(|entry| entry.id);
-        for id in committed.chain(catalog.uncommitted) {
+        for id in catalog.entries.into_iter().map(|entry| entry.id).chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
         }
         // Whatever is at the path of the session's folder is removed below, even if it is not a

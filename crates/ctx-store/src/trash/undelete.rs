@@ -51,8 +51,7 @@ impl Store {
         trashed.retain(|item, files| {
             let is_named = match item {
                 StoreItem::Snapshot(id) => {
-                    let is_whole = !files.meta.is_empty();
-                    is_whole && (query.is_number_of(id) || query.begins(id))
+                    !files.meta.is_empty() && (query.is_number_of(id) || query.begins(id))
                 }
                 StoreItem::Offloaded(file) => query.begins_file(file),
             };
@@ -84,8 +83,7 @@ impl Store {
                 }
             };
             for item in items {
-                let files = trashed.remove(item);
-                match self.undelete_one(&mut locked, item, files) {
+                match self.undelete_one(&mut locked, item, trashed.remove(item)) {
                     Ok(()) => back.push(item.clone()),
                     Err(error) => failed.push(error),
                 }
