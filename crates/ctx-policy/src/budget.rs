@@ -22,8 +22,7 @@ impl Summary {
     /// if the policy sets no length.
     pub fn length(&self, old: u64) -> Option<u64> {
         let share = self.max_share.map(|share| share.of(old).max(1));
-        let all = [self.target_tokens, self.tokens, share];
-        all.into_iter().flatten().min()
+        [self.target_tokens, self.tokens, share].into_iter().flatten().min()
     }
 
     /// Returns the maximum number of tokens that a model may write if `length` tokens are
@@ -35,8 +34,7 @@ impl Summary {
     )]
     pub fn max_output(&self, length: u64) -> Option<u64> {
         let most = |factor: f64| (length as f64 * factor).round() as u64;
-        let said = self.max_output_factor.map(most);
-        said.or_else(|| self.tokens.map(|_| length))
+        self.max_output_factor.map(most).or_else(|| self.tokens.map(|_| length))
     }
 
     /// Returns the method for a summary that is written without a model.
@@ -69,11 +67,9 @@ impl Policy {
     /// Returns how many tokens of recent messages to keep. `system` is the size of the system
     /// messages in tokens.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
-        let window = self.trigger.with_model(model_window).window();
-        let max = self.target.max_tokens(window);
+        let max = self.target.max_tokens(self.trigger.with_model(model_window).window());
         let left = max.map(|max| max.saturating_sub(system).saturating_sub(self.target.overhead));
-        let recent = self.keep.recent_share.zip(left).map(|(share, left)| share.of(left));
-        self.keep.tokens.max(recent)
+        self.keep.tokens.max(self.keep.recent_share.zip(left).map(|(share, left)| share.of(left)))
     }
 }
 

@@ -44,8 +44,7 @@ pub fn variable_of(key: &str) -> Option<String> {
 /// Sets `key` from the value of an environment variable. Tries a list, a string, a count, a number
 /// and a boolean in turn, and uses the first that the setting accepts.
 pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
-    let items = text.split(',').map(str::trim);
-    let list: Value = items.filter(|item| !item.is_empty()).collect();
+    let list: Value = text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
     let count = parse_count(text).map(Value::from).ok();
     let number = text.parse::<f64>().map(Value::from).ok();
     let word = match text.to_ascii_lowercase().as_str() {
@@ -87,10 +86,8 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
 fn unknown(key: &str) -> ConfigError {
     let settings = settings().into_iter().filter(|known| known != "name");
     let last = |key: &str| key.rsplit('.').next().map(|last| last.replace('-', "_"));
-    let is_near = |known: &String| {
-        let distance = strsim::damerau_levenshtein(key, known);
-        distance <= 2 || last(key) == last(known)
-    };
+    let is_near =
+        |known: &String| strsim::damerau_levenshtein(key, known) <= 2 || last(key) == last(known);
     ConfigError::NoSetting { key: key.to_owned(), near: settings.filter(is_near).collect() }
 }
 

@@ -38,8 +38,7 @@ impl FromStr for Glob {
         // Building can fail only if the pattern is too long, because all special characters are
         // escaped.
         let regex = regex.map_err(|_| NotAGlob(text.chars().take(SHOWN_CHARS).collect()))?;
-        let text = text.to_owned();
-        Ok(Self { text, regex })
+        Ok(Self { text: text.to_owned(), regex })
     }
 }
 

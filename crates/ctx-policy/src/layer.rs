@@ -105,14 +105,12 @@ pub(crate) fn built_in() -> &'static Value {
 /// for a third of the parsing time.
 pub(crate) fn embedded(text: &str) -> Value {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let settings = lines.collect::<Vec<_>>().join("\n");
-    parse_toml(&settings).expect("a test checks that it is valid TOML")
+    parse_toml(&lines.collect::<Vec<_>>().join("\n")).expect("a test checks that it is valid TOML")
 }
 
 /// Returns the keys of all settings, top-level keys first.
 pub fn settings() -> Vec<String> {
-    let known = leaves(built_in()).into_iter();
-    known.map(|(key, _)| key).collect()
+    leaves(built_in()).into_iter().map(|(key, _)| key).collect()
 }
 
 /// Returns the value at `key` or `table.key`.
@@ -129,8 +127,7 @@ fn put(tree: &mut Value, key: &str, value: Value) {
 
 /// Returns all keys with a value other than null.
 fn said(tree: &Value) -> impl Iterator<Item = (String, &Value)> {
-    let leaves = leaves(tree).into_iter();
-    leaves.filter(|(_, value)| !value.is_null())
+    leaves(tree).into_iter().filter(|(_, value)| !value.is_null())
 }
 
 /// Returns all keys with their values, top-level keys first.
@@ -141,14 +138,12 @@ fn leaves(tree: &Value) -> Vec<(String, &Value)> {
         let members = value.as_object().into_iter().flatten();
         members.map(move |(key, value)| (format!("{table}.{key}"), value))
     });
-    let at_the_top = at_the_top.map(|(key, value)| (key.clone(), value));
-    at_the_top.chain(in_tables).collect()
+    at_the_top.map(|(key, value)| (key.clone(), value)).chain(in_tables).collect()
 }
 
 pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
     let line_of = |at: usize| {
-        let before = text.as_bytes().iter().take(at);
-        before.filter(|byte| **byte == b'\n').count() as u64 + 1
+        text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() as u64 + 1
     };
     toml::from_str(text).map_err(|error| ConfigError::Syntax {
         format: "TOML",
@@ -179,8 +174,7 @@ pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
     }
     let value: Value = json5::from_str(text).map_err(|error| {
         let line = error.position().map(|at| at.line as u64 + 1);
-        let why = error.code().map_or_else(|| error.to_string(), |code| code.to_string());
-        syntax(line, &why)
+        syntax(line, &error.code().map_or_else(|| error.to_string(), |code| code.to_string()))
     })?;
     if value.is_object() {
         return Ok(value);

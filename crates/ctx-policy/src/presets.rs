@@ -23,8 +23,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Returns the text of a preset, including its comments.
 pub fn source(name: &str) -> Option<&'static str> {
-    let (_, text) = SOURCES.iter().find(|(known, _)| *known == name)?;
-    Some(text)
+    SOURCES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// Returns the settings of a preset as a layer.
@@ -42,10 +41,8 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
 /// Every tool that recognizes summaries needs the headers when it starts. Only the header lines are
 /// parsed, because parsing whole presets would take longer than the rest of the startup.
 pub fn headers() -> &'static [String] {
-    static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let texts = SOURCES.iter().map(|(_, text)| *text);
-        texts.filter_map(header).collect()
-    });
+    static HEADERS: LazyLock<Vec<String>> =
+        LazyLock::new(|| SOURCES.iter().map(|(_, text)| *text).filter_map(header).collect());
     &HEADERS
 }
 

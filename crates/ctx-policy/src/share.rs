@@ -70,8 +70,7 @@ impl FromStr for Share {
         {
             return Err(NotAShare);
         }
-        let millionths = format!("{whole}{decimals:0<places$}").parse();
-        Self::of_millionths(millionths.map_err(|_| NotAShare)?)
+        Self::of_millionths(format!("{whole}{decimals:0<places$}").parse().map_err(|_| NotAShare)?)
     }
 }
 

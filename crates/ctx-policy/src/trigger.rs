@@ -207,8 +207,7 @@ impl Triggers {
 
     /// Returns true if no trigger is set.
     pub fn is_empty(&self) -> bool {
-        let limits = self.limits(&Size::default());
-        limits.iter().all(|(_, _, limit)| limit.is_none())
+        self.limits(&Size::default()).iter().all(|(_, _, limit)| limit.is_none())
     }
 
     /// Compares `size` with the limits of all triggers that are set.

@@ -29,8 +29,7 @@ pub(crate) struct Unfit {
 
 impl Error for Unfit {
     fn custom<T: Display>(wanted: T) -> Self {
-        let wanted = wanted.to_string();
-        Self { wanted }
+        Self { wanted: wanted.to_string() }
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {

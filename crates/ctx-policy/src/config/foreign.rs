@@ -50,8 +50,7 @@ impl Foreign {
     /// If the file contains a key that identifies this system, returns the path of the key.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
-        let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
-        Some(sign)
+        Some(signs.find(|path| root.pointer(&pointer(path)).is_some())?)
     }
 
     /// Returns the name of one of this system's tables, if the file contains any.
@@ -170,8 +169,7 @@ impl Entry {
 }
 
 fn number(value: &Value) -> Option<u64> {
-    let text = || value.as_str()?.trim().parse().ok();
-    value.as_u64().or_else(text)
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 fn one_of(words: &[(Value, Value)]) -> String {

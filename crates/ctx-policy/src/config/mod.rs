@@ -62,8 +62,7 @@ pub fn read_config(
         }
         None => return Err(ConfigError::NoSettings),
     };
-    let others = signs.iter().map(|(sign, _)| (*sign).to_owned());
-    config.warnings.extend(others.map(Warning::Shadowed));
+    config.warnings.extend(signs.iter().map(|(sign, _)| Warning::Shadowed((*sign).to_owned())));
     Ok(config)
 }
 
