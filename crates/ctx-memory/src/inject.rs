@@ -117,8 +117,7 @@ impl<'a> Part<'a> {
 }
 
 fn joined(parts: &[Part<'_>]) -> String {
-    let parts = parts.iter().filter(|part| !part.is_empty());
-    parts.map(Part::text).collect::<Vec<_>>().join("\n\n")
+    parts.iter().filter(|part| !part.is_empty()).map(Part::text).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]

@@ -32,8 +32,7 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
             .is_none_or(|entries| entries.iter().all(|entry| decides_again(item, entry)));
         is_decided_again && known.insert(key)
     };
-    let items = items.iter().filter(|item| item.kind == kind);
-    items.filter(is_new).map(entry).collect()
+    items.iter().filter(|item| item.kind == kind).filter(is_new).map(entry).collect()
 }
 
 /// Returns the entries superseded by another session, indexed by key. Omits entries whose text also

@@ -65,8 +65,7 @@ impl Fingerprint {
 
 /// Splits text at white space and punctuation.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |c: char| c.is_whitespace() || ",;()[]\"“”「」，。；：、（）".contains(c);
-    text.split(ends)
+    text.split(|c: char| c.is_whitespace() || ",;()[]\"“”「」，。；：、（）".contains(c))
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '_'))
         .filter(|word| !word.is_empty())
 }
@@ -97,8 +96,7 @@ pub(crate) fn plain(word: &str) -> String {
 fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>) {
     let is_exact = |word: &str| EXACT.split_whitespace().any(|exact| exact == word);
     if word.contains(is_wide) {
-        let names = word.split(is_wide).filter(|name| !name.is_empty());
-        exact.extend(names.map(str::to_lowercase));
+        exact.extend(word.split(is_wide).filter(|name| !name.is_empty()).map(str::to_lowercase));
         exact.extend(word.chars().map(String::from).filter(|c| is_exact(c)));
         all.extend(pairs(word));
         return;

@@ -27,8 +27,7 @@ struct LogEntry {
 
 impl DailyLog {
     fn entries(&self) -> impl Iterator<Item = LogEntry> {
-        let lines = (1..).zip(self.text.lines());
-        lines.filter_map(|(line, text)| LogEntry::parse(text, line))
+        (1..).zip(self.text.lines()).filter_map(|(line, text)| LogEntry::parse(text, line))
     }
 }
 
@@ -80,8 +79,7 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
         }
     }
     for ((kind, file), entries) in KINDS.into_iter().zip(&mut new.files).zip(&entries) {
-        let appended = appended(file, kind, entries);
-        file.extend(appended);
+        file.extend(appended(file, kind, entries));
         new.report.imported += entries.len();
     }
 }

@@ -152,8 +152,7 @@ impl Master {
 
     /// Returns everything in the file that people wrote.
     pub(super) fn own_text(&self) -> String {
-        let own = [self.above.as_slice(), b"\n", &self.below].concat();
-        String::from_utf8_lossy(&own).into_owned()
+        String::from_utf8_lossy(&[self.above.as_slice(), b"\n", &self.below].concat()).into_owned()
     }
 
     /// Returns the file with `part` as its new generated part. Each line of `part` must end with

@@ -48,8 +48,7 @@ fn gets_mark(statement: &Statement) -> bool {
 /// Restores each statement that is superseded only by a statement that a person struck out.
 fn restore_after_struck(all: &mut [Statement]) {
     let citations = |is_struck: bool| -> HashSet<Citation> {
-        let statements = all.iter().filter(|it| it.is_struck == is_struck);
-        statements.map(|it| it.citation.clone()).collect()
+        all.iter().filter(|it| it.is_struck == is_struck).map(|it| it.citation.clone()).collect()
     };
     let (struck, others) = (citations(true), citations(false));
     for statement in all {
@@ -71,8 +70,7 @@ impl Search<'_> {
                 new.extend(self.retract_similar(at));
             }
             let mut old = self.taken_back().into_iter();
-            let reversal = old.find_map(|at| self.reversal(&self.all[at]));
-            let Some((at, by)) = reversal else { return };
+            let Some((at, by)) = old.find_map(|at| self.reversal(&self.all[at])) else { return };
             self.all[at].taken_back = Some(by);
             new.push(at);
         }

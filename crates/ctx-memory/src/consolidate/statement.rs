@@ -141,8 +141,7 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
                     Citation { session: extracted_path(kind), line: line as u64 + 1 };
             }
             let logged = || {
-                let key = (comparison_key(&statement.text), statement.citation.clone());
-                dates.get(&key).copied()
+                dates.get(&(comparison_key(&statement.text), statement.citation.clone())).copied()
             };
             statement.date = statement.date.or_else(logged);
             last_date = statement.date.unwrap_or(last_date);

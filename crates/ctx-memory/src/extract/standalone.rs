@@ -137,8 +137,7 @@ pub(super) fn is_vague_consent(text: &str) -> bool {
 /// The reason that a sentence gives: the text after `because`.
 pub(super) fn reason(text: &str) -> Option<String> {
     static REASON: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reason"));
-    let reason = REASON.groups(text)?[1]?;
-    Some(reason.trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
+    Some(REASON.groups(text)?[1]?.trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
 }
 
 /// The words in a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,

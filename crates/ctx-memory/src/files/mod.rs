@@ -186,8 +186,7 @@ pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     for name in names_in(&dir)? {
         let Some(day) = name.strip_suffix(".md").and_then(|day| day.parse().ok()) else { continue };
         if let Some(bytes) = read_file(&dir.join(&name))? {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            logs.push(DailyLog { name, day, text });
+            logs.push(DailyLog { name, day, text: String::from_utf8_lossy(&bytes).into_owned() });
         }
     }
     Ok(logs)
