@@ -51,8 +51,7 @@ impl<'a> HitReader<'a> {
             self.open = Some(Open { name: name.clone(), dialect, bytes, at: 0 });
         }
         let open = self.open.as_mut()?;
-        let line = open.line_at(hit.offset).ok()?;
-        said_in_line(open.dialect, &line).map(|said| said.text)
+        said_in_line(open.dialect, &open.line_at(hit.offset).ok()?).map(|said| said.text)
     }
 }
 

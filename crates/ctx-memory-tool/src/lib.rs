@@ -63,7 +63,6 @@ fn one_of<T: Copy + Into<&'static str> + Send + Sync>(
 ) -> impl TypedValueParser<Value = T> {
     let name = |it: &T| -> &'static str { (*it).into() };
     PossibleValuesParser::new(all.iter().map(name)).map(move |word| {
-        let named = all.iter().find(|it| name(it) == word);
-        *named.expect("clap accepts only possible values")
+        *all.iter().find(|it| name(it) == word).expect("clap accepts only possible values")
     })
 }

@@ -140,8 +140,7 @@ impl Args {
 /// Opens the index and updates it.
 fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchIndex> {
     let unusable = |error| search_failure(&error, store);
-    let prepared = store.prepare().and_then(|()| store.refuse_links(&store.search_index()));
-    prepared.map_err(failure)?;
+    store.prepare().and_then(|()| store.refuse_links(&store.search_index())).map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.was_damaged {
         io.warn("the search index is damaged or from another version; rebuilding it");

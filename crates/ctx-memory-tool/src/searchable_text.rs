@@ -23,8 +23,7 @@ pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Searcha
 /// The searchable text of a line; `None` if the line is not an object or has no text.
 pub(crate) fn said_in_line(dialect: &dyn Dialect, line: &[u8]) -> Option<SearchableText> {
     let text = std::str::from_utf8(line).ok()?;
-    let object = Object::parse(text.trim_start_matches('\u{feff}').trim_end()).ok()?;
-    said(dialect, &object)
+    said(dialect, &Object::parse(text.trim_start_matches('\u{feff}').trim_end()).ok()?)
 }
 
 /// The role of a message. A user message that contains only tool results gets the role `tool`.
@@ -107,15 +106,13 @@ pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
 fn begins(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "));
-    let marks = ["#", "- ", "* ", "+ "];
-    is_numbered || marks.iter().any(|mark| line.starts_with(mark))
+    is_numbered || ["#", "- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Parses a paragraph as an entry in a memory file; `None` if the paragraph was not written by our
 /// tools.
 pub(crate) fn entry_of(paragraph: &str) -> Option<Entry<'_>> {
-    let entry = paragraph.strip_prefix("- ")?;
-    Entry::parse(entry.trim_end())
+    Entry::parse(paragraph.strip_prefix("- ")?.trim_end())
 }
 
 #[cfg(test)]

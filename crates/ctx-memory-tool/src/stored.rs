@@ -102,8 +102,7 @@ impl<'a> Stored<'a> {
     fn list_offloaded(&mut self) -> Result<()> {
         for file in self.store.all_offloaded(None).map_err(failure)? {
             let name = format!("offloaded/{}/{}", file.session, file.name);
-            let session = Some(file.session.as_str());
-            self.add(SourceKind::Offloaded, &name, session, String::new());
+            self.add(SourceKind::Offloaded, &name, Some(file.session.as_str()), String::new());
             self.offloaded.insert(name, file);
         }
         Ok(())
@@ -140,8 +139,7 @@ impl<'a> Stored<'a> {
             ..Document::default()
         };
         if let Some(file) = self.offloaded.get(&source.name) {
-            let content = self.store.read_offloaded(file).map_err(failure)?;
-            take(document(1, &content.text));
+            take(document(1, &self.store.read_offloaded(file).map_err(failure)?.text));
             return Ok(());
         }
         let text = read_text(&path).map_err(|failure| failure.status(ExitStatus::Partial))?;
@@ -205,8 +203,7 @@ impl<'a> Stored<'a> {
         name: &str,
     ) -> Option<(SnapshotBytes, &'static dyn Dialect)> {
         let entry = self.snapshots.get(name)?;
-        let meta = entry.meta.as_ref().ok()?;
-        let dialect = dialect::by_name(meta.tally.dialect.as_deref()?)?;
+        let dialect = dialect::by_name(entry.meta.as_ref().ok()?.tally.dialect.as_deref()?)?;
         Some((self.store.open_bytes(&entry.id).ok()?, dialect))
     }
 
@@ -273,8 +270,7 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
 /// The start of the day that a daily log covers, in milliseconds since 1970; `None` for other
 /// sources.
 fn day_of(source: &Source) -> Option<i64> {
-    let day = source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?;
-    day.parse().ok().map(start_of)
+    source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?.parse().ok().map(start_of)
 }
 
 /// The start of a day in UTC, in milliseconds since 1970.
@@ -285,8 +281,7 @@ fn start_of(day: NaiveDate) -> i64 {
 /// Reads a file in the store; a missing file reads as empty. Invalid UTF-8 is replaced, because
 /// people may have written the file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&read_file(path).map_err(failure)?.unwrap_or_default()).into_owned())
 }
 
 /// A position in a source: a line, and a message within that line. If a session is a single JSON
