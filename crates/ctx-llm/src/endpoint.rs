@@ -116,8 +116,7 @@ impl Endpoint {
         // A host name may end with a dot, which denotes the root domain.
         let host = self.host.strip_suffix('.').unwrap_or(&self.host).to_ascii_lowercase();
         let is_below = |domain: &str| {
-            let subdomain = host.strip_suffix(domain);
-            subdomain.is_some_and(|name| name.is_empty() || name.ends_with('.'))
+            host.strip_suffix(domain).is_some_and(|name| name.is_empty() || name.ends_with('.'))
         };
         let vendors = [("openai.com", Api::OpenAi), ("anthropic.com", Api::Anthropic)];
         vendors.into_iter().find(|(domain, _)| is_below(domain)).map(|(_, vendor)| vendor)
@@ -126,8 +125,7 @@ impl Endpoint {
     /// The address of a llama.cpp server's properties, whose path contains no version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
-        let path = url.split('?').next().unwrap_or_default();
-        match path.rsplit('/').nth(1) {
+        match url.split('?').next().unwrap_or_default().rsplit('/').nth(1) {
             Some(part) if is_version(part) => url.replacen(&format!("/{part}/props"), "/props", 1),
             _ => url,
         }
@@ -135,8 +133,7 @@ impl Endpoint {
 
     /// Returns the address with `path` in place of the API's path.
     pub(crate) fn sibling(&self, path: &str) -> String {
-        let at = self.url.find('?').unwrap_or(self.url.len());
-        let (address, query) = self.url.split_at(at);
+        let (address, query) = self.url.split_at(self.url.find('?').unwrap_or(self.url.len()));
         let base = address.strip_suffix(self.api.path()).unwrap_or(address);
         format!("{base}{path}{query}")
     }

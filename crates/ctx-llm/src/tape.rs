@@ -114,8 +114,7 @@ impl Tape {
     }
 
     fn setting(&self, file: &str, name: &str) -> Option<Value> {
-        let bytes = fs::read(self.dir.join(file)).ok()?;
-        let mut file: Value = serde_json::from_slice(&bytes).ok()?;
+        let mut file: Value = serde_json::from_slice(&fs::read(self.dir.join(file)).ok()?).ok()?;
         Some(file[name].take())
     }
 
