@@ -283,8 +283,7 @@ impl Stats {
     /// Returns all four criteria. `task_success` has a value only if outcomes were recorded.
     pub fn acceptance(&self) -> [Acceptance; 4] {
         let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
-            let met = value.map(is_met);
-            Acceptance { name, value, wanted, met, samples }
+            Acceptance { name, value, wanted, met: value.map(is_met), samples }
         };
         let rollbacks = self.rollbacks + self.rollbacks_unfinished;
         let (fidelity, outcomes) = (self.fidelity, self.task_outcomes);
@@ -336,8 +335,7 @@ impl ShareHistogram {
         self.mean = Some(rounded(self.sum / self.count as f64));
         self.min = Some(self.min.map_or(share, |min| min.min(share)));
         self.max = Some(self.max.map_or(share, |max| max.max(share)));
-        let is_above = |tenth: &u32| share > f64::from(*tenth) / 10.0;
-        self.tenths[(1..10).filter(is_above).count()] += 1;
+        self.tenths[(1..10).filter(|tenth: &u32| share > f64::from(*tenth) / 10.0).count()] += 1;
     }
 }
 

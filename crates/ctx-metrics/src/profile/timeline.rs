@@ -192,8 +192,7 @@ impl Series {
         // Double the stride and merge the existing points.
         while self.points.len() > MOST_POINTS {
             self.stride = self.stride.max(1) * 2;
-            let kept = self.points.iter().filter(|point| point.anew).count();
-            let may_lose = kept > MOST_KEPT;
+            let may_lose = self.points.iter().filter(|point| point.anew).count() > MOST_KEPT;
             let mut thinned: Vec<Point> = Vec::with_capacity(MOST_POINTS + 1);
             for (number, &point) in self.points.iter().enumerate() {
                 // The point before a restart shows how large the context was.
