@@ -145,8 +145,7 @@ impl ContentReader {
 
     fn push(&mut self, record: &Record<'_>) {
         let Some(object) = record.whole_object() else {
-            let is_bad = record.class.is_bad() && record.piece.begins();
-            self.content.bad_lines += u64::from(is_bad);
+            self.content.bad_lines += u64::from(record.class.is_bad() && record.piece.begins());
             return;
         };
         let tokens = self.message(record);
@@ -181,8 +180,7 @@ impl ContentReader {
 
     /// Finds the user's first request, even if that message is no longer in the context.
     fn ask(&mut self, object: &Object<'_>) {
-        let outline = self.dialect.outline(object);
-        if !outline.is_some_and(|it| it.begins_turn && !it.is_summary) {
+        if !self.dialect.outline(object).is_some_and(|it| it.begins_turn && !it.is_summary) {
             return;
         }
         let Some(message) = self.dialect.message(object) else { return };
@@ -268,8 +266,7 @@ impl Index {
     /// Stores the result for a file if the file's mark is reliable.
     pub fn put(&mut self, path: &Path, reading: &Reading) {
         if reading.is_settled {
-            let known = (reading.mark, reading.content.clone());
-            self.entries.insert(path.to_owned(), known);
+            self.entries.insert(path.to_owned(), (reading.mark, reading.content.clone()));
             self.is_changed = true;
         }
     }

@@ -164,8 +164,7 @@ impl Finder {
     /// Drops a packed file if the same session also exists unpacked, because Codex then reads the
     /// unpacked file.
     fn without_packed_twins(&mut self) {
-        let paths = self.finds.files.iter().map(|it| it.path.clone());
-        let all: HashSet<PathBuf> = paths.collect();
+        let all: HashSet<PathBuf> = self.finds.files.iter().map(|it| it.path.clone()).collect();
         let is_twin = |it: &SessionFile| it.is_packed && all.contains(&it.path.with_extension(""));
         self.finds.files.retain(|it| !is_twin(it));
     }
@@ -282,8 +281,7 @@ pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
         None => stem.len().saturating_sub(UUID),
     };
     let id = stem.get(begin..)?;
-    let is_uuid = id.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-    Some(if is_uuid { id } else { stem })
+    Some(if id.chars().all(|c| c.is_ascii_hexdigit() || c == '-') { id } else { stem })
 }
 
 /// Expands `~` at the beginning of a path, as the shell does, and the agents do for their
@@ -305,8 +303,7 @@ pub(crate) fn is_session_name(path: &Path) -> bool {
 
 /// Returns true if the file is compressed with zstd, as old Codex sessions are.
 pub(crate) fn is_packed(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.ends_with(b".jsonl.zst")
+    path.file_name().unwrap_or_default().as_encoded_bytes().ends_with(b".jsonl.zst")
 }
 
 /// Returns true if the file belongs to a subagent: Claude Code names it `agent-*.jsonl` or puts it

@@ -120,10 +120,7 @@ pub(crate) fn shorten_ids(rows: &mut [Row]) {
 
 /// Sorts the rows by time, newest first. Rows with the same time are sorted by path.
 pub(crate) fn sort(rows: &mut [Row]) {
-    rows.sort_by(|a, b| {
-        let by_time = b.mark.modified.cmp(&a.mark.modified);
-        by_time.then_with(|| a.path.cmp(&b.path))
-    });
+    rows.sort_by(|a, b| (b.mark.modified, &a.path).cmp(&(a.mark.modified, &b.path)));
 }
 
 fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -234,8 +231,7 @@ fn file(row: &Row, home: Option<&Path>) -> String {
 
 /// Returns the title of the session, or else its first request.
 fn title(row: &Row) -> String {
-    let content = row.content.as_ref();
-    match content.and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
+    match row.content.as_ref().and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
         Some(title) => printable(title),
         None if row.packed => "(packed: unpack with zstd -d)".to_owned(),
         None => NOTHING.to_owned(),
@@ -248,8 +244,7 @@ fn cells(row: &Row, most_of_project: usize) -> [String; 9] {
     let nothing = || NOTHING.to_owned();
     let project = content.and_then(|it| Path::new(it.folder.as_deref()?).file_name());
     let tokens = row.tokens.map(|tokens| {
-        let is_estimate = content.is_some_and(|content| content.recorded.is_none());
-        let mark = if is_estimate { "~" } else { "" };
+        let mark = if content.is_some_and(|content| content.recorded.is_none()) { "~" } else { "" };
         format!("{mark}{}", short_count(tokens))
     });
     let window = match (row.tokens, row.window) {

@@ -75,8 +75,7 @@ fn since(text: &str) -> Result<DateTime<Utc>, ctx_store::WhenError> {
 
 /// Returns the names that `--agent` accepts: the agents whose folders are known, and all dialects.
 fn agents() -> Vec<&'static str> {
-    let dialects = ctx_format::dialect::ALL;
-    let mut names: Vec<&str> = dialects.map(ctx_format::Dialect::name).into();
+    let mut names: Vec<&str> = ctx_format::dialect::ALL.map(ctx_format::Dialect::name).into();
     names.extend(crate::find::AGENTS);
     names.sort_unstable();
     names.dedup();
@@ -196,8 +195,7 @@ pub fn sessions_of_id(id: &str, store: Option<&Store>) -> Vec<PathBuf> {
     let rows = query.list(store, Triggers::default()).0.rows.into_iter();
     let is_of = |row: &Row| {
         let listed = row.content.as_ref().and_then(|content| content.session.as_deref());
-        let ids = [listed, id_of_name(&row.path)];
-        ids.into_iter().flatten().any(|known| known.starts_with(id))
+        [listed, id_of_name(&row.path)].into_iter().flatten().any(|known| known.starts_with(id))
     };
     rows.filter(is_of).map(|row| row.path).collect()
 }
