@@ -30,8 +30,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Gen { check } => generate(&root, check),
         Chore::Picture { bin } => {
             let bin = bin.canonicalize().context("no such folder")?;
-            let files = xtask::picture::drawn(&bin)?;
-            xtask::put(&root, &files).context("cannot write docs/picture/")
+            xtask::put(&root, &xtask::picture::drawn(&bin)?).context("cannot write docs/picture/")
         }
         Chore::Dist(dist) => {
             for package in dist.run(&root)? {

@@ -46,8 +46,7 @@ fn section_of(render: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::
 /// Returns `man/ctx.7`, which describes the record format and pipelines.
 pub(crate) fn overview() -> Vec<u8> {
     let tool = |tool: &Tool| {
-        let about = tool.full_command().get_about().map(ToString::to_string);
-        (tool.name, about.unwrap_or_default())
+        (tool.name, tool.full_command().get_about().map(ToString::to_string).unwrap_or_default())
     };
     let tools: Vec<(&str, String)> = crate::tools().into_iter().map(tool).collect();
     let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));

@@ -37,8 +37,7 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     }
     let shown = shown.join("\n");
     let files = [("light", LIGHT), ("dark", DARK)].map(|(name, theme)| {
-        let path = PathBuf::from(format!("docs/picture/{name}.svg"));
-        (path, draw(&shown, theme).into_bytes())
+        (PathBuf::from(format!("docs/picture/{name}.svg")), draw(&shown, theme).into_bytes())
     });
     Ok(Files::from(files))
 }

@@ -98,16 +98,14 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
 fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| shown(command))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{} failed: {}", shown(command), said.trim());
+        bail!("{} failed: {}", shown(command), String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8(output.stdout)?)
 }
 
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 const HEAD: &str = include_str!("licences.txt");
@@ -120,8 +118,7 @@ fn licence_texts(packages: &[&Package]) -> String {
         let Package { name, version, .. } = package;
         let licence = package.license.as_deref().unwrap_or("see its text below");
         let _ = writeln!(page, "{name} {version}: {licence}");
-        let folder = package.manifest_path.parent().unwrap_or(Path::new("."));
-        for text in licence_files(folder) {
+        for text in licence_files(package.manifest_path.parent().unwrap_or(Path::new("."))) {
             texts.entry(text).or_default().push(format!("{name} {version}"));
         }
     }

@@ -144,8 +144,7 @@ pub(super) fn deb(
         cargo.args(["--target", target]);
     }
     cargo.env("SOURCE_DATE_EPOCH", places.epoch.to_string());
-    let made = output(cargo.current_dir(places.root))?;
-    Ok(PathBuf::from(made.trim()))
+    Ok(PathBuf::from(output(cargo.current_dir(places.root))?.trim()))
 }
 
 /// Returns the package's changelog in Debian's format.
