@@ -1,6 +1,5 @@
 //! The errors that the store reports. The severity of each error says whether anything was changed.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -319,7 +318,8 @@ fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> S
 }
 
 /// The error for a requested snapshot that does not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{}", reason.message(wanted))]
 pub struct MissingSnapshot {
     /// The requested name.
     pub wanted: String,
@@ -352,23 +352,18 @@ pub enum MissingReason {
     NoneBefore(Option<String>),
 }
 
-impl fmt::Display for MissingSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wanted = &self.wanted;
-        match &self.reason {
-            MissingReason::Unknown => write!(f, "no snapshot {wanted:?}"),
-            MissingReason::DayInDigits(_) | MissingReason::HashInDigits => {
-                write!(f, "{wanted} is not a snapshot number")
+impl MissingReason {
+    fn message(&self, wanted: &str) -> String {
+        match self {
+            Self::Unknown => format!("no snapshot {wanted:?}"),
+            Self::DayInDigits(_) | Self::HashInDigits => {
+                format!("{wanted} is not a snapshot number")
             }
-            MissingReason::Elsewhere(id) if id == wanted => {
-                write!(f, "{id} belongs to another session")
-            }
-            MissingReason::Elsewhere(id) => {
-                write!(f, "{wanted} is {id}, which belongs to another session")
-            }
-            MissingReason::InTrash(id) => write!(f, "{id} is in the trash"),
-            MissingReason::NotThatDay(_) => write!(f, "no snapshot was taken on {wanted}"),
-            MissingReason::NoneBefore(_) => write!(f, "no snapshot is older than {wanted}"),
+            Self::Elsewhere(id) if id == wanted => format!("{id} belongs to another session"),
+            Self::Elsewhere(id) => format!("{wanted} is {id}, which belongs to another session"),
+            Self::InTrash(id) => format!("{id} is in the trash"),
+            Self::NotThatDay(_) => format!("no snapshot was taken on {wanted}"),
+            Self::NoneBefore(_) => format!("no snapshot is older than {wanted}"),
         }
     }
 }

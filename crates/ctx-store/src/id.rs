@@ -51,18 +51,14 @@ impl SessionId {
         let real = real_path(path).or_cannot("read", path)?;
         let digest = hex(digest(&SHA256, real.as_os_str().as_encoded_bytes()));
         let stem = real.file_stem().unwrap_or_default().to_string_lossy();
-        let mut id: String = stem
+        let id: String = stem
             .chars()
             .map(|c| if is_allowed(c) { c } else { '_' })
             .skip_while(|c| !c.is_ascii_alphanumeric())
             .take(LONGEST - HASH_LENGTH)
             .collect();
-        if id.is_empty() {
-            id.push_str("session");
-        }
-        id.push('-');
-        id.push_str(&digest[..8]);
-        id.parse()
+        let name = if id.is_empty() { "session" } else { &id };
+        format!("{name}-{}", &digest[..8]).parse()
     }
 }
 
@@ -84,11 +80,9 @@ impl FromStr for SessionId {
 
     fn from_str(text: &str) -> Result<Self> {
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if starts_well && text.len() <= LONGEST && text.chars().all(is_allowed) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(StoreError::BadSession(text.to_owned()))
-        }
+        let is_id = starts_well && text.len() <= LONGEST && text.chars().all(is_allowed);
+        let text = text.to_owned();
+        if is_id { Ok(Self(text)) } else { Err(StoreError::BadSession(text)) }
     }
 }
 

@@ -274,10 +274,9 @@ impl Span {
     /// representable moment.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
-        time.checked_sub_months(Months::new(self.months))
-            .zip(rest)
-            .and_then(|(time, rest)| time.checked_sub_signed(rest))
-            .unwrap_or(DateTime::<Utc>::MIN_UTC)
+        let start = time.checked_sub_months(Months::new(self.months));
+        let start = start.and_then(|start| start.checked_sub_signed(rest?));
+        start.unwrap_or(DateTime::<Utc>::MIN_UTC)
     }
 }
 

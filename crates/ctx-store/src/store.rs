@@ -55,13 +55,9 @@ impl Store {
     /// the user's data, because it is specific to this machine (XDG Base Directory Specification).
     /// `variable` looks up an environment variable.
     pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-        let absolute = |name| {
-            let path = variable(name).map(PathBuf::from);
-            path.filter(|path| path.is_absolute())
-        };
-        absolute("XDG_STATE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-            .map(|state| state.join("ctx"))
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let in_home = || Some(absolute("HOME")?.join(".local/state"));
+        Some(absolute("XDG_STATE_HOME").or_else(in_home)?.join("ctx"))
     }
 
     /// Opens the store at `root`, which need not exist yet. Refuses a store that other users can
@@ -412,11 +408,8 @@ impl StoreLock<'_> {
 
     /// Computes the counter from the names of all snapshots and from the old counter.
     fn count(&self) -> Result<Counter> {
-        #[derive(Deserialize)]
-        struct Number {
-            sequence: u64,
-        }
-        let sequence = read_json(&self.file).map_or(0, |Number { sequence }| sequence);
+        let old = read_json::<serde_json::Value>(&self.file).unwrap_or_default();
+        let sequence = old["sequence"].as_u64().unwrap_or(0);
         let mut counter = Counter { sequence, latest: DateTime::UNIX_EPOCH };
         for SnapshotFile { id, .. } in snapshot_files(&self.store.snapshots())? {
             counter.sequence = counter.sequence.max(id.stamp.sequence);

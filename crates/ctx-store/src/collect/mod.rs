@@ -148,8 +148,7 @@ impl<'a> Collector<'a> {
 
     /// Whether anything has been removed so far or, in a dry run, would have been removed by now.
     pub fn has_removed(&self) -> bool {
-        let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
-        self.events.iter().any(removes)
+        self.events.iter().any(|event| matches!(event, Event::Done(action, _) if action.removes()))
     }
 
     /// Runs a collection. If the clock seems to have jumped ahead since the last collection,
@@ -157,10 +156,8 @@ impl<'a> Collector<'a> {
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
-        let mut judged = record.judge(self.store.times()?, now, grace);
-        if plan.trust_clock {
-            judged = record.trust(now, grace);
-        }
+        let judged = record.judge(self.store.times()?, now, grace);
+        let judged = if plan.trust_clock { record.trust(now, grace) } else { judged };
         if !self.dry_run {
             self.store.remember_visit(judged.record);
         }
@@ -230,8 +227,7 @@ impl<'a> Collector<'a> {
     /// Deletes the items moved to the trash at or before `deadline`, or all items if `deadline` is
     /// `None`.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<()> {
-        let would = |store: &Store| store.expired(deadline);
-        self.act(&Action::Purge, would, |store| store.purge(deadline))
+        self.act(&Action::Purge, |store| store.expired(deadline), |store| store.purge(deadline))
     }
 
     /// Packs the kept snapshots that were taken no later than `before`.

@@ -89,8 +89,7 @@ impl Brief {
 /// has one.
 fn kind(record: &Record<'_>) -> String {
     let kind = record.object().and_then(|object| object.text_of("type"));
-    let kind = kind.map(|kind| format!("({})", line(&kind)));
-    kind.unwrap_or_else(|| "(no message)".to_owned())
+    kind.map_or_else(|| "(no message)".to_owned(), |kind| format!("({})", line(&kind)))
 }
 
 /// Returns the hash of the record's own id or, if it has none, the hashes of its calls' and
@@ -155,8 +154,7 @@ fn line(text: &str) -> String {
     if words.chars().count() <= WORDS && begin.len() == text.len() {
         return words;
     }
-    let cut: String = words.chars().take(WORDS - 1).collect();
-    cut.trim_end().to_owned() + "…"
+    words.chars().take(WORDS - 1).collect::<String>().trim_end().to_owned() + "…"
 }
 
 /// Describes the differences in words, for example `result: 12000 → 900 characters, now ends with a

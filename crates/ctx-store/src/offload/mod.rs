@@ -75,8 +75,7 @@ fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
 impl Store {
     /// Returns the sessions that have a folder for offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>> {
-        let names = names_in(Folder::of_all(self))?;
-        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+        Ok(names_in(Folder::of_all(self))?.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Returns the offloaded files of a session, sorted by name.
@@ -332,10 +331,8 @@ impl Folder {
     /// Marks an offloaded file as used now, if it exists and is undamaged. Returns whether the file
     /// was marked.
     fn freshen(&self, name: &OffloadName) -> bool {
-        self.read(name).is_ok()
-            && self
-                .open(&name.to_string(), OFlags::RDONLY)
-                .is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
+        let mark = |file: File| file.set_modified(SystemTime::now()).is_ok();
+        self.read(name).is_ok() && self.open(&name.to_string(), OFlags::RDONLY).is_ok_and(mark)
     }
 
     /// Moves the file at `from` into the folder. An existing file with the same name is replaced.

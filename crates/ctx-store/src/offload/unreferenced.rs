@@ -154,10 +154,8 @@ fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
 }
 
 fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> bool {
-    let used = folder
-        .open(&file.name.to_string(), OFlags::RDONLY)
-        .ok()
-        .and_then(|file| file.metadata().ok()?.modified().ok());
+    let file = folder.open(&file.name.to_string(), OFlags::RDONLY).ok();
+    let used = file.and_then(|file| file.metadata().ok()?.modified().ok());
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 

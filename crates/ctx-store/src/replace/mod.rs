@@ -104,9 +104,7 @@ impl Store {
         let (lock, live) = repaired.map_or_else(|| self.claim(path, session), Ok)?;
         let exception = self.refuse_unless_idle(&live, session, min_idle)?;
         let draft = live.draft(self)?;
-        if let Some(exception) = exception {
-            exception.check(&draft.sha256)?;
-        }
+        exception.map_or(Ok(()), |exception| exception.check(&draft.sha256))?;
         // Remove second names left by killed runs. The file is locked, so no running tool needs
         // them.
         for link in live.second_names()? {

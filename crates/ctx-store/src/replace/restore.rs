@@ -103,9 +103,7 @@ impl Store {
         path: Option<&Path>,
         wanted: SnapshotChoice<'_>,
     ) -> Result<Restore<'_>> {
-        if let Some(path) = path {
-            catalog.prefer(path)?;
-        }
+        path.map_or(Ok(()), |path| catalog.prefer(path))?;
         let mut file = PrefixHashes::default();
         let entry = match wanted {
             SnapshotChoice::Named(wanted) => catalog.find(wanted),

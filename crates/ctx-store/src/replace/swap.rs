@@ -355,8 +355,7 @@ impl<'a> CarryOver<'a> {
     /// Returns the offset where the last complete line before `to` ends. If there is none, returns
     /// the end of the bytes that were already carried over.
     fn last_line_end(&self, to: u64) -> Result<u64> {
-        let bytes = self.read_old(self.covered, to)?;
-        let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+        let end = memchr::memrchr(b'\n', &self.read_old(self.covered, to)?).map_or(0, |at| at + 1);
         Ok(self.covered + end as u64)
     }
 

@@ -69,16 +69,11 @@ impl Destination {
 /// Whether any line of a file is a message or a record in a known format, or the file is a JSON
 /// document or a batch of sessions.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
-    if dialect_of_lines(File::open(path)?)?.is_some() {
-        return Ok(true);
-    }
-    for batch in [false, true] {
+    let is_read = |batch| -> io::Result<bool> {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
-        if Records::open(File::open(path)?, &options)?.dialect().is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+        Ok(Records::open(File::open(path)?, &options)?.dialect().is_some())
+    };
+    Ok(dialect_of_lines(File::open(path)?)?.is_some() || is_read(false)? || is_read(true)?)
 }
 
 /// What happens to lines that an agent appends while the new session is being made.

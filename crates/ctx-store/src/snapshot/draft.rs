@@ -427,10 +427,7 @@ impl EqualBytes {
             Some(_) => store.packed_path(id),
             None => store.data_path(id),
         });
-        match hard_link(file, &name) {
-            Ok(()) => sync_name(&name).map(|()| true),
-            Err(_) => Ok(false),
-        }
+        hard_link(file, &name).map_or(Ok(false), |()| sync_name(&name).map(|()| true))
     }
 }
 

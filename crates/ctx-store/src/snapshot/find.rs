@@ -84,8 +84,7 @@ impl Catalog {
             let found = entries.find(|entry| entry.id.stamp.sequence == number);
             return found.ok_or_else(|| self.missing(wanted, MissingReason::of_digits(wanted)));
         }
-        let exact = |entry: &&Entry| entry.id.to_string() == wanted;
-        if let Some(entry) = self.entries.iter().find(exact) {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.id.to_string() == wanted) {
             return Ok(entry);
         }
         let when = When::parse(wanted, self.now).ok();

@@ -130,8 +130,8 @@ impl Store {
         if let Some(packed) = self.packed_before(entry, &meta) {
             is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::There, packed)?;
         } else if let Some((id, packed)) = done.get(&meta.sha256) {
-            let equal = EqualBytes { id: id.clone(), packed: Some(packed.clone()) };
-            let file = PackedFile::Equal(equal);
+            let file =
+                PackedFile::Equal(EqualBytes { id: id.clone(), packed: Some(packed.clone()) });
             is_done = self.swap_for_packed(&entry.id, &meta, file, packed.clone())?;
         }
         // If a hard link could not be created, compress the snapshot instead, because the file
