@@ -10,9 +10,8 @@ impl Target {
         let share = self.share.map(|share| share.of(window));
         // As in pomelobot, the history is limited to a share of the window, and to the window minus
         // the reserve.
-        let history = self
-            .max_history_share
-            .map(|share| share.of(window).min(without_reserve(window, self.reserve.unwrap_or(0))));
+        let left = without_reserve(window, self.reserve.unwrap_or(0));
+        let history = self.max_history_share.map(|share| share.of(window).min(left));
         [self.tokens, share, history].into_iter().flatten().min()
     }
 }

@@ -118,25 +118,17 @@ fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
 }
 
 fn sum(parts: &Captures<'_>) -> Result<(u32, Duration), DurationError> {
-    let mut span = (0, Duration::ZERO);
-    for (unit, months, millis) in UNITS {
-        if let Some(number) = parts.name(unit) {
-            // The captured text consists of digits, so parsing can fail only if the number is too
-            // large.
-            let number = number.as_str().parse().ok();
-            span = number
-                .and_then(|number| added(span, number, months, millis))
-                .ok_or(DurationError::TooLong)?;
-        }
-    }
-    Ok(span)
-}
-
-/// Adds a number of units to a duration. Returns `None` if the resulting duration is too long.
-fn added(span: (u32, Duration), number: u64, months: u64, millis: u64) -> Option<(u32, Duration)> {
-    let months = u32::try_from(number.checked_mul(months)?).ok()?;
-    let time = Duration::from_millis(number.checked_mul(millis)?);
-    Some((span.0.checked_add(months)?, span.1.checked_add(time)?))
+    // Adds the number of units that the text names. Returns `None` if the duration is too long.
+    let add = |(all_months, time): (u32, Duration), (unit, months, millis): (&str, u64, u64)| {
+        let Some(number) = parts.name(unit) else { return Some((all_months, time)) };
+        // The captured text consists of digits, so parsing can fail only if the number is too
+        // large.
+        let number: u64 = number.as_str().parse().ok()?;
+        let months = u32::try_from(number.checked_mul(months)?).ok()?;
+        let more = Duration::from_millis(number.checked_mul(millis)?);
+        Some((all_months.checked_add(months)?, time.checked_add(more)?))
+    };
+    UNITS.into_iter().try_fold((0, Duration::ZERO), add).ok_or(DurationError::TooLong)
 }
 
 #[cfg(test)]

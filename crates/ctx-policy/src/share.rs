@@ -62,12 +62,8 @@ impl FromStr for Share {
         let (number, places) = percent.unwrap_or((text, 6));
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        if whole.len() + decimals.len() == 0
-            || whole.len() > 3
-            || decimals.len() > places
-            || !digits(whole)
-            || !digits(decimals)
-        {
+        let is_long = whole.len() > 3 || decimals.len() > places;
+        if whole.len() + decimals.len() == 0 || is_long || !digits(whole) || !digits(decimals) {
             return Err(NotAShare);
         }
         Self::of_millionths(format!("{whole}{decimals:0<places$}").parse().map_err(|_| NotAShare)?)

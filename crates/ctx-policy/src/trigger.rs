@@ -213,18 +213,14 @@ impl Triggers {
     /// Compares `size` with the limits of all triggers that are set.
     pub fn check(&self, size: &Size) -> Due {
         let held_back = self.min_messages.filter(|least| size.conversation() < *least);
-        let readings: Vec<Reading> = self
-            .limits(size)
-            .into_iter()
-            .filter_map(|(trigger, value, limit)| {
-                let limit = limit?;
-                let held = held_back.is_some() && trigger != Trigger::Overflow;
-                let step = if held { Step::None } else { self.step(value, limit) };
-                let reached = (limit > 0).then(|| value as f64 / limit as f64);
-                let fired = step == Step::Compact;
-                Some(Reading { trigger, value, limit, reached, fired, step })
-            })
-            .collect();
+        let reading = |(trigger, value, limit): (_, u64, Option<u64>)| {
+            let limit = limit?;
+            let held = held_back.is_some() && trigger != Trigger::Overflow;
+            let step = if held { Step::None } else { self.step(value, limit) };
+            let reached = (limit > 0).then(|| value as f64 / limit as f64);
+            Some(Reading { trigger, value, limit, reached, fired: step == Step::Compact, step })
+        };
+        let readings: Vec<Reading> = self.limits(size).into_iter().filter_map(reading).collect();
         Due {
             step: readings.iter().map(|reading| reading.step).max().unwrap_or_default(),
             readings,

@@ -76,8 +76,7 @@ fn by_tables<'s>(
     root: &Value,
     preset: Option<&str>,
 ) -> Result<Option<Signed<'s>>, ConfigError> {
-    let systems = known.iter();
-    let systems = systems.filter_map(|system| Some((system.table_in(root)?, system)));
+    let systems = known.iter().filter_map(|system| Some((system.table_in(root)?, system)));
     let all: Vec<Signed<'_>> = systems.collect();
     let named = all.iter().find(|(_, system)| Some(system.name) == preset);
     match (named, all.as_slice()) {
