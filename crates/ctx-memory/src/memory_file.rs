@@ -46,8 +46,7 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
             continue;
         };
         let key = comparison_key(entry.text);
-        let is_of_another = |by: &Citation| by.session != entry.citation.session;
-        if entry.taken_back.as_ref().is_some_and(is_of_another) {
+        if entry.taken_back.as_ref().is_some_and(|by| by.session != entry.citation.session) {
             taken_back.entry(key).or_default().push(entry);
         } else {
             others.insert(key);

@@ -118,8 +118,7 @@ pub(crate) fn pairs(word: &str) -> Vec<String> {
     }
     let mut pairs = Vec::new();
     for run in text.split(|c| !is_wide(c)) {
-        let chars: Vec<char> = run.chars().collect();
-        pairs.extend(chars.windows(2).map(String::from_iter));
+        pairs.extend(run.chars().collect::<Vec<_>>().windows(2).map(String::from_iter));
     }
     pairs
 }

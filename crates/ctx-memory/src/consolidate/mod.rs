@@ -165,8 +165,7 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
     all.extend(statements_in_master(&master.own_text()));
     retract::retract(&mut all, &new.state.marks);
     new.report.taken_back = mark(&all, &mut new);
-    let topics = topics(&all[..count], &all);
-    write_master(topics, &master, rules, &mut new);
+    write_master(topics(&all[..count], &all), &master, rules, &mut new);
     new
 }
 
