@@ -44,8 +44,7 @@ impl<'a> HitReader<'a> {
 
     fn in_snapshot(&mut self, hit: &Hit) -> Option<String> {
         let name = &hit.source.name;
-        let fits = |open: &Open| open.name == *name && open.at <= hit.offset;
-        if !self.open.as_ref().is_some_and(fits) {
+        if !self.open.as_ref().is_some_and(|open| open.name == *name && open.at <= hit.offset) {
             let (bytes, dialect) = self.stored.open_snapshot(name)?;
             let bytes = BufReader::with_capacity(BUFFER, bytes);
             self.open = Some(Open { name: name.clone(), dialect, bytes, at: 0 });
