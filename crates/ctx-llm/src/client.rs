@@ -215,8 +215,7 @@ impl Client {
     /// Shortens a server's message to one line, after removing the key and other secrets that the
     /// message may quote.
     fn shorten(&self, text: &str) -> String {
-        let clean = self.clean(text);
-        let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut line = self.clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some((end, _)) = line.char_indices().nth(SHOWN_CHARS) {
             line.truncate(end);
             line.push('…');
@@ -226,8 +225,7 @@ impl Client {
 
     fn clean(&self, text: &str) -> String {
         let key = self.settings.key.as_ref();
-        let text = key.map_or_else(|| text.to_owned(), |key| key.hide_in(text));
-        redact(&text).0.into_owned()
+        redact(&key.map_or_else(|| text.to_owned(), |key| key.hide_in(text))).0.into_owned()
     }
 }
 
