@@ -258,12 +258,6 @@ pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, Surviv
     Class::ALL.into_iter().filter_map(counts)
 }
 
-/// The criterion for overflows is met if the fraction of sessions that overflow is below this
-/// value.
-pub const MOST_OVERFLOW: f64 = 0.05;
-/// The criterion for fidelity is met if the mean fidelity of compactions is above this value.
-pub const LEAST_FIDELITY: f64 = 0.8;
-
 /// An acceptance criterion, and the value that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
@@ -288,12 +282,8 @@ impl Stats {
         let rollbacks = self.rollbacks + self.rollbacks_unfinished;
         let (fidelity, outcomes) = (self.fidelity, self.task_outcomes);
         [
-            judged("overflow_rate", "< 0.05", self.overflow_rate, self.sessions, |value| {
-                value < MOST_OVERFLOW
-            }),
-            judged("summary_fidelity", "> 0.8", fidelity.mean, fidelity.count, |value| {
-                value > LEAST_FIDELITY
-            }),
+            judged("overflow_rate", "< 0.05", self.overflow_rate, self.sessions, |it| it < 0.05),
+            judged("summary_fidelity", "> 0.8", fidelity.mean, fidelity.count, |it| it > 0.8),
             Acceptance {
                 name: "task_success",
                 value: share(outcomes.successes, outcomes.sessions),
@@ -303,7 +293,7 @@ impl Stats {
                     .map(std::ops::Not::not),
                 samples: outcomes.sessions,
             },
-            judged("rollback_success", "1", self.rollback_success, rollbacks, |value| value >= 1.0),
+            judged("rollback_success", "1", self.rollback_success, rollbacks, |it| it >= 1.0),
         ]
     }
 }

@@ -12,6 +12,8 @@ mod largest;
 mod tests;
 mod timeline;
 
+use std::borrow::Cow;
+
 use compaction_score::RecordedCompaction;
 use ctx_engine::calls::CallNames;
 use ctx_engine::count::{Share, Tally};
@@ -147,9 +149,7 @@ impl CurrentSession<'_> {
         let Some(step) = follow(walk, timeline, record) else { return };
         self.score.push(record, &step, walk.dialect);
         let model = record.object().and_then(|object| walk.dialect.model(object));
-        if let Some(model) = model {
-            self.model = Some(model.into_owned());
-        }
+        self.model = model.map(Cow::into_owned).or_else(|| self.model.take());
         step.message.calls().for_each(|call| self.names.push(call));
         if step.is_inside {
             let (line, message) = (record.line, &step.message);
