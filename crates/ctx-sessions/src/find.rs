@@ -103,9 +103,8 @@ impl Finder {
         };
         let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name();
         for entry in entries.into_iter().filter_entry(is_shown) {
-            match entry {
-                Ok(entry) => self.entry(&entry, place_of),
-                Err(error) => self.unreadable(folder, error),
+            if let Err(error) = entry.and_then(|entry| self.entry(&entry, place_of)) {
+                self.unreadable(folder, error);
             }
         }
     }
@@ -114,23 +113,21 @@ impl Finder {
         &mut self,
         entry: &DirEntry,
         place_of: &impl Fn(&Path) -> Option<&'p AgentFolder>,
-    ) {
+    ) -> walkdir::Result<()> {
         let path = entry.path();
         if !entry.file_type().is_file() || !is_session_name(path) {
-            return;
+            return Ok(());
         }
         let place = place_of(path);
         if place.is_some_and(|place| !place.may_hold(path)) {
-            return;
+            return Ok(());
         }
         if is_of_helper(path) && !self.with_helpers {
             self.finds.helpers += 1;
-            return;
+            return Ok(());
         }
-        match entry.metadata() {
-            Ok(meta) => self.add(path, place, &meta),
-            Err(error) => self.unreadable(path, error),
-        }
+        self.add(path, place, &entry.metadata()?);
+        Ok(())
     }
 
     fn add(&mut self, path: &Path, place: Option<&AgentFolder>, meta: &Metadata) {
