@@ -31,9 +31,7 @@ const FOLDERS: [&str; 4] = ["man", "completions/bash", "completions/zsh", "compl
 
 /// Returns the path of the repository that this crate was built from.
 pub fn root() -> PathBuf {
-    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    root.pop();
-    root
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a crate lies in a folder").to_owned()
 }
 
 pub use ctx_all::tools;
@@ -107,9 +105,7 @@ pub fn write(root: &Path, files: &Files) -> io::Result<()> {
 pub fn put(root: &Path, files: &Files) -> io::Result<()> {
     for (path, content) in files {
         let path = root.join(path);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
+        fs::create_dir_all(path.parent().unwrap_or(root))?;
         fs::write(path, content)?;
     }
     Ok(())

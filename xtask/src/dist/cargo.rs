@@ -86,9 +86,7 @@ pub(super) fn build(root: &Path, target: Option<&str>) -> anyhow::Result<()> {
     ];
     let mut cargo = command();
     cargo.args(["build", "--locked", "--profile=dist", "--package", PACKAGE]);
-    if let Some(target) = target {
-        cargo.args(["--target", target]);
-    }
+    cargo.args(target.into_iter().flat_map(|target| ["--target", target]));
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     cargo.env("CFLAGS", format!("-ffile-prefix-map={home}=/cargo"));
     run(cargo.current_dir(root))

@@ -37,17 +37,10 @@ fn links(bin: &Path) -> anyhow::Result<()> {
 
 /// The files that do not depend on the machine, each with its path in the package's `share` folder.
 /// `man` and the shells expect these paths.
-const SHARED: [(&str, &str); 6] = [
-    ("completions/bash", "bash-completion/completions"),
-    ("completions/zsh", "zsh/site-functions"),
-    ("completions/fish", "fish/vendor_completions.d"),
-    ("man/ctx.7", "man/man7/ctx.7"),
-    ("presets", "ctx-tools/presets"),
-    ("prompts", "ctx-tools/prompts"),
-];
+const SHARED: &str = include_str!("shared.txt");
 
 fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
-    for (from, to) in SHARED {
+    for (from, to) in SHARED.lines().filter_map(|line| line.split_once(' ')) {
         put(&root.join(from), &share.join(to))?;
     }
     for tool in crate::tools().into_iter().chain([&ENTRY]) {
@@ -140,9 +133,7 @@ pub(super) fn deb(
     let mut cargo = cargo::command();
     cargo.args(["deb", "--no-build", "--no-strip", "--profile=dist"]);
     cargo.args(["--package", cargo::PACKAGE, "--output"]).arg(&places.packages);
-    if let Some(target) = target {
-        cargo.args(["--target", target]);
-    }
+    cargo.args(target.into_iter().flat_map(|target| ["--target", target]));
     cargo.env("SOURCE_DATE_EPOCH", places.epoch.to_string());
     Ok(PathBuf::from(output(cargo.current_dir(places.root))?.trim()))
 }
