@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
     PATIENCE, TempFile, create, file_names, hash, if_there, inherit, is_same_file, lock, make_dirs,
-    marked, never_used, only_regular, only_writable, open_careful, parent, reap, reap_beside,
-    remove_file, rename, retained_in, sync_name, take_the_place,
+    marked, never_used, only_regular, open_careful, parent, reap, reap_beside, remove_file, rename,
+    retained_in, sync_name, take_the_place,
 };
 use crate::id::TIME;
 use crate::os::{Lease, keep_writers_out};
@@ -169,7 +169,6 @@ impl SharedFile {
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
         // Make the file private, because it contains session text. If there is an old file, use its
         // mode.
-        self.meta.as_ref().map_or(Ok(()), |meta| only_writable(meta, &self.path))?;
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;

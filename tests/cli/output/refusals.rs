@@ -1,7 +1,7 @@
 //! Paths that every run refuses, including a dry run: links, FIFOs, paths in a store.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use ctx_testkit::Case;
@@ -65,48 +65,6 @@ fn a_dry_run_refuses_what_the_real_run_refuses() {
                 .run();
         }
     }
-}
-
-/// A file that its owner has made read-only is a guard, which a rename would walk around.
-#[test]
-fn a_read_only_file_is_not_changed() {
-    let dir = place();
-    let dir = dir.path();
-    tool("ctx-snapshot", dir).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
-    fs::write(dir.join("plain.txt"), "mine\n").expect("written");
-    fs::create_dir_all(dir.join("notes/extracted")).expect("made");
-    fs::write(dir.join("notes/extracted/decisions.md"), "mine\n").expect("written");
-    let files = ["s.jsonl", "plain.txt", "notes/extracted/decisions.md"].map(|name| dir.join(name));
-    let all = || files.each_ref().map(|path| fs::read(path).expect("reads"));
-    let set = |mode| {
-        for path in &files {
-            fs::set_permissions(path, Permissions::from_mode(mode)).expect("chmod");
-        }
-    };
-    set(0o440);
-    let before = all();
-    for (name, args) in [
-        ("ctx-compact", &["--keep-messages", "2", "s.jsonl"][..]),
-        ("ctx-compact", &["-n", "--keep-messages", "2", "s.jsonl"]),
-        ("ctx-prune", &["--clear", "-i", "s.jsonl"]),
-        ("ctx-rollback", &["-s", "demo", "--snapshot", "1", "--to", "s.jsonl"]),
-        ("ctx-convert", &["s.jsonl", "-o", "plain.txt"]),
-        ("ctx-count", &["s.jsonl", "-o", "plain.txt"]),
-        ("ctx-extract", &["--into", "notes", "decided.jsonl"]),
-    ] {
-        fs::write(
-            dir.join("decided.jsonl"),
-            "{\"role\":\"user\",\"content\":\"We decided to use sqlite for the cache.\"}\n",
-        )
-        .expect("written");
-        let why = "is read-only; to allow changes, run chmod u+w on it\n";
-        tool(name, dir).args(args.iter().copied()).code(2).stdout_any().stderr_has(why).run();
-        assert_eq!(all(), before, "{name} {args:?}");
-    }
-    set(0o640);
-    tool("ctx-compact", dir).args(["-q", "--keep-messages", "2", "s.jsonl"]).run();
-    let mode = fs::metadata(&files[0]).expect("there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o640);
 }
 
 /// However many broken lines come before its records, an agent's file is one.

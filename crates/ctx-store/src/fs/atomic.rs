@@ -29,8 +29,8 @@ use rustix::io::Errno;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::fs::{
-    FileId, PATIENCE, careful, file_id, id_of, if_there, is_there, is_unchanged, only_writable,
-    open_plain, parent, remove_file, rename, sync_name, try_lock,
+    FileId, PATIENCE, careful, file_id, id_of, if_there, is_there, is_unchanged, open_plain,
+    parent, remove_file, rename, sync_name, try_lock,
 };
 use crate::os;
 use crate::snapshot::meta::RETAINED;
@@ -155,9 +155,7 @@ impl OutputTarget {
             Err(error) => Err(error),
         };
         let (target, replaced) = look().or_not_written(target)?;
-        let output = Self { target, replaced };
-        output.file().map_or(Ok(()), |meta| only_writable(meta, &output.target))?;
-        Ok(output)
+        Ok(Self { target, replaced })
     }
 
     /// Returns the metadata of the existing file, or `None` if there is no regular file.

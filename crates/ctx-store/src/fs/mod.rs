@@ -117,15 +117,6 @@ pub(crate) fn only_regular(
     Ok(file)
 }
 
-/// Refuses a file that its owner has made read-only. A rename could replace it, and root could write
-/// to it, but the mode says that nobody should.
-pub(crate) fn only_writable(meta: &Metadata, path: &Path) -> Result<()> {
-    let is_writable = meta.mode() & 0o200 != 0;
-    is_writable.then_some(()).ok_or_else(|| StoreError::refused(path, READ_ONLY))
-}
-
-const READ_ONLY: &str = "is read-only; to allow changes, run chmod u+w on it";
-
 /// The device and inode number of a file. As long as the file is open or has a name, no other file
 /// has the same pair.
 pub(crate) type FileId = (u64, u64);

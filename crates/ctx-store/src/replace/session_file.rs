@@ -13,8 +13,8 @@ use ctx_format::{Dialect, Options, Records, dialect_of_lines};
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{
-    file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, only_writable,
-    open_careful, parent, retained_in, try_lock,
+    file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
+    retained_in, try_lock,
 };
 use crate::os::{Lease, keep_writers_out};
 use crate::snapshot::meta::Meta;
@@ -51,15 +51,14 @@ impl SessionFile {
         Err(StoreError::refused(path, why))
     }
 
-    /// Opens a file that may be replaced. Refuses a file that is not regular, has several names, is
-    /// read-only or is inside a store. Does not lock the file or write anything.
+    /// Opens a file that may be replaced. Refuses a file that is not regular, has several names, or
+    /// is inside a store. Does not lock the file or write anything.
     pub fn open_replaceable(path: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let file = Self::open(path)?;
         if file.meta.nlink() > 1 + file.second_names()?.len() as u64 {
             return Err(StoreError::refused(&file.path, SEVERAL_NAMES));
         }
-        only_writable(&file.meta, path)?;
         Ok(file)
     }
 
