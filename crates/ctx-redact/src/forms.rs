@@ -127,11 +127,8 @@ pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
 pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let Cursor { text, at, .. } = cursor;
     let scheme = cursor.rest().split(|b| *b == b' ').next()?.to_ascii_lowercase();
-    let value = if scheme == b"bearer" || scheme == b"basic" {
-        after_scheme(text, at)?
-    } else {
-        return None;
-    };
+    let is_scheme = scheme == b"bearer" || scheme == b"basic";
+    let value = is_scheme.then(|| after_scheme(text, at))??;
     // Phrases such as "Bearer tokens expire" and "basic authentication" are prose. Prose contains
     // no digits here, and it never follows the name of a header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
@@ -206,9 +203,8 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let mut words = entry.split_ascii_whitespace().filter(|word| !is_margin(word)).rev().skip(2);
     let is_login = matches!(words.next(), Some("login" | "user" | "account"));
     // A quote or a diff marker may precede the first word.
-    let mut heads =
-        words.take(2).filter(|word| word.ends_with("machine") || word.ends_with("default"));
-    is_login && heads.next().is_some() && value.len() >= 3
+    let is_head = |word: &str| word.ends_with("machine") || word.ends_with("default");
+    is_login && words.take(2).any(is_head) && value.len() >= 3
 }
 
 #[cfg(test)]

@@ -23,10 +23,7 @@ pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     let joins =
         |byte: u8| is_word(byte) || matches!(byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=' | b'~');
     let most = bytes.len().min(word.start + SHORTEST);
-    let mut end = word.end;
-    while end < most && joins(bytes[end]) {
-        end += 1;
-    }
+    let end = word.end + run(bytes.get(word.end..most).unwrap_or_default(), joins);
     let length = end - word.start;
     // A terminal may have broken the key at the end of the line.
     let is_broken = || end < bytes.len() && matches!(bytes[end], b'\n' | b'\r' | b'\\');
@@ -36,11 +33,9 @@ pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
 /// Finds a key with a known prefix or shape; the cursor is at the start of a word.
 pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.rest();
-    let mut keys = keys_with(bytes[0], *bytes.get(1)?).iter();
-    keys.find_map(|key| {
-        let is_key = bytes.starts_with(key.prefix.as_bytes());
-        if is_key { key_of(cursor, key.prefix.len(), &key.rest) } else { None }
-    })
+    let keys = keys_with(bytes[0], *bytes.get(1)?).iter();
+    let mut keys = keys.filter(|key| bytes.starts_with(key.prefix.as_bytes()));
+    keys.find_map(|key| key_of(cursor, key.prefix.len(), &key.rest))
 }
 
 /// Finds a key without a prefix; the cursor is at the start of a word.
@@ -57,11 +52,9 @@ fn key_of(cursor: Cursor<'_>, mut end: usize, parts: &[Part]) -> Option<Range<us
             Part::Text(text) if bytes[end..].starts_with(text.as_bytes()) => end += text.len(),
             Part::Text(_) => return None,
             Part::PrivateKey => end = encoded_key(bytes)?,
-            Part::Run { class, least, most } => {
+            Part::Run(class, lengths) => {
                 let is_last = index + 1 == parts.len();
-                let length_of = |tail: &[u8]| {
-                    run_of(tail, *class, *least..=most.unwrap_or(usize::MAX - 1), is_last)
-                };
+                let length_of = |tail: &[u8]| run_of(tail, *class, lengths, is_last);
                 let whole =
                     if parts.len() == 1 { broken(bytes, end, *class, length_of) } else { None };
                 end += whole.or_else(|| length_of(&bytes[end..]))?;
@@ -76,19 +69,18 @@ fn key_of(cursor: Cursor<'_>, mut end: usize, parts: &[Part]) -> Option<Range<us
 fn run_of(
     tail: &[u8],
     class: Class,
-    lengths: RangeInclusive<usize>,
+    lengths: &RangeInclusive<usize>,
     is_last: bool,
 ) -> Option<usize> {
-    let has = |byte| is_in_class(byte, class);
     let most = lengths.end() + usize::from(is_last);
-    let length = run(&tail[..tail.len().min(most)], has);
+    let length = run(&tail[..tail.len().min(most)], |byte| is_in_class(byte, class));
+    let value = &tail[..length];
     let has_digit = |part: &[u8]| part.iter().any(u8::is_ascii_digit);
+    let is_long = |part: &[u8]| part.len() >= UNBROKEN && has_digit(part);
     let is_key = match class {
-        Class::Dashed => tail[..length]
-            .split(|b| *b == b'-')
-            .any(|part| part.len() >= UNBROKEN && has_digit(part)),
-        Class::Lines => holds_key(&tail[..length]),
-        Class::Path => has_digit(&tail[..length]),
+        Class::Dashed => value.split(|b| *b == b'-').any(is_long),
+        Class::Lines => holds_key(value),
+        Class::Path => has_digit(value),
         _ => true,
     };
     // What follows a key of a limited length is not a letter.
@@ -152,11 +144,9 @@ const KEY_MAX: usize = 1 << 12;
 pub(super) fn encoded(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
     // Encoded text that is printable begins with one of these.
-    if !matches!(bytes[0], b'2'..=b'7' | b'I'..=b'Z' | b'a'..=b'f') {
-        return None;
-    }
+    let may_begin = matches!(bytes[0], b'2'..=b'7' | b'I'..=b'Z' | b'a'..=b'f');
     let goes_on = |byte: &u8| is_base64(*byte) && *byte != b'=';
-    if cursor.before().last().is_some_and(goes_on) {
+    if !may_begin || cursor.before().last().is_some_and(goes_on) {
         return None;
     }
     let length = run(&bytes[..bytes.len().min(KEY_MAX)], is_base64);
@@ -202,10 +192,9 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     {
         let start = end + length + run(&bytes[end + length..], |b| b == b' ');
         line = run(&bytes[start..], is_letter);
-        if line == 0 {
-            break;
+        if line > 0 {
+            end = start + line;
         }
-        end = start + line;
     }
     Some(end)
 }
@@ -215,29 +204,20 @@ const END: &[u8] = b"-----END ";
 
 /// Finds a framed private key, even if the end of the frame is missing.
 pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    let bytes = cursor.bytes();
     let label = cursor.rest().strip_prefix(BEGIN)?;
     let start = cursor.at + BEGIN.len() + label_end(label)?;
-    let body = &bytes[start..];
+    let body = &cursor.bytes()[start..];
     // The body consists of base64, line ends (`\n` in quoted text) and, if the key is encrypted,
     // two header lines. Five dashes mark the end of the frame or the beginning of another.
     let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
-    let mut length = 0;
-    loop {
-        length += run(&body[length..], is_body);
-        if body.get(length) != Some(&b'-') || body[length..].starts_with(b"-----") {
-            break;
-        }
-        length += 1;
-    }
-    if !holds_key(&body[..length]) {
-        return None;
-    }
-    let mut end = start + length;
-    if let Some(length) = bytes[end..].strip_prefix(END).and_then(label_end) {
-        end += END.len() + length;
-    }
-    Some(cursor.at..end)
+    let is_end = |at: &usize| match body[*at] {
+        b'-' => body[*at..].starts_with(b"-----"),
+        byte => !is_body(byte),
+    };
+    let length = (0..body.len()).find(is_end).unwrap_or(body.len());
+    let frame_end = body[length..].strip_prefix(END).and_then(label_end);
+    let end = start + length + frame_end.map_or(0, |length| END.len() + length);
+    holds_key(&body[..length]).then_some(cursor.at..end)
 }
 
 /// Returns the length of `RSA PRIVATE KEY-----` or a similar label at the beginning of the text.
@@ -265,7 +245,7 @@ mod tests {
     fn no_key_is_too_short_for_the_first_look() {
         for key in (0..32).flat_map(|first| (0..32).flat_map(move |next| keys_with(first, next))) {
             let length = |part: &Part| match part {
-                Part::Run { least, .. } => *least,
+                Part::Run(_, lengths) => *lengths.start(),
                 Part::Text(text) => text.len(),
                 Part::PrivateKey | Part::Start => 0,
             };

@@ -103,10 +103,7 @@ fn scan(text: &str) -> Vec<Range<usize>> {
         let secret = match step {
             Step::Pass | Step::Edge => None,
             Step::Word => {
-                let mut end = at;
-                while end < bytes.len() && is_word(bytes[end]) {
-                    end += 1;
-                }
+                let end = at + run(&bytes[at..], is_word);
                 // Skip the rest of the word, unless a backslash precedes it: a secret may begin
                 // right after an escape such as `\n`.
                 if start == 0 || bytes[start - 1] != b'\\' {
@@ -313,7 +310,7 @@ fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
 /// introduces it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     // The scan calls this function at every space, and most words begin otherwise.
-    let mut secret = match &cursor.rest()[1..] {
+    let secret = match &cursor.rest()[1..] {
         [b'a', b's', b' ', ..] | [b'f', b'o', b'r', b' ', ..] => prose::before_name(cursor),
         [b'/', b' ', ..] => prose::after_user(cursor, " / "),
         [b'i' | b'e', b's', b' ' | b't', ..]
@@ -325,13 +322,10 @@ fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
         | [0xC3..=0xE2, ..] => prose::joined(cursor),
         _ => None,
     };
-    if secret.is_none() && may_be_flag {
-        secret = forms::long_flag(cursor);
-    }
-    if secret.is_none() && prose::may_announce(cursor.before()) {
-        secret = prose::announced(cursor);
-    }
-    secret
+    let flag = || if may_be_flag { forms::long_flag(cursor) } else { None };
+    let may_announce = || prose::may_announce(cursor.before());
+    let announced = || if may_announce() { prose::announced(cursor) } else { None };
+    secret.or_else(flag).or_else(announced)
 }
 
 #[inline]

@@ -21,10 +21,8 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         chars.take_while(|(_, c)| c.is_alphanumeric() || matches!(c, '_' | '-')).last()?;
     let (rest, name) = before.split_at(start);
     // The letter in an escape is not part of the name: `\npass=`.
-    let name = match name.strip_prefix(['n', 'r', 't']) {
-        Some(name) if rest.ends_with('\\') => name,
-        _ => name,
-    };
+    let after_escape = name.strip_prefix(['n', 'r', 't']).filter(|_| rest.ends_with('\\'));
+    let name = after_escape.unwrap_or(name);
     let plain = name.to_lowercase().replace(['-', '_'], "");
     let last = usize::from(plain.bytes().last()? & 31);
     let long = RULES.names[last].iter().find(|known| plain.ends_with(known.end));

@@ -20,19 +20,16 @@ pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>>
     if kind == SecretKind::Mnemonic {
         return prose::wallet_words(text, after);
     }
-    if prose::is_chosen(name, kind)
-        && let Some(phrase) = prose::passphrase(cursor, after, name)
-    {
-        return Some(phrase);
-    }
-    if let Some(block) = block(text, after, kind) {
-        return Some(block);
-    }
-    if ends_with_ignoring_case(name.as_bytes(), b"authorization")
-        && let Some(secret) = forms::after_scheme(text, after)
-        && looks_random(text[secret.clone()].as_bytes())
-    {
-        return Some(secret);
+    let is_chosen = prose::is_chosen(name, kind);
+    let phrase = if is_chosen { prose::passphrase(cursor, after, name) } else { None };
+    let token = || {
+        ends_with_ignoring_case(name.as_bytes(), b"authorization").then_some(())?;
+        let token = forms::after_scheme(text, after)?;
+        looks_random(text[token.clone()].as_bytes()).then_some(token)
+    };
+    let secret = phrase.or_else(|| block(text, after, kind)).or_else(token);
+    if secret.is_some() {
+        return secret;
     }
     let below =
         || below(text, after).filter(|v| kind == SecretKind::Password || is_random(v.bytes));
@@ -40,7 +37,7 @@ pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>>
     let is_secret = if value.is_quoted {
         looks_secret(value.bytes, kind)
     } else {
-        Assignment { cursor, width, name, kind }.is_secret(&value)
+        is_assigned_secret(cursor, width, (name, kind), &value)
     };
     is_secret.then(|| value.whole(text))
 }
@@ -66,70 +63,57 @@ pub(super) fn looks_secret(value: &[u8], kind: SecretKind) -> bool {
     }
 }
 
-/// A name, and the sign that joins it to an unquoted value.
-struct Assignment<'t> {
-    cursor: Cursor<'t>,
+/// Returns true if an unquoted value is secret that a sign of `width` bytes joins to its name.
+fn is_assigned_secret(
+    cursor: Cursor<'_>,
     width: usize,
-    name: &'t str,
-    kind: SecretKind,
+    (name, kind): (&str, SecretKind),
+    value: &Value<'_>,
+) -> bool {
+    let (bytes, sign) = (value.bytes, cursor.rest()[0]);
+    let next = cursor.bytes().get(value.range.end);
+    // There is no space between the sign `=` and the value.
+    let is_joined = sign == b'=' && cursor.at + width == value.range.start;
+    // Code such as `token = get_token(…)` or `password=user.password[0]` only refers to a
+    // secret.
+    let is_code = is_path(bytes) || matches!(next, Some(b'(' | b'[' | b'{'));
+    if is_code || is_no_value(bytes) || is_constant(bytes) && !is_joined {
+        return false;
+    }
+    // If the cursor is at a space, the value is part of a sentence: `the password is …`.
+    let is_said = sign == b' ';
+    let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
+    // `password=correct-horse` without spaces around the sign is a word, unless the text after
+    // the value shows that the value is an argument in code.
+    let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
+    let is_bare_word = || is_joined && ends && !bytes.contains(&b'_');
+    match kind {
+        SecretKind::Secret => bytes.len() >= 6 && looks_random(),
+        SecretKind::Password if !is_said && is_variable(name, is_joined) => bytes.len() >= 4,
+        SecretKind::Password if is_said && prose::is_mine(cursor) => {
+            prose::may_be_own(cursor.text, value)
+        }
+        SecretKind::Password => {
+            let is_password = bytes.len() >= 6
+                && (looks_random()
+                    || bytes.iter().all(u8::is_ascii_digit)
+                    || is_phrase(bytes)
+                    || has_sign(bytes)
+                    || is_bare_word());
+            is_password
+                || is_said && prose::is_chosen(name, kind) && prose::is_told_word(cursor, value)
+        }
+        _ => looks_secret(bytes, kind),
+    }
 }
 
-impl Assignment<'_> {
-    fn is_secret(&self, value: &Value<'_>) -> bool {
-        let Self { cursor, name, kind, .. } = *self;
-        let bytes = value.bytes;
-        let next = cursor.bytes().get(value.range.end);
-        // Code such as `token = get_token(…)` or `password=user.password[0]` only refers to a
-        // secret.
-        let is_code = is_path(bytes) || matches!(next, Some(b'(' | b'[' | b'{'));
-        if is_code || is_no_value(bytes) || is_constant(bytes) && !self.is_joined(value) {
-            return false;
-        }
-        // If the cursor is at a space, the value is part of a sentence: `the password is …`.
-        let is_said = cursor.bytes()[cursor.at] == b' ';
-        let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
-        match kind {
-            SecretKind::Secret => bytes.len() >= 6 && looks_random(),
-            SecretKind::Password if !is_said && self.is_variable(value) => bytes.len() >= 4,
-            SecretKind::Password if is_said && prose::is_mine(cursor) => {
-                prose::may_be_own(cursor.text, value)
-            }
-            SecretKind::Password => {
-                let is_password = bytes.len() >= 6
-                    && (looks_random()
-                        || bytes.iter().all(u8::is_ascii_digit)
-                        || is_phrase(bytes)
-                        || has_sign(bytes)
-                        || self.is_bare_word(value));
-                is_password
-                    || is_said && prose::is_chosen(name, kind) && prose::is_told_word(cursor, value)
-            }
-            _ => looks_secret(bytes, kind),
-        }
-    }
-
-    /// Returns true for the name of a shell or `.env` variable, and for `密码：…`.
-    fn is_variable(&self, value: &Value<'_>) -> bool {
-        let is_in_capitals = !self.name.bytes().any(|b| b.is_ascii_lowercase());
-        // A constant such as `DEVICE_TYPE_PASS` also ends with a short name.
-        let last = self.name.rsplit('_').next().unwrap_or_default().to_lowercase();
-        let is_constant = || RULES.short_names.iter().flatten().any(|name| last == name.end);
-        is_in_capitals && (self.is_joined(value) || !is_constant())
-    }
-
-    /// Returns true if there is no space between the sign `=` and the value.
-    fn is_joined(&self, value: &Value<'_>) -> bool {
-        let Cursor { at, .. } = self.cursor;
-        self.cursor.bytes()[at] == b'=' && at + self.width == value.range.start
-    }
-
-    /// Returns true for `password=correct-horse` without spaces around the sign, unless the text
-    /// after the value shows that the value is an argument in code.
-    fn is_bare_word(&self, value: &Value<'_>) -> bool {
-        let next = self.cursor.bytes().get(value.range.end);
-        let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
-        self.is_joined(value) && ends && !value.bytes.contains(&b'_')
-    }
+/// Returns true for the name of a shell or `.env` variable, and for `密码：…`.
+fn is_variable(name: &str, is_joined: bool) -> bool {
+    let is_in_capitals = !name.bytes().any(|b| b.is_ascii_lowercase());
+    // A constant such as `DEVICE_TYPE_PASS` also ends with a short name.
+    let last = name.rsplit('_').next().unwrap_or_default().to_lowercase();
+    let is_constant = || RULES.short_names.iter().flatten().any(|name| last == name.end);
+    is_in_capitals && (is_joined || !is_constant())
 }
 
 /// A block with more words than this is prose.
@@ -196,11 +180,9 @@ pub(super) fn margin(line: &[u8]) -> usize {
     let blanks = run(line, |b| b == b' ');
     let digits = run(&line[blanks..], |b| b.is_ascii_digit());
     let rest = &line[blanks + digits..];
-    let mark = ["→", "\t"].into_iter().find(|mark| rest.starts_with(mark.as_bytes()));
-    match mark {
-        Some(mark) if digits > 0 => blanks + digits + mark.len(),
-        _ => usize::from(matches!(line.first(), Some(b'+' | b'-'))),
-    }
+    let is_next = |mark: &&str| digits > 0 && rest.starts_with(mark.as_bytes());
+    let sign = usize::from(matches!(line.first(), Some(b'+' | b'-')));
+    ["→", "\t"].into_iter().find(is_next).map_or(sign, |mark| blanks + digits + mark.len())
 }
 
 /// Finds the password in `setPassword("hunter2")` or `auth=("bob", "hunter2")`; the cursor is at the

@@ -123,15 +123,13 @@ fn is_strong_byte(byte: u8) -> bool {
 /// Returns true for `Winter2024!`, which has capitals, small letters, digits and a sign, but not for
 /// names in code such as `Hash2#update`.
 pub(super) fn is_strong(value: &[u8]) -> bool {
-    let has = |class: fn(&u8) -> bool| value.iter().any(class);
+    let classes = [u8::is_ascii_uppercase, u8::is_ascii_lowercase, u8::is_ascii_digit];
     let parts: Vec<_> = value.split(|byte| b"!@#$^".contains(byte)).collect();
     let is_word = |part: &[u8]| part.len() > 4 && part.iter().all(u8::is_ascii_alphabetic);
     let has_sign = parts.len() > if value.len() < 10 && parts.ends_with(&[b""]) { 2 } else { 1 };
     (8..=64).contains(&value.len())
         && value.iter().all(|byte| is_strong_byte(*byte))
-        && has(u8::is_ascii_uppercase)
-        && has(u8::is_ascii_lowercase)
-        && has(u8::is_ascii_digit)
+        && classes.iter().all(|class| value.iter().any(class))
         && has_sign
         && !parts.last().is_some_and(|part| is_word(part))
 }
@@ -387,11 +385,8 @@ fn may_be_part(word: &[u8]) -> bool {
 fn ends_sentence(text: &str, end: usize) -> bool {
     let rest = &text.as_bytes()[end..];
     let stops = run(rest, |b| matches!(b, b'.' | b'!'));
-    match rest.get(stops) {
-        None | Some(b'\n' | b'\r' | b'"' | b'\\') => true,
-        Some(b' ') => stops > 0,
-        _ => false,
-    }
+    let next = rest.get(stops).unwrap_or(&b'\n');
+    b"\n\r\"\\".contains(next) || stops > 0 && *next == b' '
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The rules are parsed on first use, when the scan finds something that may be a secret.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 pub(super) static RULES: LazyLock<Rules> =
@@ -32,11 +33,8 @@ pub(super) struct Key {
 
 /// A part of a key.
 pub(super) enum Part {
-    Run {
-        class: Class,
-        least: usize,
-        most: Option<usize>,
-    },
+    /// Characters of the class, as many as the range says.
+    Run(Class, RangeInclusive<usize>),
     Text(&'static str),
     PrivateKey,
     /// The secret begins here.
@@ -96,7 +94,8 @@ pub(super) struct Flag {
 }
 
 /// How a value follows its flag.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum FlagValue {
     /// The value directly follows the flag: `-pVALUE`.
     Joined,
@@ -105,6 +104,7 @@ pub(super) enum FlagValue {
     /// The value directly follows the flag or is a separate argument.
     Both,
     /// The value follows this character in the next argument: `-U user%VALUE`.
+    #[strum(disabled)]
     After(u8),
     /// The value is the last argument of the command: `-b FILE USER VALUE`.
     Last,
@@ -180,7 +180,7 @@ fn parts(rule: &'static str) -> Option<Vec<Part>> {
                     Some(least) => (least, ""),
                     None => length.split_once('-').unwrap_or((length, length)),
                 };
-                Part::Run { class, least: least.parse().ok()?, most: most.parse().ok() }
+                Part::Run(class, least.parse().ok()?..=most.parse().unwrap_or(usize::MAX - 1))
             }
         });
     }
@@ -196,13 +196,9 @@ fn add_names(names: &mut [Vec<Name>; 32], kind: &str, ends: &'static str) -> Opt
 
 fn flag(line: &'static str) -> Option<Flag> {
     let mut columns = line.split(" | ");
-    let value = match columns.next()? {
-        "joined" => FlagValue::Joined,
-        "apart" => FlagValue::Apart,
-        "both" => FlagValue::Both,
-        "last" => FlagValue::Last,
-        other => FlagValue::After(*other.strip_prefix("after")?.as_bytes().first()?),
-    };
+    let form = columns.next()?;
+    let sign = form.strip_prefix("after").and_then(|sign| sign.bytes().next());
+    let value = sign.map(FlagValue::After).or_else(|| form.parse().ok())?;
     let programs = columns.next()?.split(' ').collect();
     Some(Flag { value, programs, text: columns.next()?, with: columns.next().unwrap_or_default() })
 }
