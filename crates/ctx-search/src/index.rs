@@ -112,11 +112,9 @@ fn each_file(
     let unread = || SearchError::io("read", folder);
     for entry in fs::read_dir(folder).map_err(unread())? {
         let file = entry.map_err(unread())?.path();
-        match change(&file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(SearchError::io(action, &file)(error));
-            }
-            _ => {}
+        let failed = change(&file).err().filter(|error| error.kind() != io::ErrorKind::NotFound);
+        if let Some(error) = failed {
+            return Err(SearchError::io(action, &file)(error));
         }
     }
     Ok(())

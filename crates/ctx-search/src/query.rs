@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
 
+use indexmap::IndexSet;
 use serde::Serialize;
 use tantivy::Term;
 use tantivy::query::{
@@ -194,18 +195,17 @@ impl Written {
 /// `rs` are.
 fn certain_words(query: &str) -> Vec<String> {
     let all = names_first(query);
-    let mut seen = HashSet::new();
-    let mut found = Vec::new();
+    let mut found = IndexSet::new();
     for (at, (range, word)) in all.iter().enumerate() {
         // Each word in the list is followed by its parts.
         let next = all.get(at + 1);
         let holds_another = next.is_some_and(|(next, _)| next.start < range.end);
         let is_certain = !holds_another || word.chars().next().is_some_and(is_unspaced);
-        if is_certain && seen.insert(word.as_str()) {
-            found.push(word.clone());
+        if is_certain {
+            found.insert(word.clone());
         }
     }
-    found
+    found.into_iter().collect()
 }
 
 /// Normalizes the text for comparison.
@@ -231,10 +231,7 @@ fn compared(text: &str, keeps_case: bool) -> String {
 /// words from `query`. Longer words carry more weight. Omissions are marked with `…`, and each run
 /// of white space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
-    let mut wanted = HashSet::new();
-    each_word(query, |_, word| {
-        wanted.insert(word.to_owned());
-    });
+    let wanted: HashSet<String> = names_first(query).into_iter().map(|(_, word)| word).collect();
     let mut found: Vec<(Range<usize>, String)> = Vec::new();
     each_word(text, |range, word| {
         if wanted.contains(word) {

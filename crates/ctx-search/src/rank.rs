@@ -127,8 +127,7 @@ impl Ranking<'_> {
                 found.extend(self.document(*address)?);
             }
             self.mark_whole(&mut found);
-            let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);
-            if let Some(mut first) = first {
+            if let Some(mut first) = found.into_iter().find(|it| it.hit.holds == Holds::Whole) {
                 first.hit.holds = Holds::First;
                 return Ok(Some(first));
             }
@@ -187,11 +186,8 @@ fn sorted(found: Vec<RankedDocument>, best: f64, limit: usize) -> Vec<Hit> {
         hit.score = ((hit.score + more) * 1000.0).round() / 1000.0;
     }
     hits.sort_by(|one, other| {
-        let by_score = other.score.total_cmp(&one.score);
-        let by_time = by_score.then(other.time.cmp(&one.time));
-        by_time
-            .then_with(|| one.source.name.cmp(&other.source.name))
-            .then(one.line.cmp(&other.line))
+        let by_place = || (&one.source.name, one.line).cmp(&(&other.source.name, other.line));
+        other.score.total_cmp(&one.score).then(other.time.cmp(&one.time)).then_with(by_place)
     });
     hits.truncate(limit);
     hits

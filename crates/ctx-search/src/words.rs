@@ -84,10 +84,7 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
 /// `is_one`.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
-    while let Some((class, length)) = class_at(text, at) {
-        if !is_one(class) {
-            break;
-        }
+    while let Some((_, length)) = class_at(text, at).filter(|(class, _)| is_one(*class)) {
         at += length;
     }
     at
@@ -148,14 +145,11 @@ impl Class {
     fn of(c: char) -> Self {
         // Do not look up arrows, box-drawing characters and blocks in the Unicode tables: lookups
         // are slow, and these characters are common in tool output.
-        if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
-            Self::Other
-        } else if is_unspaced(c) {
-            Self::Unspaced
-        } else if c.is_alphanumeric() {
-            Self::Letter
-        } else {
-            Self::Other
+        match c {
+            '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}' => Self::Other,
+            _ if is_unspaced(c) => Self::Unspaced,
+            _ if c.is_alphanumeric() => Self::Letter,
+            _ => Self::Other,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Recognizes prose, as opposed to code, data and logs.
 
+use crate::words::char_at;
+
 /// Text with fewer words than this is never considered prose.
 const LEAST_WORDS: usize = 6;
 
@@ -100,14 +102,8 @@ fn run_end(text: &str, mut at: usize, letters: bool) -> usize {
     loop {
         let ascii = |byte: &u8| byte.is_ascii() && byte.is_ascii_alphabetic() == letters;
         at += bytes[at..].iter().position(|byte| !ascii(byte)).unwrap_or(bytes.len() - at);
-        match bytes.get(at) {
-            Some(byte) if !byte.is_ascii() => {}
-            _ => return at,
-        }
-        let c = text[at..].chars().next().unwrap_or_default();
-        if c.is_alphabetic() != letters {
-            return at;
-        }
+        let next = char_at(text, at).filter(|c| !c.is_ascii() && c.is_alphabetic() == letters);
+        let Some(c) = next else { return at };
         at += c.len_utf8();
     }
 }

@@ -26,10 +26,8 @@ pub fn words_and_pairs(
             before = None;
             return Some(word);
         }
-        match before.replace(word.clone()) {
-            Some(before) if before.end == word.start => Some(before.start..word.end),
-            _ => None,
-        }
+        let before = before.replace(word.clone()).filter(|before| before.end == word.start)?;
+        Some(before.start..word.end)
     })
 }
 
@@ -60,7 +58,7 @@ fn pieces(
 
 /// Returns the character that begins at `at`. Most characters are ASCII and need no decoding.
 #[inline]
-fn char_at(text: &str, at: usize) -> Option<char> {
+pub(crate) fn char_at(text: &str, at: usize) -> Option<char> {
     match text.as_bytes().get(at) {
         Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
         Some(_) => text[at..].chars().next(),
