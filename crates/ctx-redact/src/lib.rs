@@ -278,11 +278,9 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
         b'>' if name::may_end_at(bytes, cursor.at) => named::element(cursor),
         b'(' if name::may_end_at(bytes, cursor.at) => named::argument(cursor),
         b'|' => forms::piped(cursor).or_else(|| named::cell(cursor)),
-        0xE4 | 0xE6 | 0xEF => {
-            // A Chinese word or sign joins the name of a secret to its value.
-            let joint =
-                ["为", "是", "：", "＝"].into_iter().find(|joint| cursor.starts_with(joint))?;
-            named::assigned(cursor, joint.len())
+        // A Chinese word or sign joins the name of a secret to its value.
+        0xE4 | 0xE6 | 0xEF if ["为", "是", "：", "＝"].iter().any(|it| cursor.starts_with(it)) => {
+            named::assigned(cursor, "是".len())
         }
         _ => None,
     }

@@ -26,11 +26,8 @@ pub(super) fn secrets(cursor: Cursor<'_>) -> Option<(Vec<Range<usize>>, usize)> 
     let is_start = |part: &[u8]| {
         matches!(part, [.., b'\n' | b'('] | [_, b'\\', b'n'] | b": \"" | [_, b':', b'"'])
     };
-    let start = match part.windows(3).rposition(is_start) {
-        Some(start) => at - part.len() + start + 3,
-        None if part.len() < HEAD_MAX => at - part.len(),
-        None => return None,
-    };
+    let skipped = part.windows(3).rposition(is_start).map(|start| start + 3);
+    let start = at - part.len() + skipped.or((part.len() < HEAD_MAX).then_some(0))?;
     let is_tuple = start > 0 && bytes[start - 1] == b'(';
     let start = start + if is_tuple { 0 } else { margin(&bytes[start..]) };
     let title = String::from_utf8_lossy(bytes.get(start..bytes.len().min(at + 3))?);
@@ -108,9 +105,7 @@ fn row(bytes: &[u8], start: usize, sign: &str, is_tuple: bool) -> (Vec<Range<usi
             }
             _ => start,
         };
-        while at < bytes.len() && !ends(&bytes[at..]) {
-            at += 1;
-        }
+        at = (at..bytes.len()).find(|at| ends(&bytes[*at..])).unwrap_or(bytes.len());
         cells.push(start..at);
         if !bytes[at..].starts_with(sign.as_bytes()) {
             return (cells, at);
