@@ -54,13 +54,10 @@ pub(super) fn sections(
         if chosen.is_empty() {
             continue;
         }
-        text.push_str(&heading(kind));
-        text.push('\n');
-        most = most.saturating_sub(counter.count(&heading(kind)) + 1);
-        for (_, line) in chosen {
+        let lines = chosen.into_iter().map(|(_, line)| line);
+        for line in std::iter::once(heading(kind)).chain(lines) {
             most = most.saturating_sub(counter.count(&line) + 1);
-            text.push_str(&line);
-            text.push('\n');
+            text.extend([&*line, "\n"]);
         }
     }
     text

@@ -57,7 +57,6 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
 /// statements.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
-    let segments = index.segments.iter();
     let is_later = |segment: &Segment| {
         if segment.turn != turn {
             (turn, count) = (segment.turn, 0);
@@ -66,14 +65,13 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
         count += u32::from(is_asked);
         is_asked && count > FIRST_WORDS
     };
-    segments.map(is_later).collect()
+    index.segments.iter().map(is_later).collect()
 }
 
 /// Returns true if the session has tool calls or results. In sessions without them, the words of
 /// the user and the model matter more.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
-    let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
-    segments.iter().any(is_tools)
+    segments.iter().any(|segment| matches!(segment.origin, Origin::Call | Origin::Result))
 }
 
 /// Returns true if tool calls in the session change files or run commands, so that content can be
@@ -100,8 +98,7 @@ struct Places {
 
 impl Places {
     fn of(segments: &[Segment]) -> Self {
-        let turns = segments.iter().map(|segment| segment.turn).max();
-        let last_turn = turns.unwrap_or(0);
+        let last_turn = segments.iter().map(|segment| segment.turn).max().unwrap_or(0);
         let mut asks = vec![(usize::MAX, 0); last_turn as usize + 1];
         let mut closing = vec![0; last_turn as usize + 1];
         for (number, segment) in segments.iter().enumerate() {

@@ -41,13 +41,8 @@ impl Words {
     /// Does the same as [`Self::news`] for the words that are not in `others`, and adds them to
     /// `others`.
     pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
-        let mut news = 0.0;
-        for word in self.lists.of(statement) {
-            if others.insert(*word) {
-                news += self.worth(*word);
-            }
-        }
-        news
+        let words = self.lists.of(statement).iter().filter(|word| others.insert(**word));
+        words.map(|word| self.worth(*word)).sum()
     }
 
     /// Returns how many words in a statement also occur in any of the statements in `others`.

@@ -9,7 +9,7 @@ use ctx_tokens::TokenCounter;
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{CODE_LINE, LISTS, has_files, is_plain_prose};
-use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
+use crate::ledger::{Index, Mark, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
 /// contain the identifier. The other shares are for text that contains the identifier with zero,
@@ -67,15 +67,13 @@ impl<'i> Picker<'i> {
 
     /// Returns the worth that a segment adds to the summary.
     fn worth(&self, number: usize) -> f64 {
-        let marks = self.index.marks(&self.index.segments[number]).iter();
-        marks
-            .map(|mark| {
-                let id = mark.id as usize;
-                let chance = self.chances[id];
-                let more = OF_COVERAGE[usize::from(mark.words) + 1] - self.coverage[id];
-                if chance > LEAST_CHANCE && more > 0.0 { chance * more } else { 0.0 }
-            })
-            .sum()
+        let worth = |mark: &Mark| {
+            let id = mark.id as usize;
+            let chance = self.chances[id];
+            let more = OF_COVERAGE[usize::from(mark.words) + 1] - self.coverage[id];
+            if chance > LEAST_CHANCE && more > 0.0 { chance * more } else { 0.0 }
+        };
+        self.index.marks(&self.index.segments[number]).iter().map(worth).sum()
     }
 }
 
@@ -83,11 +81,9 @@ impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
         let segment = &self.index.segments[number];
         // A list item or a bare figure means nothing without the heading or call above it.
-        let needs_head = || {
-            segment.kind == SegmentKind::Item
-                || !self.index.text(segment).contains(char::is_alphabetic)
-        };
-        let most = if self.has_heads || needs_head() { usize::MAX } else { 1 };
+        let is_bare = || !self.index.text(segment).contains(char::is_alphabetic);
+        let has_heads = self.has_heads || segment.kind == SegmentKind::Item || is_bare();
+        let most = if has_heads { usize::MAX } else { 1 };
         let heads = chain_of_heads(&self.index.segments, number).take(most);
         chain.clear();
         chain.extend(heads.take_while(|number| !chosen[*number]));

@@ -70,9 +70,8 @@ impl Page<'_> {
             let kind = self.talk.statements[at].kind;
             matches!(kind, SegmentKind::Sentence | SegmentKind::Lead)
         };
-        self.before.is_some_and(|before| {
-            before + 1 == number && is_sentence(before) && is_sentence(number)
-        })
+        let before = self.before.filter(|before| before + 1 == number);
+        before.is_some_and(is_sentence) && is_sentence(number)
     }
 
     fn begin(&mut self, said: usize, label: Label) {

@@ -55,11 +55,8 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let in_brackets = found.get(1).filter(|inside| is_when(inside.as_str()));
     // A date without brackets may begin a sentence, unless a name follows it.
     let date = in_brackets.or(found.get(2).filter(|_| has_name));
-    match date {
-        Some(date) => (Some(date.as_str()), rest),
-        None if has_name => (None, rest),
-        None => (None, text),
-    }
+    let rest = if date.is_some() || has_name { rest } else { text };
+    (date.map(|date| date.as_str()), rest)
 }
 
 /// Returns true if `text` is only a date or a time.

@@ -55,9 +55,8 @@ pub(super) fn worths(talk: &Talk<'_>, words: &Words) -> Vec<f64> {
     all.map(|(at, statement)| {
         let mut worth = worth(talk, statement);
         if is_question(statement.text) {
-            let next = talk.said.get(statement.said + 1);
-            let next: Vec<usize> =
-                next.map_or(Vec::new(), |next| next.statements.clone().collect());
+            let next = talk.said.get(statement.said + 1).map(|next| next.statements.clone());
+            let next: Vec<usize> = next.unwrap_or_default().collect();
             let (shared, count) = (words.shared(at, &next), words.count(at));
             if count > 0 && shared * 100 >= count * REPEATED {
                 worth *= ANSWERED;

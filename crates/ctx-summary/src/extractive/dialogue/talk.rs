@@ -67,9 +67,8 @@ impl<'i> Talk<'i> {
             numbers.push(talk.statements.len());
             let text = if begins { prefix.rest } else { text };
             let (choice, question) = parted(segment, text);
-            talk.push(segment, choice, head);
-            if let Some(question) = question {
-                talk.push(segment, question, head);
+            for text in std::iter::once(choice).chain(question) {
+                talk.push(segment, text, head);
             }
         }
         for said in &mut talk.said {
@@ -147,15 +146,11 @@ pub(super) fn is_question(text: &str) -> bool {
 
 /// Splits a sentence that contains a choice and then a question, such as `那我去一号店吧，地址在哪？`.
 fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
-    let comma = text.rfind('，').filter(|_| {
-        segment.origin == Origin::User
-            && segment.kind == SegmentKind::Sentence
-            && ASKS.is_match(text)
-    });
-    let Some((choice, question)) = comma.map(|at| text.split_at(at + '，'.len_utf8())) else {
-        return (text, None);
-    };
-    if CHOICE.is_match(choice) { (choice, Some(question)) } else { (text, None) }
+    let is_users = segment.origin == Origin::User && segment.kind == SegmentKind::Sentence;
+    let comma = text.rfind('，').filter(|_| is_users && ASKS.is_match(text));
+    let parts = comma.map(|at| text.split_at(at + '，'.len_utf8()));
+    let parts = parts.filter(|(choice, _)| CHOICE.is_match(choice));
+    parts.map_or((text, None), |(choice, question)| (choice, Some(question)))
 }
 
 /// Finds the names at the beginning of messages. Returns no names if most messages do not begin
