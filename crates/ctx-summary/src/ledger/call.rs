@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_format::files::{Access, FileUse};
 use ctx_format::{Call, Object, Part, ToolResult};
 use ctx_redact::redact;
-use ctx_text::{LazyRegex, first_chars, one_line, plain_line, shorten};
+use ctx_text::{LazyRegex, one_line, plain_line, shorten};
 use serde_json::Value;
 
 use crate::ledger::{Item, ItemKind, LISTS, Leaf, State};
@@ -40,19 +40,15 @@ fn line(call: &Call<'_>, argument: &str) -> String {
 
 /// Returns the most informative argument, redacted, or `None` if no argument has a known name.
 fn main_argument(object: &Object<'_>) -> Option<String> {
-    let mut main = MAIN
-        .iter()
-        .filter_map(|name| object.text_of(name))
-        .map(|text| plain_line(&redact(&text).0));
+    let texts = MAIN.iter().filter_map(|name| object.text_of(name));
+    let mut main = texts.map(|text| plain_line(&redact(&text).0));
     main.find(|text| !text.is_empty())
 }
 
 /// Returns all plain values in the arguments, in order. `clean` contains the redacted arguments.
 fn all_arguments(clean: &str, object: Option<&Object<'_>>) -> String {
-    let Some(object) = object else {
-        // The arguments are free text or incomplete JSON.
-        return plain_line(clean);
-    };
+    // The arguments may be free text or incomplete JSON.
+    let Some(object) = object else { return plain_line(clean) };
     let mut plain = Vec::new();
     for member in object.members() {
         let value = serde_json::from_str(member.value).unwrap_or_default();
@@ -138,9 +134,6 @@ fn exit_code(line: &str) -> Option<i64> {
     line.starts_with(['E', 'e', 'P', 'p']).then(|| EXIT.groups(line))??[1]?.parse().ok()
 }
 
-/// The maximum length of an error, in characters.
-const ERROR_CHARS: usize = 240;
-
 /// What a tool call does.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Action {
@@ -199,11 +192,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(result: &ToolResult<'_>) -> Self {
-        Self {
-            id: result.id.as_ref().map(ToString::to_string),
-            error: error(result)
-                .map(|error| first_chars(&one_line(&error), ERROR_CHARS).to_owned()),
-        }
+        Self { id: result.id.as_ref().map(ToString::to_string), error: error(result) }
     }
 }
 
@@ -249,7 +238,7 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
 mod tests {
     use ctx_format::{Call, ToolResult};
 
-    use super::{Action, DIGEST_MAX, ERROR_CHARS, Outcome, Target, digest, error, tasks};
+    use super::{Action, DIGEST_MAX, Outcome, Target, digest, error, tasks};
     use crate::ledger::fixtures::{call, leaves, result};
     use crate::ledger::items::State;
     use crate::ledger::json::Leaf;
@@ -392,9 +381,9 @@ mod tests {
         assert_eq!(outcome(""), None);
         assert_eq!(outcome("Error: no\tsuch   file").as_deref(), Some("Error: no such file"));
         for word in ["x", "错", "错 误 "] {
-            let text = format!("Error: {}", word.repeat(2 * ERROR_CHARS));
+            let text = format!("Error: {}", word.repeat(2 * DIGEST_MAX));
             let error = outcome(&text).expect("an error");
-            assert!(error.chars().count() <= ERROR_CHARS, "{error}");
+            assert!(error.chars().count() <= DIGEST_MAX, "{error}");
             assert!(error.starts_with("Error: "), "{error}");
         }
     }

@@ -181,11 +181,8 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with("## ") {
             let kind = ItemKind::ALL.iter().copied().find(|kind| heading(*kind) == line);
-            section = match kind {
-                Some(kind) => Section::Items(kind),
-                None if line == DETAILS => Section::Quotes,
-                None => Section::Foreign,
-            };
+            let other = if line == DETAILS { Section::Quotes } else { Section::Foreign };
+            section = kind.map_or(other, Section::Items);
             known |= section != Section::Foreign;
         } else if let Some(counts) = left_out_of(line) {
             lines.push(Line::LeftOut(counts));
@@ -210,9 +207,7 @@ fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
         // Each line of a tool's output has a label, but together the lines form one text.
         (Some(Label::Quote), Some(Line::Block(Label::Quote, _, block)))
         | (None, Some(Line::Block(_, _, block))) => {
-            let block = block.to_mut();
-            block.push('\n');
-            block.push_str(words);
+            block.to_mut().extend(["\n", words]);
         }
         _ => {
             let label = label.unwrap_or(Label::Agent);

@@ -184,11 +184,8 @@ pub fn users_words<'t>(
             return Some(with_short_questions(answers).into());
         }
     }
-    let is_denied = match result.denial {
-        Denial::Marked => true,
-        Denial::Reported => tool.is_some_and(|tool| !tool.starts_with("mcp__")),
-        Denial::None => false,
-    };
+    let is_denied = result.denial == Denial::Marked
+        || result.denial == Denial::Reported && tool.is_some_and(|it| !it.starts_with("mcp__"));
     if !is_denied || !result.is_error || !text.starts_with("The user doesn't want to proceed") {
         return None;
     }

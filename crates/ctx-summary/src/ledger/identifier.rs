@@ -269,12 +269,11 @@ fn simple(
 /// Returns the shape of a word made of letters, digits, underscores and dashes. `classes` is the
 /// union of the classes of the word's bytes.
 fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
+    if classes & DIGIT != 0 && classes & LETTER != 0 {
+        return Some(mixed_shape(word, classes));
+    }
     if classes & DIGIT != 0 {
-        return if classes & LETTER != 0 {
-            Some(mixed_shape(word, classes))
-        } else {
-            is_number(word).then_some(Shape::Number)
-        };
+        return is_number(word).then_some(Shape::Number);
     }
     if classes & DASH != 0 {
         return None;

@@ -51,12 +51,9 @@ pub(crate) fn gives_orders(text: &str) -> bool {
 
 /// Calls `found` for each item in `text`. `role` is the speaker's role.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
-    let sentences: Vec<String> = sentences(text)
-        .into_iter()
-        .map(|sentence| first_chars(&sentence, LONGEST).trim_end().to_owned())
-        .collect();
-    let judged: Vec<Sentence<'_>> =
-        sentences.iter().map(|sentence| Sentence::new(sentence, role)).collect();
+    let short = |sentence: String| first_chars(&sentence, LONGEST).trim_end().to_owned();
+    let sentences: Vec<String> = sentences(text).into_iter().map(short).collect();
+    let judged: Vec<_> = sentences.iter().map(|it| Sentence::new(it, role)).collect();
     if role == Role::User {
         asks(text, &sentences, &mut found);
         for (sentence, judged) in sentences.iter().zip(&judged) {

@@ -97,10 +97,9 @@ impl Items {
 
     /// Replaces the previous list of tasks.
     pub(crate) fn tasks(&mut self, tasks: &[Item], line: u64) {
-        let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
         for item in &mut self.list {
             let is_task = item.kind == ItemKind::Open && item.changed;
-            if is_task && !names.contains(&item.text.as_str()) {
+            if is_task && !tasks.iter().any(|task| task.text == item.text) {
                 item.state = State::Superseded;
             }
         }
@@ -114,11 +113,10 @@ impl Items {
         let text = format!("{digest}: {error}");
         self.add(Item::new(ItemKind::Error, text.clone(), line));
         let at = self.places.get(&(ItemKind::Error, text)).copied();
-        if let Some(before) = at.and_then(|at| self.failing.insert(subject.to_owned(), at)) {
-            // The same file or command now fails with a different error.
-            if Some(before) != at {
-                self.list[before].state = State::Superseded;
-            }
+        let before = at.and_then(|at| self.failing.insert(subject.to_owned(), at));
+        // The same file or command now fails with a different error.
+        if let Some(before) = before.filter(|before| Some(*before) != at) {
+            self.list[before].state = State::Superseded;
         }
     }
 

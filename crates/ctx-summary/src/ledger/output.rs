@@ -107,9 +107,7 @@ impl<'t> Cutter<'t> {
         } else if self.comment.is_empty() {
             self.comment = line.into();
         } else {
-            let comment = self.comment.to_mut();
-            comment.push('\n');
-            comment.push_str(line);
+            self.comment.to_mut().extend(["\n", line]);
         }
     }
 

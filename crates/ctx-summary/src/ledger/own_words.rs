@@ -60,8 +60,7 @@ fn without_blocks<'t>(text: &'t str, blocks: &[Run<'_>]) -> Cow<'t, str> {
         if run.is_own {
             own.push_str(run.text);
         } else if !run.text.trim().is_empty() {
-            own.push_str(HANDED_ON);
-            own.push('\n');
+            own.extend([HANDED_ON, "\n"]);
         }
     }
     Cow::Owned(own)
@@ -141,11 +140,8 @@ fn orders(text: &str) -> Vec<Range<usize>> {
         let mark = text[found.start..].chars().next().map_or(0, char::len_utf8);
         found.start + mark..found.end - mark
     });
-    inside
-        .filter(|inside| {
-            is_long(&text[inside.clone()]) && intent::gives_orders(&text[inside.clone()])
-        })
-        .collect()
+    let is_order = |text: &str| is_long(text) && intent::gives_orders(text);
+    inside.filter(|inside| is_order(&text[inside.clone()])).collect()
 }
 
 fn is_long(quotation: &str) -> bool {

@@ -108,12 +108,8 @@ fn after_number(line: &str) -> Option<&str> {
 pub fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for paragraph in paragraphs(text) {
-        for sentence in ends(&paragraph) {
-            let line = plain_line(&paragraph[sentence]);
-            if line.contains(char::is_alphanumeric) {
-                found.push(line);
-            }
-        }
+        let lines = ends(&paragraph).into_iter().map(|sentence| plain_line(&paragraph[sentence]));
+        found.extend(lines.filter(|line| line.contains(char::is_alphanumeric)));
     }
     found
 }
@@ -127,21 +123,14 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     let mut blocks = Blocks::default();
     let mut joinable = false;
     for line in text.lines() {
-        if blocks.has(line, text) || is_no_prose(line.trim()) {
-            joinable = false;
-            continue;
-        }
         let (item, content) = without_marker(line.trim());
-        if content.is_empty() {
+        if blocks.has(line, text) || content.is_empty() || is_no_prose(line.trim()) {
             joinable = false;
             continue;
         }
         let goes_on = !item && content.starts_with(|c: char| c.is_ascii_lowercase() || c == '`');
         match found.last_mut().filter(|_| joinable && goes_on) {
-            Some(last) => {
-                last.to_mut().push(' ');
-                last.to_mut().push_str(content);
-            }
+            Some(last) => last.to_mut().extend([" ", content]),
             None => found.push(content.into()),
         }
         joinable = line.len() >= WRAPPED && !content.ends_with(['.', '!', '?', ':', ';']);

@@ -81,9 +81,8 @@ impl Index {
         self.marks.truncate(marks);
         self.arena = String::from_utf8(arena).expect("whole texts were moved");
         self.seen.clear();
-        for (number, segment) in self.segments.iter().enumerate() {
-            self.seen.insert(hash(&self.arena[segment.text.clone()]), number);
-        }
+        let hashes = self.segments.iter().map(|segment| hash(&self.arena[segment.text.clone()]));
+        self.seen.extend(hashes.zip(0..));
     }
 
     /// Keeps the identifiers that occur in the remaining segments or in system messages.

@@ -162,8 +162,7 @@ impl<'t> Cutter<'t> {
         let bare = line.trim();
         let goes_on = bare.starts_with(|c: char| c.is_lowercase() || c == '`');
         if self.is_wrapped && goes_on && !self.after_blank {
-            self.paragraph.to_mut().push(' ');
-            self.paragraph.to_mut().push_str(bare);
+            self.paragraph.to_mut().extend([" ", bare]);
         } else {
             self.end_paragraph();
             // Unless a paragraph continues a list item, it ends the preceding list, and the list's

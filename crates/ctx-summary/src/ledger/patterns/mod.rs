@@ -125,10 +125,8 @@ impl Tables {
         // Remove the full stop at the end of the sentence, because a dot is a hint for file names.
         let sentence = sentence.trim_end_matches('.');
         // A few non-ASCII letters have an ASCII lower-case form.
-        let mut lower = Cow::Borrowed(sentence);
-        if !sentence.is_ascii() {
-            lower = Cow::Owned(sentence.to_lowercase());
-        }
+        let lower: Cow<'_, str> =
+            if sentence.is_ascii() { sentence.into() } else { sentence.to_lowercase().into() };
         let mut all = self.unhinted;
         self.hints.any(&lower, |hint, _| {
             let (kind, number, pattern) = self.hinted[hint];
@@ -202,8 +200,7 @@ impl<'s> Sentence<'s> {
 }
 
 impl<'s> Stated<'s> {
-    fn of(text: Cow<'s, str>) -> Option<Self> {
-        let mut text = text;
+    fn of(mut text: Cow<'s, str>) -> Option<Self> {
         if !text.is_ascii() {
             text = simplified(&text).replace('’', "'").into();
         }
@@ -234,13 +231,11 @@ fn without_code(sentence: &str) -> Cow<'_, str> {
     let mut rest = sentence;
     while let Some((before, behind)) = rest.split_once('`') {
         plain += before;
-        rest = match behind.split_once('`') {
-            Some((_, behind)) => {
-                plain += "``";
-                behind
-            }
-            None => behind,
-        };
+        rest = behind;
+        if let Some((_, behind)) = rest.split_once('`') {
+            plain += "``";
+            rest = behind;
+        }
     }
     plain + rest
 }

@@ -170,16 +170,12 @@ impl Mentions {
         }
         id
     }
-
-    /// Drops the table of names, which is needed only while identifiers are added.
-    pub(super) fn close(&mut self) {
-        self.numbers = HashTable::new();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use ctx_format::{Call, Denial, Message, Part, Role, ToolResult, Zone};
+    use hashbrown::HashTable;
 
     use super::{Event, Mentions, Reading, Source};
     use crate::ledger::identifier::Shape;
@@ -380,7 +376,7 @@ mod tests {
         assert_eq!(third, 2);
         assert_eq!(names_of(&mentions), ["user_1", "user_2", "订单17"]);
         assert_eq!(mentions.text(&quote), "see user_1 and user_2");
-        mentions.close();
+        mentions.numbers = HashTable::new();
         assert_eq!(names_of(&mentions).len(), 3);
     }
 
@@ -416,7 +412,7 @@ mod tests {
     fn there_may_be_none() {
         let mut mentions = Mentions::default();
         assert_eq!(mentions.push_text(""), 0..0);
-        mentions.close();
+        mentions.numbers = HashTable::new();
         assert_eq!(names_of(&mentions), [""; 0]);
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ctx_format::Message;
 use ctx_redact::redact;
 use ctx_text::{hash, head_and_tail};
+use hashbrown::HashTable;
 
 use crate::ledger::items::takes_back;
 use crate::ledger::output::pieces;
@@ -38,7 +39,8 @@ impl Reader {
     }
 
     pub(super) fn finish(mut self) -> Reading {
-        self.reading.mentions.close();
+        // The table of names is needed only while identifiers are added.
+        self.reading.mentions.numbers = HashTable::new();
         self.reading
     }
 
@@ -103,12 +105,10 @@ impl Reader {
         let Reading { mentions, marks, quotes, .. } = &mut self.reading;
         // Text in a kept message is not quoted, but the identifiers in it are recorded.
         let quoted = self.leaves.then(|| mentions.push_text(text));
-        let first = marks.len();
+        let (start, first) = (quoted.as_ref().map(|text| text.start), marks.len());
         for found in found {
             let name = &text[found.place.clone()];
-            let place = quoted
-                .as_ref()
-                .map(|text| text.start + found.place.start..text.start + found.place.end);
+            let place = start.map(|at| at + found.place.start..at + found.place.end);
             let id = mentions.seen(name, found.shape, place, origin);
             match marks[first..].iter_mut().find(|mark| mark.id == id) {
                 Some(mark) => mark.words = mark.words.max(found.words),

@@ -69,15 +69,13 @@ impl Scorer {
             return;
         }
         for text in originals(message) {
-            let of_length = |(_, bytes): &(ShortHash, u64)| *bytes == text.len() as u64;
+            let length = text.len() as u64;
             // Compare the lengths first, because hashing every text would dominate the running
             // time.
-            if self.handles.iter().any(of_length) {
-                let hash = ShortHash::of(&text);
-                if self.handles.contains(&(hash, text.len() as u64)) {
-                    add(&mut self.referred, &text);
-                    self.referred_lines.insert(line);
-                }
+            let may_be = self.handles.iter().any(|(_, bytes)| *bytes == length);
+            if may_be && self.handles.contains(&(ShortHash::of(&text), length)) {
+                add(&mut self.referred, &text);
+                self.referred_lines.insert(line);
             }
         }
     }

@@ -248,8 +248,7 @@ fn words<'t>(before: &'t str, behind: &'t str) -> HashSet<&'t str> {
             .find_iter(text)
             .filter(|word| word.len() >= SHORTEST && is_plain(text, word.start(), word.end()));
         found.extend(plain.map(|word| word.as_str()));
-        let keys = KEY.captures_iter(text).filter_map(|found| found.get(1));
-        found.extend(keys.map(|key| key.as_str()));
+        found.extend(KEY.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str())));
     }
     found.retain(|word| !STOP.contains(&word.to_lowercase()));
     found
