@@ -145,10 +145,8 @@ fn record_line(heading: Option<&str>, body: &str) -> String {
     // Ignore code and quotes, which may be in a different language than the summary.
     let own = |line: &str| -> String { line.split(['`', '"', '“', '”']).step_by(2).collect() };
     body.lines().for_each(|line| languages.push(&own(line)));
-    match languages.most() {
-        Language::Chinese => CHINESE_RECORD_LINE.to_owned(),
-        Language::English | Language::Other => RECORD_LINE.to_owned(),
-    }
+    let is_chinese = languages.most() == Language::Chinese;
+    if is_chinese { CHINESE_RECORD_LINE } else { RECORD_LINE }.to_owned()
 }
 
 /// Returns a header without its colon, because other tools may write the colon differently.
@@ -166,8 +164,7 @@ fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     }
     let line_end = rest.find('\n').unwrap_or(rest.len());
     let tail = rest[..line_end].trim();
-    let alone = tail.is_empty() || tail.starts_with("/ ");
-    if alone {
+    if tail.is_empty() || tail.starts_with("/ ") {
         return Some(&rest[line_end..]);
     }
     tail.starts_with([':', '：']).then(|| rest.trim_start().trim_start_matches([':', '：']))

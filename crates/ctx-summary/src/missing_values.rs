@@ -48,11 +48,9 @@ pub struct ListLimit {
 /// order. Returns an empty string if no value is worth listing.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
     let counter = answered.counter;
-    let heading = match answered.language {
-        Language::Chinese => "## 上文没有的值".to_owned(),
-        Language::English | Language::Other => "## Values not named above".to_owned(),
-    };
-    let mut left = limit.tokens.saturating_sub(counter.count(&heading) + 1);
+    let is_chinese = answered.language == Language::Chinese;
+    let heading = if is_chinese { "## 上文没有的值" } else { "## Values not named above" };
+    let mut left = limit.tokens.saturating_sub(counter.count(heading) + 1);
     if left < LEAST {
         return String::new();
     }
@@ -67,7 +65,7 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
     if lines.is_empty() {
         return String::new();
     }
-    let lines = std::iter::once(heading).chain(lines.into_values());
+    let lines = std::iter::once(heading.to_owned()).chain(lines.into_values());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -240,8 +238,7 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(end);
     // Command output contains many JSON members without the rest of their object.
-    let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
-    !is_listing
+    !(finds || is_code || is_shell(&tool) && is_pair(text))
 }
 
 /// Returns true if `text` is a name with its value, such as `"order_id": "W8123"` or `port: 9443`.

@@ -152,13 +152,10 @@ impl RuleSummary {
         }
         let clean = self.clean(&source);
         let topic = first_chars(&one_line(&clean), TOPIC_CHARS).trim_end().to_owned();
-        if !topic.contains(char::is_alphanumeric) {
-            return;
-        }
-        if self.topics.len() == TOPICS {
+        self.topics.extend(Some(topic).filter(|topic| topic.contains(char::is_alphanumeric)));
+        if self.topics.len() > TOPICS {
             self.topics.pop_front();
         }
-        self.topics.push_back(topic);
     }
 
     /// If topics precede an earlier summary, moves them into a line of the section for earlier
@@ -175,13 +172,11 @@ impl RuleSummary {
             "{HEADING}\n\n{USER_MESSAGES}{}\n{TOOL_CALLS}{}\n",
             self.user_messages, self.tool_calls
         );
-        let topics = self.topics.iter().skip(topics).map(String::as_str);
-        let topics: Vec<&str> = topics.collect();
+        let topics: Vec<_> = self.topics.iter().skip(topics).cloned().collect();
         if !topics.is_empty() {
             let _ = writeln!(text, "{LATEST_TOPICS}{}", topics.join("; "));
         }
-        let kept = self.tools.iter().take(self.tools.len() - tools).map(String::as_str);
-        let kept: Vec<&str> = kept.collect();
+        let kept: Vec<_> = self.tools.iter().take(self.tools.len() - tools).cloned().collect();
         if !self.tools.is_empty() {
             let more = match tools {
                 0 => String::new(),

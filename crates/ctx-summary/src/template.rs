@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use ctx_text::regex;
 use regex::{Captures, Regex};
 
+use crate::LISTS;
 use crate::language::Language;
 
 /// The values of a template's placeholders.
@@ -66,15 +67,6 @@ const SMALL_TARGET: u64 = 250;
 /// than English.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
-/// The sentence about empty sections in each language, and its replacement for policies that
-/// require all sections.
-const EMPTY: [(&str, &str); 2] = [
-    (
-        "A section with nothing in it is left out.",
-        "A section with nothing in it gets the single line \"None.\"",
-    ),
-    ("没有内容的一节不写。", "没有内容的一节只写一行“无”。"),
-];
 
 impl Template {
     /// The name of the default template.
@@ -106,21 +98,18 @@ impl Template {
         match language {
             Language::English => Self::by_name(Self::DEFAULT),
             Language::Chinese => CHINESE.parse().ok(),
-            Language::Other => {
-                let default = Self::by_name(Self::DEFAULT)?;
-                Some(Self {
-                    system: default.system.replace(HEADINGS_STAY, HEADINGS_CHANGE),
-                    translates: true,
-                    ..default
-                })
-            }
+            Language::Other => Self::by_name(Self::DEFAULT).map(|default| Self {
+                system: default.system.replace(HEADINGS_STAY, HEADINGS_CHANGE),
+                translates: true,
+                ..default
+            }),
         }
     }
 
     /// Changes the template so that it asks for all of its sections, even if they are empty.
     #[must_use]
     pub fn with_all_sections(mut self) -> Self {
-        for (left_out, named) in EMPTY {
+        for [left_out, named] in LISTS.entries("empty sections").as_chunks().0 {
             self.system = self.system.replace(left_out, named);
         }
         self
@@ -135,14 +124,10 @@ impl Template {
         }
         let text = if self.system.is_empty() { &self.message } else { &self.system };
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-        let mut headings = Vec::new();
-        for (at, line) in lines.iter().enumerate() {
-            let is_over_a_value = lines.get(at + 1).is_some_and(|next| next.starts_with("{{"));
-            if let (Some(heading), false) = (line.strip_prefix("## "), is_over_a_value) {
-                headings.push(heading.trim().to_owned());
-            }
-        }
-        headings
+        let nexts = lines.iter().skip(1).chain([&""]);
+        let headings = lines.iter().zip(nexts).filter(|(_, next)| !next.starts_with("{{"));
+        let headings = headings.filter_map(|(line, _)| line.strip_prefix("## "));
+        headings.map(|heading| heading.trim().to_owned()).collect()
     }
 
     /// Returns the prompt without the messages and the earlier summary.
@@ -228,8 +213,8 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{EMPTY, Filling, HEADINGS_CHANGE, Template, TemplateError};
-    use crate::Language;
+    use super::{Filling, HEADINGS_CHANGE, Template, TemplateError};
+    use crate::{LISTS, Language};
 
     const FULL: Filling<'_> = Filling {
         target: 500,
@@ -287,7 +272,10 @@ mod tests {
         assert_eq!(chinese.headings()[0], "目标");
         assert_eq!(other.headings(), [""; 0]);
         assert!(other.prompt("", 500).contains(HEADINGS_CHANGE));
-        for (template, (left_out, named)) in [(english, EMPTY[0]), (chinese.clone(), EMPTY[1])] {
+        let empty = LISTS.entries("empty sections");
+        for (template, [left_out, named]) in
+            [english, chinese.clone()].into_iter().zip(empty.as_chunks().0)
+        {
             assert!(template.prompt("", 500).contains(left_out));
             assert!(template.with_all_sections().prompt("", 500).contains(named));
         }

@@ -210,9 +210,8 @@ fn steps(token: &str) -> impl Iterator<Item = u64> {
 }
 
 fn pieces(token: &str) -> impl Iterator<Item = &str> {
-    token
-        .split(['/', ':', '@', '#', '~', '+', '&', '?', '$', '%'])
-        .filter(|piece| !piece.is_empty())
+    let pieces = token.split(['/', ':', '@', '#', '~', '+', '&', '?', '$', '%']);
+    pieces.filter(|piece| !piece.is_empty())
 }
 
 /// Removes the `v` from a version such as `v1.2`.

@@ -137,7 +137,7 @@ impl Check<'_> {
         if text.is_empty() {
             return Err(Reason::Empty);
         }
-        if is_refusal(text) || body(text, self.rules).is_some_and(|body| is_refusal(&body)) {
+        if is_refusal(text) || is_refusal(&body(text, self.rules)) {
             return Err(Reason::Refusal);
         }
         let lines = self.without_echoes(text)?;
@@ -150,8 +150,7 @@ impl Check<'_> {
             return Err(Reason::NothingLeft);
         }
         self.done.text = joined(&lines);
-        let is_told = |line: &&String| says_something(line) && !shape::is_heading(line);
-        let told: Vec<&String> = lines.iter().filter(is_told).collect();
+        let told: Vec<&String> = lines.iter().filter(|line| says_something(line)).collect();
         let unsupported = told.iter().filter(|line| self.source.hardly_supports(line));
         self.done.unsupported = (unsupported.copied().cloned().collect(), told.len());
         let text = &self.done.text;
@@ -259,13 +258,12 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// Returns the text without its headings, or `None` if the text consists only of headings.
-fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
+/// Returns the text without its headings.
+fn body(text: &str, rules: &Rules<'_>) -> String {
     let is_heading =
         |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();
     let lines: Vec<&str> = text.lines().filter(|line| !is_heading(line)).collect();
-    let body = lines.join("\n");
-    (!body.trim().is_empty()).then(|| body.trim().to_owned())
+    lines.join("\n").trim().to_owned()
 }
 
 fn says_something(line: &str) -> bool {

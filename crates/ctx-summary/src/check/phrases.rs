@@ -129,10 +129,8 @@ impl Places {
             self.is_full = true;
             return;
         }
-        let place = match u32::try_from(self.before.len()) {
-            Ok(place) if self.before.len() < MOST_PLACES => place,
-            _ => NONE,
-        };
+        let place = u32::try_from(self.before.len()).ok();
+        let place = place.filter(|_| self.before.len() < MOST_PLACES).unwrap_or(NONE);
         let before = self.last.insert(word, place).unwrap_or(NONE);
         if place != NONE {
             self.before.push(before);
@@ -171,11 +169,8 @@ impl Places {
         let mut begins: Vec<usize> = self.of(*first).collect();
         for (behind, word) in (1..).zip(others) {
             let places: Vec<usize> = self.of(*word).collect();
-            let follows = |begin: &usize| {
-                let at = places.binary_search_by(|place| (begin + behind).cmp(place));
-                at.is_ok()
-            };
-            begins.retain(follows);
+            let at = |begin: usize| places.binary_search_by(|place| begin.cmp(place));
+            begins.retain(|begin| at(begin + behind).is_ok());
         }
         begins
     }

@@ -147,9 +147,8 @@ impl Source {
     /// Returns true if the record contains the quote. A `…` in the quote matches any omitted words.
     fn is_exact(&self, quote: &str) -> bool {
         let quote = quote.replace(UNVERIFIED, "");
-        LEFT_OUT
-            .split(&quote)
-            .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
+        let has = |part: &str| self.phrases.has(part) || self.phrases.has(&unescaped(part));
+        LEFT_OUT.split(&quote).all(has)
     }
 
     /// Finds the user's sentence from which a quote was taken. The sentence must contain nearly all

@@ -102,13 +102,10 @@ impl Prompt {
     /// Returns true if `line` is a line from the prompt, a long part of such a line, or a tag that
     /// encloses a part of the prompt.
     pub(super) fn has(&self, line: &str) -> bool {
-        let is_frame = matches!(
-            line.trim(),
-            "<record>" | "</record>" | "<earlier-summary>" | "</earlier-summary>"
-        );
+        let frames = ["<record>", "</record>", "<earlier-summary>", "</earlier-summary>"];
         let plain = plain(line);
         let is_part = plain.split_whitespace().count() >= 6 && self.text.contains(&plain);
-        is_frame || is_part || self.lines.contains(&plain)
+        frames.contains(&line.trim()) || is_part || self.lines.contains(&plain)
     }
 }
 

@@ -107,12 +107,10 @@ impl Source {
 
     /// Adds `text` to the record twice: unchanged, and with its escapes decoded.
     fn add_record(&mut self, text: &str) {
-        identifiers::gather(text, &mut self.identifiers);
-        self.phrases.gather(text);
         let plain = unescaped(text);
-        if plain != text {
-            identifiers::gather(&plain, &mut self.identifiers);
-            self.phrases.gather(&plain);
+        for text in std::iter::once(text).chain((plain != text).then_some(&*plain)) {
+            identifiers::gather(text, &mut self.identifiers);
+            self.phrases.gather(text);
         }
     }
 

@@ -18,9 +18,7 @@ impl Spans {
         let code = code(line);
         let mut quotes = quotes(line);
         // Quotation marks in code are part of the code, so `": "` is not a quote.
-        let is_whole =
-            |quote: &Range<usize>| around(&code, quote.start) == around(&code, quote.end - 1);
-        quotes.retain(is_whole);
+        quotes.retain(|quote| around(&code, quote.start) == around(&code, quote.end - 1));
         Self { code, quotes }
     }
 }

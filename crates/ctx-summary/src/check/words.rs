@@ -74,11 +74,8 @@ pub(super) fn words(text: &str) -> Vec<u64> {
     for word in texts_of(text) {
         lower.clear();
         lower.extend(word.chars().flat_map(char::to_lowercase));
-        let is_empty = if word.starts_with(is_han) {
-            EMPTY_CHINESE.contains(word)
-        } else {
-            EMPTY.contains(&lower)
-        };
+        let is_han = word.starts_with(is_han);
+        let is_empty = if is_han { EMPTY_CHINESE.contains(word) } else { EMPTY.contains(&lower) };
         if !is_empty {
             words.push(hash_lowercase(stem(&lower)));
         }
@@ -92,10 +89,8 @@ fn stem(word: &str) -> &str {
     if !one.is_ascii() || one.len() < 5 {
         return one;
     }
-    ["ing", "ed", "e"]
-        .iter()
-        .find_map(|end| one.strip_suffix(end).filter(|rest| rest.len() > 2))
-        .unwrap_or(one)
+    let mut stems = ["ing", "ed", "e"].iter().filter_map(|end| one.strip_suffix(end));
+    stems.find(|rest| rest.len() > 2).unwrap_or(one)
 }
 
 /// Returns the words of `text`. Each Chinese character is a word.

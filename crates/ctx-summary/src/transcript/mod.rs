@@ -38,7 +38,8 @@ pub struct Transcript {
     /// The texts of the kept messages that came after the most recent message to summarize. The first
     /// element of each pair is the label of the text.
     kept: Vec<(String, String)>,
-    calls: HashMap<String, Made>,
+    /// For each call, its digest, and whether it shows existing content.
+    calls: HashMap<String, (String, bool)>,
     /// For each session line that contains a result, the call that produced the result.
     sources: HashMap<u64, String>,
     /// The position of each result, by the hash of its text.
@@ -66,13 +67,6 @@ enum ToolText {
     /// Existing content, which can be read again.
     Shown,
     Result,
-}
-
-/// The facts about a call that are needed when its result is added.
-#[derive(Debug)]
-struct Made {
-    digest: String,
-    shows: bool,
 }
 
 /// The maximum number of characters in a tool text, unless all tool texts together exceed [`HELD`]
@@ -181,7 +175,7 @@ impl Transcript {
         let digest = redact(&digest(call)).0.into_owned();
         let shows = bulk::shows(&call.name, &digest);
         if let Some(id) = &call.id {
-            self.calls.insert(id.to_string(), Made { digest, shows });
+            self.calls.insert(id.to_string(), (digest, shows));
         }
         self.add_of_tool(label, &arguments, ToolText::Arguments);
     }
@@ -193,9 +187,9 @@ impl Transcript {
         let texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
         let text = self.clean(&texts.join("\n"));
         let made = result.id.as_ref().and_then(|id| self.calls.get(&**id));
-        let shows = made.is_some_and(|made| made.shows);
-        if let Some(made) = made {
-            self.sources.entry(line).or_insert_with(|| made.digest.clone());
+        let shows = made.is_some_and(|(_, shows)| *shows);
+        if let Some((digest, _)) = made {
+            self.sources.entry(line).or_insert_with(|| digest.clone());
         }
         let last = self.pieces.len() - 1;
         let place = (last, self.pieces[last].len());
