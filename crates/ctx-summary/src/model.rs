@@ -197,7 +197,6 @@ impl Run<'_, '_> {
     }
 
     fn last(mut self, earlier: &str, record: &str) -> Result<ModelSummary, LlmError> {
-        self.done.cut = false;
         self.done.text = self.question(earlier, record, self.job.target, (1, 1))?;
         Ok(self.done)
     }

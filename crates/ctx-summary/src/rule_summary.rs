@@ -185,7 +185,7 @@ impl RuleSummary {
             };
             let _ = writeln!(text, "{TOOLS}{}{more}", kept.join(", "));
         }
-        if !self.carried.is_empty() {
+        if !self.carried.lines.is_empty() || self.carried.left_out > 0 {
             let _ = write!(text, "\n{EARLIER}\n\n{}", self.carried.write(lines));
         }
         text.truncate(text.trim_end().len());
@@ -232,10 +232,6 @@ impl Carried {
             self.lines.push(String::new());
         }
         self.lines.push(line.to_owned());
-    }
-
-    fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.left_out == 0
     }
 
     /// Writes all lines except the oldest `skip` lines.

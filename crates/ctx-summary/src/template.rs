@@ -149,12 +149,6 @@ impl FromStr for Template {
         let text = text.replace("\r\n", "\n");
         let (target, text) = target_of(&text);
         let (system, message) = text.split_once("\n---\n").unwrap_or(("", text));
-        let template = Self {
-            target,
-            system: system.trim().to_owned(),
-            message: message.trim().to_owned(),
-            translates: false,
-        };
         let is_unknown = |name: &&str| value(name, &Filling::default()).is_none();
         if let Some(unknown) = placeholders(text).find(is_unknown) {
             return Err(TemplateError::Unknown(unknown.to_owned()));
@@ -162,7 +156,12 @@ impl FromStr for Template {
         if !placeholders(text).any(|name| name == "transcript") {
             return Err(TemplateError::NoTranscript);
         }
-        Ok(template)
+        Ok(Self {
+            target,
+            system: system.trim().to_owned(),
+            message: message.trim().to_owned(),
+            translates: false,
+        })
     }
 }
 

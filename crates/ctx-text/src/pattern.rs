@@ -313,9 +313,7 @@ impl LazyRegex {
     /// Returns the regex for a text, and the form of the text to search. `None` if the text
     /// contains none of the hints.
     fn search<'t>(&self, text: &'t str) -> Option<(&meta::Regex, Cow<'t, str>)> {
-        if !self.hints.as_ref().is_none_or(|hints| hints.occur_in(text)) {
-            return None;
-        }
+        self.hints.as_ref().is_none_or(|hints| hints.occur_in(text)).then_some(())?;
         let build = |pattern: &str, is_unicode: bool| {
             let syntax = syntax::Config::new().unicode(is_unicode).utf8(is_unicode);
             let config = meta::Config::new().auto_prefilter(false).onepass(false);

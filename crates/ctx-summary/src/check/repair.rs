@@ -128,20 +128,16 @@ impl Source {
     /// Finds the quotes in `line` that are too long to be mere terms. The ranges include the
     /// quotation marks.
     fn quoted(&self, line: &str, spans: &Spans, area: Area) -> Vec<(Range<usize>, Quoted<'_>)> {
-        let mut found = Vec::new();
-        for span in &spans.quotes {
-            let quote = &line[inside(line, span)];
-            if is_long(quote) {
-                let near = || if area == Area::Asks { self.nearest(quote) } else { None };
-                let quoted = if self.is_exact(quote) {
-                    Quoted::Exact
-                } else {
-                    near().map_or(Quoted::Unknown, Quoted::Near)
-                };
-                found.push((span.clone(), quoted));
+        let quoted = |quote: &str| {
+            if self.is_exact(quote) {
+                return Quoted::Exact;
             }
-        }
-        found
+            let near = if area == Area::Asks { self.nearest(quote) } else { None };
+            near.map_or(Quoted::Unknown, Quoted::Near)
+        };
+        let found = spans.quotes.iter().map(|span| (span.clone(), &line[inside(line, span)]));
+        let found = found.filter(|(_, quote)| is_long(quote));
+        found.map(|(span, quote)| (span, quoted(quote))).collect()
     }
 
     /// Returns true if the record contains the quote. A `…` in the quote matches any omitted words.

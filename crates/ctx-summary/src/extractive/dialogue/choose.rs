@@ -128,10 +128,8 @@ impl Judge for Chooser<'_> {
         let said = self.talk.statements[number].said;
         if self.lengths[said] <= LONGEST {
             let least = LEAST.max(BESIDE * self.worths[number]);
-            let others = self.talk.said[said].statements.clone();
-            chain.extend(
-                others.filter(|at| *at != number && !told[*at] && self.worths[*at] > least),
-            );
+            let is_beside = |at: &usize| *at != number && !told[*at] && self.worths[*at] > least;
+            chain.extend(self.talk.said[said].statements.clone().filter(is_beside));
         }
         self.add_answers(chain, told);
         let own = chain.len();

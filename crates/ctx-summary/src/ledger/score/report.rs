@@ -160,13 +160,10 @@ impl Score {
     /// therefore says little about how much a reader knows, or about how one summary compares with
     /// another.
     pub fn items_kept(&self) -> f64 {
-        let (mut kept, mut all) = (0.0, 0.0);
-        for row in self.rows() {
-            if let Some(score) = row.score {
-                kept += row.class.weight() * score;
-                all += row.class.weight();
-            }
-        }
+        let rows = self.rows();
+        let scored = rows.iter().filter_map(|row| Some((row.class.weight(), row.score?)));
+        let kept: f64 = scored.clone().map(|(weight, score)| weight * score).sum();
+        let all: f64 = scored.map(|(weight, _)| weight).sum();
         if all > 0.0 { kept / all } else { 1.0 }
     }
 }
