@@ -14,8 +14,8 @@ use crate::convert::target::Session;
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
 use crate::convert::{Converter, pairing, reply};
-use crate::dialect::Format;
 use crate::dialect::content::kind_of;
+use crate::dialect::{Format, writer};
 use crate::view::{Outside, Presence};
 use crate::{Class, Denial, Dialect, HeldMessage, Object, Portion, Record, Role, Spool};
 
@@ -141,7 +141,7 @@ impl<'c> Reading<'c> {
     pub fn write(mut self, out: &mut dyn Write) -> io::Result<Report> {
         self.entries.sort_by_key(|entry| entry.message);
         let is_whole = self.converter.mark.is_some();
-        let joins: fn(&Entry) -> bool = match Format::of(self.from).family {
+        let joins: fn(&Entry) -> bool = match Format::of(self.from.name()).family {
             Family::Items => |_| true,
             // The API reads adjacent replies as one, whose results come after them.
             Family::Blocks if !is_whole && !self.from.is_log() => |reply| !reply.calls.is_empty(),
@@ -151,7 +151,7 @@ impl<'c> Reading<'c> {
         let across = pairing::across_replies(&self.entries);
         let lost = self.report.losses.iter().filter(|loss| loss.kind != LossKind::Member);
         let writing = Writing {
-            target: (Format::of(self.converter.to).writer)(),
+            target: writer(self.converter.to),
             session: self.session(),
             has_begun: is_whole,
             converter: self.converter,

@@ -6,6 +6,7 @@ use crate::dialect::content::{kind_of, kind_of_raw};
 use crate::log::gemini;
 use crate::repair::MISSING_RESULT;
 use crate::{Call, Denial, HeldMessage, Object, Part, Role, ToolResult, json};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -137,7 +138,8 @@ impl Turn<'_> {
 
 /// A family of formats. Formats in the same family write messages in the same way, but may wrap
 /// them differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Default, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Family {
     /// Messages consist of Anthropic API blocks.
     Blocks,
@@ -148,6 +150,7 @@ pub(crate) enum Family {
     /// Messages consist of Gemini API parts.
     Gemini,
     /// Messages have a format that no other dialect shares.
+    #[default]
     Other,
 }
 

@@ -73,6 +73,7 @@ impl Writing<'_> {
         let held = texts.iter().zip(&entries);
         let held = held.map(|(text, entry)| self.held_of(text, entry));
         let to = self.converter.to;
+        let format = Format::of(to.name());
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut roles =
             following.iter().filter_map(|it| Some(self.entries[*it.said.first()?].role));
@@ -92,10 +93,10 @@ impl Writing<'_> {
         let mut turns = if unit.is_blob {
             turn::blob(&held)
         } else {
-            let family = Format::of(self.from).family;
+            let family = Format::of(self.from.name()).family;
             let mut maker = Maker {
                 family,
-                stays: Format::of(self.converter.to).family == family,
+                stays: format.family == family,
                 ids: &mut self.ids,
                 notes: &mut notes,
             };
@@ -116,8 +117,7 @@ impl Writing<'_> {
         }
         let mut lines = self.target.unit(&turns, &mut notes);
         self.has_begun |= is_first && !lines.is_empty();
-        let place = self.target.before_summary();
-        if summary_comes && place.is_moved {
+        if summary_comes && format.is_moved {
             for line in &lines {
                 notes.origin = line.origins.first().copied().unwrap_or(0);
                 notes.count(LossKind::BeforeSummary, "");
@@ -137,7 +137,7 @@ impl Writing<'_> {
                 line.json = whole;
             }
         }
-        if summary_comes && place.is_inside {
+        if summary_comes && format.is_inside {
             self.session.before.extend(lines.drain(..).map(|line| line.json));
         }
         lines.into_iter().try_for_each(|line| self.line(line, &entries))

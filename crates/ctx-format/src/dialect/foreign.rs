@@ -108,7 +108,7 @@ impl Foreign {
         match ALL.into_iter().find(|it| it.name() != own.name() && is_of(*it)) {
             Some(_) if is_of(own) => Some(Self::with_id("mixed")),
             Some(other) if listed.is_none_or(|listed| !listed.is_certain) => {
-                let name = Format::of(other).session;
+                let name = Format::of(other.name()).session;
                 let remedy = "leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read";
                 Some(Self { name, remedy, is_certain: true })
             }

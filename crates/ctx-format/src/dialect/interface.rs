@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::dialect::Format;
 use crate::dialect::content::{SUMMARY_LINE, summary_text, text_record};
 use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::record::presence::{Outside, Presence};
@@ -93,7 +94,10 @@ pub trait Dialect: Sync {
     fn name(&self) -> &'static str;
 
     /// Returns how certain the dialect is that `object` is a record in its format.
-    fn sniff(&self, object: &Object<'_>) -> Sniff;
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let sign = Format::of(self.name()).sign.as_ref();
+        if sign.is_some_and(|sign| sign.is_of(object)) { Sniff::Yes } else { Sniff::No }
+    }
 
     /// Returns the role, calls and results of a message without decoding its content; `None` if the
     /// record is not a message.

@@ -1,5 +1,5 @@
 //! Dialects are the file formats of sessions. To add a dialect, implement [`Dialect`] and add an
-//! entry to `FORMATS`; the tools need no changes. The dialect of a session that could be in several
+//! entry to [`ALL`] and to `FORMATS`; the tools need no changes. The dialect of a session that could be in several
 //! formats is [`Plain`].
 //!
 //! The session file of an agent is also a log; [`crate::log`] explains what a log adds to a
@@ -23,6 +23,13 @@ pub(crate) mod sign;
 pub(crate) mod unread;
 pub(crate) mod usage;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use self::sign::Sign;
+use crate::Effect;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
 use crate::log::{claude_code, codex, gemini as gemini_log, pi};
@@ -36,58 +43,65 @@ pub use detect::{Plain, stranger};
 pub use interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Sniff, Wrapped};
 pub use responses::Responses;
 
+/// All dialects: API formats, followed by agent formats in alphabetical order. If a record fits
+/// several dialects, the first of them in this list is used.
+pub static ALL: [&dyn Dialect; 7] =
+    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Gemini, &Pi];
+
 /// What the rest of the crate needs to know about a format.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Format {
-    pub(crate) dialect: &'static dyn Dialect,
+    name: &'static str,
     /// A noun phrase for a session in this format, for use in messages.
     pub(crate) session: &'static str,
     /// How messages are written within records in this format.
     pub(crate) family: Family,
-    /// Creates the writer that converts a session to this format.
-    pub(crate) writer: fn() -> Box<dyn Target>,
+    /// Whether the messages before a summary are inside the summary's record, rather than in
+    /// records before it.
+    pub(crate) is_inside: bool,
+    /// Whether the model receives a summary before the messages that precede it.
+    pub(crate) is_moved: bool,
+    /// How the lines of an agent's log are recognized.
+    pub(crate) sign: Option<Sign>,
+    /// What the agent does with damaged lines, for each class of damage that it does not skip.
+    #[serde(borrow)]
+    pub(crate) damage: HashMap<&'static str, (Effect, &'static str)>,
 }
 
-const CHAT: Format = Format::new(&Chat, "a session in the format chat", Family::Chat, || {
-    Box::new(target::chat::Writer)
+/// The format of each dialect.
+static FORMATS: LazyLock<[Format; ALL.len()]> = LazyLock::new(|| {
+    let all = [
+        include_str!("chat.json"),
+        include_str!("anthropic.json"),
+        include_str!("responses.json"),
+        include_str!("../log/claude_code/format.json"),
+        include_str!("../log/codex/format.json"),
+        include_str!("../log/gemini/format.json"),
+        include_str!("../log/pi/format.json"),
+    ];
+    all.map(|json| serde_json::from_str(json).expect("the format is valid"))
 });
 
-/// API formats, followed by agent formats in alphabetical order.
-const FORMATS: [Format; 7] = [
-    CHAT,
-    Format::new(&Anthropic, "a session in the format anthropic", Family::Blocks, || {
-        Box::new(target::anthropic::Writer::default())
-    }),
-    Format::new(&Responses, "a session in the format responses", Family::Items, || {
-        Box::new(target::items::Accepts::All)
-    }),
-    Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, || {
-        Box::new(claude_code::Writer::default())
-    }),
-    Format::new(&Codex, "a Codex session", Family::Items, || Box::new(codex::Writer)),
-    Format::new(&Gemini, "a Gemini CLI session", Family::Gemini, || Box::new(gemini_log::Writer)),
-    Format::new(&Pi, "a pi session", Family::Other, || Box::new(pi::Writer::default())),
-];
-
 impl Format {
-    const fn new(
-        dialect: &'static dyn Dialect,
-        session: &'static str,
-        family: Family,
-        writer: fn() -> Box<dyn Target>,
-    ) -> Self {
-        Self { dialect, session, family, writer }
-    }
-
     /// Returns the format of sessions in `dialect`. A plain session has the format `chat`.
-    pub(crate) fn of(dialect: &dyn Dialect) -> Self {
-        let mut formats = FORMATS.into_iter();
-        formats.find(|format| format.dialect.name() == dialect.name()).unwrap_or(CHAT)
+    pub(crate) fn of(dialect: &str) -> &'static Self {
+        FORMATS.iter().find(|format| format.name == dialect).unwrap_or(&FORMATS[0])
     }
 }
 
-/// All dialects. If a record fits several dialects, the first of them in this list is used.
-pub static ALL: [&dyn Dialect; FORMATS.len()] =
-    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Gemini, &Pi];
+/// Creates the writer that converts a session to the format of `dialect`.
+pub(crate) fn writer(dialect: &dyn Dialect) -> Box<dyn Target> {
+    match dialect.name() {
+        "anthropic" => Box::<target::anthropic::Writer>::default(),
+        "responses" => Box::new(target::items::Accepts::All),
+        "claude-code" => Box::<claude_code::Writer>::default(),
+        "codex" => Box::new(codex::Writer),
+        "gemini" => Box::new(gemini_log::Writer),
+        "pi" => Box::<pi::Writer>::default(),
+        _ => Box::new(target::chat::Writer),
+    }
+}
 
 /// Returns the dialect with the given name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
@@ -102,7 +116,7 @@ mod tests {
 
     #[test]
     fn each_format_is_listed_in_order() {
-        let formats = super::FORMATS.map(|format| format.dialect.name());
+        let formats = super::FORMATS.each_ref().map(|format| format.name);
         assert_eq!(formats, ALL.map(Dialect::name));
     }
 

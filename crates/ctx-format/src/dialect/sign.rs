@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use crate::Object;
-use crate::dialect::interface::Sniff;
 
 /// A condition on the members of an object.
 #[derive(Deserialize)]
@@ -39,15 +38,6 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    /// Parses the sign of a format. A format's sign matches every record in that format.
-    pub(crate) fn read(json: &'static str) -> Self {
-        serde_json::from_str(json).expect("the sign is valid")
-    }
-
-    pub(crate) fn sniff(&self, object: &Object<'_>) -> Sniff {
-        if self.is_of(object) { Sniff::Yes } else { Sniff::No }
-    }
-
     pub(crate) fn is_of(&self, object: &Object<'_>) -> bool {
         match self {
             Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),

@@ -2,7 +2,7 @@
 //!
 //! # How an agent's log plugs in
 //!
-//! To add an agent, create a folder here and an entry in `FORMATS`; no tool knows an agent by name.
+//! To add an agent, create a folder here and entries in `ALL` and `FORMATS`; no tool knows an agent by name.
 //! The agent's type implements [`crate::Dialect`], which reads and writes records, and [`Log`],
 //! which describes how the agent reads its file:
 //!
@@ -28,23 +28,6 @@
 //! If a flaw can be repaired in a copy of the file, it contains the remedy. [`Log::repaired`] makes
 //! the changes that only the agent's own code can make.
 
-/// Defines the methods of [`crate::Dialect`] that state an agent's name and recognize its lines by the
-/// file `sign.json` in the agent's folder.
-macro_rules! signed {
-    ($name:literal) => {
-        fn name(&self) -> &'static str {
-            $name
-        }
-
-        fn sniff(&self, object: &Object<'_>) -> crate::dialect::Sniff {
-            use crate::dialect::sign::Sign;
-            static SIGN: std::sync::LazyLock<Sign> =
-                std::sync::LazyLock::new(|| Sign::read(include_str!("sign.json")));
-            SIGN.sniff(object)
-        }
-    };
-}
-
 pub(crate) mod claude_code;
 pub(crate) mod codex;
 pub mod compaction;
@@ -57,10 +40,11 @@ use std::borrow::Cow;
 
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
-use crate::{Class, Edits, Object, json, problems};
+use crate::dialect::Format;
+use crate::{Class, Dialect, Edits, Object, json, problems};
 
 /// How an agent reads its own file, apart from the format of individual records.
-pub trait Log: Sync {
+pub trait Log: Dialect {
     /// Creates a view builder, which determines the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
@@ -90,7 +74,9 @@ pub trait Log: Sync {
 
     /// Describes how the agent handles a damaged line of the given class; `None` if the agent skips
     /// the line.
-    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        Format::of(self.name()).damage.get(<&str>::from(class)).copied()
+    }
 }
 
 /// What an agent's records state about their session. A single record states only a few facts about
@@ -112,7 +98,8 @@ pub struct About<'a> {
 /// A flaw is a place where the agent reads something other than what was written. Only the code for
 /// a log's format can find the log's flaws, because lines refer to each other and each agent reads
 /// them in its own way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// The agent loads nothing from the file, or the API rejects the request.
     Refused,

@@ -41,11 +41,6 @@ pub(crate) trait Target {
         Line::new(json, at.clone())
     }
 
-    /// Where the messages before a summary are written.
-    fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary::default()
-    }
-
     /// Writes the records for a message.
     fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let all = self.said(said, notes).into_iter();
@@ -96,15 +91,6 @@ pub(crate) trait Target {
         });
         lines.collect()
     }
-}
-
-/// Where a format has the messages before a summary.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct BeforeSummary {
-    /// Whether they are inside the summary's record, rather than in records before it.
-    pub(crate) is_inside: bool,
-    /// Whether the model receives the summary first.
-    pub(crate) is_moved: bool,
 }
 
 /// A record in the new session.

@@ -86,13 +86,13 @@ pub fn repair(
     }
     for Action { line, what, .. } in &mut copy.actions {
         *line = number(*line);
-        if let RepairKind::Reparent { to } = what {
+        if let RepairKind::Reparent(to) = what {
             *to = number(*to);
         }
     }
     copy.actions.sort_by_key(|action| action.line);
     // Some repairs of a message take several rounds.
-    let is_change = |action: &Action| matches!(action.what, RepairKind::Change { .. });
+    let is_change = |action: &Action| matches!(action.what, RepairKind::Change(_));
     copy.actions.dedup_by(|later, earlier| is_change(later) && later == earlier);
     RepairedCopy {
         dialect: copy.dialect,
@@ -228,7 +228,7 @@ impl Copy {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);
         Some(match flaw.remedy.as_ref()? {
-            Remedy::Unmark => (RepairKind::Change { rule: flaw.rule }, Change::Unmark),
+            Remedy::Unmark => (RepairKind::Change(flaw.rule), Change::Unmark),
             Remedy::Before(text) => (RepairKind::Header, Change::Before(text.clone())),
             Remedy::CopyBefore(at) => {
                 let header = of(*at).object()?.text().trim_ascii().to_owned();
@@ -243,14 +243,14 @@ impl Copy {
                 let mut edits = Edits::default();
                 edits.set(0, own, key, new);
                 let to = self.lines[*to].source;
-                (RepairKind::Reparent { to }, Change::Edit(edits))
+                (RepairKind::Reparent(to), Change::Edit(edits))
             }
             Remedy::Change(numbers) => {
                 let edits = self.dialect.log()?.repaired(own.object()?, flaw, numbers);
                 let what = if flaw.rule == "unanswered-call" {
                     RepairKind::Answer
                 } else {
-                    RepairKind::Change { rule: flaw.rule }
+                    RepairKind::Change(flaw.rule)
                 };
                 (!edits.is_empty()).then_some((what, Change::Edit(edits)))?
             }
@@ -278,7 +278,7 @@ impl Copy {
             rules.retain(|problem| problem.rule.is_of_content());
             rules.dedup_by_key(|problem| problem.rule);
             for problem in rules {
-                self.act(source, &problem.id, RepairKind::Change { rule: problem.rule.into() });
+                self.act(source, &problem.id, RepairKind::Change(problem.rule.into()));
             }
         }
         self.lines.retain(|line| !line.bytes.is_empty());

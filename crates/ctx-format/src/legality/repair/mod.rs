@@ -48,54 +48,36 @@ pub enum RepairKind {
     DropRepeated,
     /// Removes a reply with calls that repeats the line before.
     DropCopy,
-    /// Moves a result to its call, which is on another line.
-    Move {
-        /// The line number of the call.
-        to: u64,
-    },
+    /// Moves a result to its call, which is on the line with this number.
+    Move(u64),
     /// Moves results in front of the other blocks in their message.
     ResultsFirst,
     /// Inserts [`MISSING_RESULT`] as the result of a call without one.
     Answer,
-    /// Gives a new id to a call and its result.
-    Rename {
-        /// The new id.
-        to: String,
-    },
+    /// Gives this new id to a call and its result.
+    Rename(String),
     /// Inserts [`MISSING_BEGINNING`] before the record.
     Begin,
-    /// Splits a damaged line into several lines.
-    Split {
-        /// The number of lines after the split.
-        into: usize,
-    },
+    /// Splits a damaged line into this number of lines.
+    Split(usize),
     /// Removes the NUL bytes from a line.
     RemoveNuls,
     /// Replaces each invalid sequence of bytes in a line with U+FFFD.
     ReplaceBytes,
     /// Removes an incomplete object at the end of the file.
     Cut,
-    /// Removes text that is not an object.
-    Remove {
-        /// The number of bytes.
-        bytes: usize,
-    },
+    /// Removes this number of bytes, which are not an object.
+    Remove(usize),
     /// Removes signed reasoning, which other repairs have made invalid.
     RemoveReasoning,
     /// Adds a line ending to the last line.
     EndLine,
     /// Inserts a header before the record.
     Header,
-    /// Makes another line the parent of a line.
-    Reparent {
-        /// The line number of the new parent.
-        to: u64,
-    },
-    /// Changes a line so that it no longer breaks one of its dialect's rules.
-    Change {
-        /// The name of the rule.
-        rule: &'static str,
-    },
+    /// Makes the line with this number the parent of a line.
+    Reparent(u64),
+    /// Changes a line so that it no longer breaks the rule of its dialect with this name.
+    Change(&'static str),
 }
 
 impl RepairKind {
@@ -103,15 +85,15 @@ impl RepairKind {
     /// is written, and what the API has never accepted, makes no difference.
     fn changes_context(&self) -> bool {
         match self {
-            Self::Change { rule } => Rule::named(rule)
+            Self::Change(rule) => Rule::named(rule)
                 .is_some_and(|rule| !matches!(rule, Rule::CacheMarks | Rule::ExtraMember)),
-            Self::Split { .. }
+            Self::Split(_)
             | Self::RemoveNuls
             | Self::Cut
             | Self::RemoveReasoning
             | Self::EndLine
             | Self::Header
-            | Self::Reparent { .. } => false,
+            | Self::Reparent(_) => false,
             _ => true,
         }
     }
@@ -122,11 +104,11 @@ impl Action {
     pub fn say(&self) -> String {
         let id = if self.id.is_empty() { "without id" } else { &self.id };
         let to = match &self.what {
-            RepairKind::Move { to } | RepairKind::Reparent { to } => to.to_string(),
-            RepairKind::Rename { to } => to.clone(),
-            RepairKind::Split { into } => into.to_string(),
-            RepairKind::Remove { bytes } => counted(*bytes as u64, "byte"),
-            RepairKind::Change { rule } => (*rule).to_owned(),
+            RepairKind::Move(to) | RepairKind::Reparent(to) => to.to_string(),
+            RepairKind::Rename(to) => to.clone(),
+            RepairKind::Split(into) => into.to_string(),
+            RepairKind::Remove(bytes) => counted(*bytes as u64, "byte"),
+            RepairKind::Change(rule) => (*rule).to_owned(),
             _ => String::new(),
         };
         SENTENCES[<&str>::from(&self.what)].replace("{to}", &to).replace("{id}", id)

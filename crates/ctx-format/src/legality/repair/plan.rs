@@ -87,7 +87,7 @@ impl Planner {
                     others.find(is_free).expect("there are more numbers than calls");
                 self.ids.insert(std::mem::replace(&mut id, free), number + 1);
                 self.edit(record).change.rename_calls.insert(place, id.clone());
-                self.act(line, was, RepairKind::Rename { to: id.clone() });
+                self.act(line, was, RepairKind::Rename(id.clone()));
             }
             self.ids.insert(id.clone(), 2);
             self.repair.calls.push(Call {
@@ -124,7 +124,7 @@ impl Planner {
         let what = match call {
             Some(call) => {
                 calls[call].found = Some(at);
-                RepairKind::Move { to: calls[call].line }
+                RepairKind::Move(calls[call].line)
             }
             None if is_known => RepairKind::DropRepeated,
             None => RepairKind::DropOrphan,
@@ -233,13 +233,13 @@ impl Salvage {
             }
             // An incomplete object at the end of the file was never fully written.
             let is_cut = record.class == Class::Tail && behind.is_empty();
-            let remove = RepairKind::Remove { bytes: torn.len() };
+            let remove = RepairKind::Remove(torn.len());
             salvage.done.push(if is_cut { RepairKind::Cut } else { remove });
         }
         salvage.lines = before.into_iter().chain(behind).map(ToOwned::to_owned).collect();
         if salvage.lines.len() > 1 {
             let into = salvage.lines.len();
-            salvage.done.push(RepairKind::Split { into });
+            salvage.done.push(RepairKind::Split(into));
         }
         Some(salvage)
     }
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn what_can_be_read_is_a_line_of_its_own() {
-        let split = |into| RepairKind::Split { into };
-        let remove = |bytes| RepairKind::Remove { bytes };
+        let split = |into| RepairKind::Split(into);
+        let remove = |bytes| RepairKind::Remove(bytes);
         let (a, b) = (r#"{"a":1}"#, r#"{"b":2}"#);
         let cases: [(&[u8], &[&str], Vec<RepairKind>); 14] = [
             (b"{\"a\":1}x{\"b\":2}\n", &[a, b], vec![remove(1), split(2)]),

@@ -23,8 +23,8 @@ use crate::log::view::ViewBuilder;
 use crate::repair::{NewResult, RecordChange};
 use crate::rules::Results;
 use crate::{
-    Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
-    ReplyId, Role, Rule, Rules, SecondCopy, Unread, Usage, UsageOf, json,
+    Bond, Denial, Edits, Flaw, GoodFor, Links, Message, Object, Outline, Part, ReplyId, Role, Rule,
+    Rules, SecondCopy, Unread, Usage, UsageOf, json,
 };
 
 pub(crate) use convert::Writer;
@@ -48,7 +48,9 @@ const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 
 impl Dialect for ClaudeCode {
-    signed!("claude-code");
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let Some(message) = message_of(object) else {
@@ -251,20 +253,6 @@ impl Log for ClaudeCode {
 
     fn repaired(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
         view::kept_without(object, numbers)
-    }
-
-    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        Some(match class {
-            Class::Concatenated => {
-                (Effect::Lost, "Claude Code reads only the first object on the line")
-            }
-            Class::NotUtf8 => (Effect::Harmless, "Claude Code reads the invalid bytes as U+FFFD"),
-            Class::Tail => (
-                Effect::Harmless,
-                "Claude Code appends its next line to this one, and can then read neither",
-            ),
-            _ => return None,
-        })
     }
 }
 

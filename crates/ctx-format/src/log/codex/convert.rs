@@ -3,7 +3,7 @@
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
-use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
+use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Origins, Summary, Turn, TurnMessage};
 use crate::dialect::items;
 use crate::log::compaction::LineText;
@@ -43,10 +43,6 @@ impl Target for Writer {
             .text("cwd", &session.cwd)
             .members(r#""originator":"codex_exec","cli_version":"0.169.0","source":"exec""#);
         vec![wrap(&session.now(), "session_meta", &payload.end(), &[].into())]
-    }
-
-    fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary { is_inside: true, is_moved: false }
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {

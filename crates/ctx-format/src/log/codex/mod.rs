@@ -30,8 +30,7 @@ use crate::legality::content::{Mend, Names};
 use crate::record::edit::cut_members;
 use crate::repair::{NewResult, RecordChange};
 use crate::{
-    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
-    UsageOf, json,
+    Edits, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage, UsageOf, json,
 };
 
 pub(crate) use convert::Writer;
@@ -40,7 +39,9 @@ pub(crate) use convert::Writer;
 pub struct Codex;
 
 impl Dialect for Codex {
-    signed!("codex");
+    fn name(&self) -> &'static str {
+        "codex"
+    }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         match Entry::of(object)? {
@@ -223,11 +224,6 @@ impl Log for Codex {
 
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
         flaws::repaired(object, flaw.rule, numbers)
-    }
-
-    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        let loads_nothing = (Effect::Refused, flaws::LOADS_NOTHING);
-        (class == Class::NotUtf8).then_some(loads_nothing)
     }
 }
 

@@ -7,7 +7,7 @@ use ring::digest::{SHA256, digest};
 use super::message::{NOT_SENT, SentMessage, accepts, snapshot_of, written};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
-use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target};
+use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::gemini::{self as part, is_call_or_thought};
 use crate::log::compaction::{LineText, list};
@@ -139,10 +139,6 @@ impl Target for Writer {
             .text("lastUpdated", &time)
             .text("kind", "main");
         vec![Line::new(header.end(), [])]
-    }
-
-    fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary { is_inside: true, is_moved: true }
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {

@@ -39,8 +39,8 @@ use crate::dialect::usage::sum;
 use crate::legality::content::{Mend, bare, was_here};
 use crate::log::view::ViewBuilder;
 use crate::{
-    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rule, Rules,
-    SecondCopy, Unread, Usage, json,
+    Edits, Flaw, Links, Message, Object, Outline, Part, Role, Rule, Rules, SecondCopy, Unread,
+    Usage, json,
 };
 
 pub(crate) use convert::{Writer, raw_parts};
@@ -58,7 +58,9 @@ fn added(parts: &[Part<'_>]) -> Range<usize> {
 }
 
 impl Dialect for Gemini {
-    signed!("gemini");
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let messages = Messages::of(object);
@@ -253,11 +255,6 @@ impl Log for Gemini {
         let hash = digest(&SHA256, object.text().as_bytes());
         edits.set(0, object, "id", &json::quoted(&Ids::new(hash.as_ref()).uuid()));
         edits
-    }
-
-    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        let what = "the Gemini CLI reads the invalid bytes as U+FFFD";
-        (class == Class::NotUtf8).then_some((Effect::Harmless, what))
     }
 }
 

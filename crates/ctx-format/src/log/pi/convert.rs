@@ -2,7 +2,7 @@
 
 use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::target::{BeforeSummary, Line, Notes, Session, Target, text_block};
+use crate::convert::target::{Line, Notes, Session, Target, text_block};
 use crate::convert::turn::{Answer, Origins, Piece, Summary, TurnMessage};
 use crate::dialect::content::kind_of;
 use crate::dialect::unread::has_text;
@@ -116,10 +116,6 @@ impl Target for Writer {
     fn line(&mut self, _: Role, json: String, at: &Origins, notes: &mut Notes<'_>) -> Line {
         let (_, line) = self.entry("message", at, notes);
         Line::new(line.json("message", &json).end(), at.clone())
-    }
-
-    fn before_summary(&self) -> BeforeSummary {
-        BeforeSummary { is_inside: false, is_moved: true }
     }
 }
 

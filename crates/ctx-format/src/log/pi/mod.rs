@@ -30,8 +30,8 @@ use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::{
-    Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rule, Rules,
-    SecondCopy, Unread, Usage, json,
+    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy, Unread,
+    Usage, json,
 };
 
 pub(crate) use convert::Writer;
@@ -48,7 +48,9 @@ const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"to
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
-    signed!("pi");
+    fn name(&self) -> &'static str {
+        "pi"
+    }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         if let Some(text) = entry::edited(object) {
@@ -292,11 +294,6 @@ impl Log for Pi {
             edits.replace(object.place_of(parent), "null".to_owned());
         }
         edits
-    }
-
-    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        (class == Class::NotUtf8)
-            .then_some((Effect::Harmless, "pi reads the invalid bytes as U+FFFD"))
     }
 }
 
