@@ -31,6 +31,11 @@ const PATHS: &str = "file_path filePath path filename file_name file notebook_pa
 /// The names of arguments that do not select part of the file.
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
 
+/// The values of `command`, an argument to editing tools with several functions, that tell whether
+/// the tool writes the file.
+const COMMANDS: [&str; 8] =
+    ["view", "read", "create", "str_replace", "insert", "undo_edit", "write", "edit"];
+
 impl FileUse {
     /// Returns the file that a call reads or writes; `None` if the call does not clearly read or
     /// write exactly one file.
@@ -44,7 +49,8 @@ impl FileUse {
         let (key, path) = PATHS.split(' ').find_map(find)?;
         let path = path.trim_start_matches("./");
         let command = arguments.text_of("command");
-        let by_command = command.as_deref().and_then(writes_by_command);
+        let by_command =
+            command.as_deref().filter(|it| COMMANDS.contains(it)).and_then(writes_by_name);
         let writes = by_command.or_else(|| writes_by_name(tool))?;
         let read = || Access::Read { part: part(arguments, key) };
         let access = if writes { Access::Write } else { read() };
@@ -52,18 +58,8 @@ impl FileUse {
     }
 }
 
-/// Returns whether `command`, an argument to editing tools with several functions, writes the file;
-/// `None` if the command is unknown.
-fn writes_by_command(command: &str) -> Option<bool> {
-    match command {
-        "view" | "read" => Some(false),
-        "create" | "str_replace" | "insert" | "undo_edit" | "write" | "edit" => Some(true),
-        _ => None,
-    }
-}
-
-/// Guesses from a tool's name whether the tool writes files; `None` if the name suggests neither
-/// reading nor writing.
+/// Guesses from the name of a tool or of a command whether it writes files; `None` if the name
+/// suggests neither reading nor writing.
 fn writes_by_name(tool: &str) -> Option<bool> {
     const READ: [&str; 4] = ["read", "view", "open", "cat"];
     const WRITE: [&str; 9] =

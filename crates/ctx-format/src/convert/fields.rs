@@ -119,15 +119,12 @@ pub(crate) fn kind_of_loss(raw: &str, path: &str) -> (LossKind, String) {
     if let Some(name) = names.clone().find(|name| is_in(MEDIA, name)) {
         return (LossKind::Media, name.to_owned());
     }
-    let loss = match key {
-        "name" if path.matches('.').count() == 1 => LossKind::Name,
-        _ if !kind.is_empty() && !is_in(REASONING, &kind) => {
-            return (LossKind::Part, kind.to_string());
-        }
-        _ if names.any(|name| is_in(REASONING, name)) => LossKind::Reasoning,
-        _ => LossKind::Field,
-    };
-    (loss, String::new())
+    match key {
+        "name" if path.matches('.').count() == 1 => (LossKind::Name, String::new()),
+        _ if !kind.is_empty() && !is_in(REASONING, &kind) => (LossKind::Part, kind.to_string()),
+        _ if names.any(|name| is_in(REASONING, name)) => (LossKind::Reasoning, String::new()),
+        _ => (LossKind::Field, String::new()),
+    }
 }
 
 /// A search through the values of a message.
@@ -150,14 +147,10 @@ impl<'a> Search<'_, 'a> {
         }
         let before = self.lost.len();
         let mut is_whole = true;
+        let is_deep = path.matches(['.', '[']).count() > MAX_DEPTH;
         let fate = match raw.as_bytes()[0] {
-            _ if path.matches(['.', '[']).count() > MAX_DEPTH => {
-                if self.written.has(&[raw]) {
-                    Fate::Written
-                } else {
-                    Fate::Lost
-                }
-            }
+            _ if is_deep && self.written.has(&[raw]) => Fate::Written,
+            _ if is_deep => Fate::Lost,
             b'{' => {
                 let Some(object) = Object::within(raw) else { return Fate::Nothing };
                 // Of a result, what is in it is named.

@@ -63,18 +63,19 @@ impl Data {
         let text = |object: &Object<'_>, key| String::from(object.text_of(key).unwrap_or_default());
         let within = |key: &str| object.object_of(key);
         let here = Self::here;
+        let from = |of: &Object<'_>, mime| here(text(of, mime), &text(of, "data"));
         let data = match media.kind {
             // pi stores the data next to the type, whereas the Anthropic API stores it in the
             // member `source`.
-            "image" | "document" if object.get("source").is_none() => {
-                here(text(&object, "mimeType"), &text(&object, "data"))
-            }
+            "image" | "document" if object.get("source").is_none() => from(&object, "mimeType"),
             "image" | "document" => {
                 let source = within("source")?;
+                let is_image = media.kind == "image";
+                let mime = if is_image { "image/*" } else { "application/pdf" };
                 match source.text_of("type").as_deref() {
-                    Some("base64") => here(text(&source, "media_type"), &text(&source, "data")),
+                    Some("base64") => from(&source, "media_type"),
                     Some("url") if bad_url(&source).is_some() => Self::of_url(&bad_url(&source)?),
-                    Some("url") => Self::at(source.text_of("url")?.into(), media.kind),
+                    Some("url") => Self::at(source.text_of("url")?.into(), mime),
                     _ => return None,
                 }
             }
@@ -95,16 +96,10 @@ impl Data {
                 Self { name, ..Self::of_url(&url?) }
             }
             "image_generation_call" => here("image/png".into(), &text(&object, "result")),
-            "inlineData" => {
-                let data = within("inlineData")?;
-                here(text(&data, "mimeType"), &text(&data, "data"))
-            }
+            "inlineData" => from(&within("inlineData")?, "mimeType"),
             "fileData" => {
                 let data = within("fileData")?;
-                Self {
-                    mime: data.text_of("mimeType")?.into(),
-                    ..Self::at(data.text_of("fileUri")?.into(), "")
-                }
+                Self::at(data.text_of("fileUri")?.into(), &data.text_of("mimeType")?)
             }
             _ => return None,
         };
@@ -126,7 +121,7 @@ impl Data {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
             Some((mime, data)) => Self::here(mime.to_owned(), data),
-            None => Self::at(url.to_owned(), "image"),
+            None => Self::at(url.to_owned(), "image/*"),
         }
     }
 
@@ -138,12 +133,7 @@ impl Data {
         Self { mime, place: DataLocation::Here(bare(data).into_owned()), name: None }
     }
 
-    fn at(url: String, kind: &str) -> Self {
-        let mime = match kind {
-            "image" => "image/*",
-            "document" => "application/pdf",
-            _ => "",
-        };
+    fn at(url: String, mime: &str) -> Self {
         Self { mime: mime.to_owned(), place: DataLocation::At(url), name: None }
     }
 

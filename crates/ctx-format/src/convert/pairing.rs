@@ -13,19 +13,13 @@ use crate::convert::turn::Key;
 pub(crate) struct Unit {
     /// The indexes of the entries that form the message.
     pub(crate) said: Vec<usize>,
-    /// The entries that contain the results of the message's calls.
-    pub(crate) results: Vec<Answering>,
+    /// The entries that contain the results of the message's calls, each with whether its content
+    /// other than results is also written with this message. If an entry answers several replies,
+    /// its other content is written with the last of them.
+    pub(crate) results: Vec<(usize, bool)>,
     /// Whether the unit is a blob: entries that must stay together although they do not form an
     /// exchange.
     pub(crate) is_blob: bool,
-}
-
-/// An entry that contains results of a reply's calls.
-pub(crate) struct Answering {
-    pub(crate) entry: usize,
-    /// Whether the entry's content other than results is also written with this reply. If an entry
-    /// answers several replies, its other content is written with the last of them.
-    pub(crate) is_home: bool,
 }
 
 /// A message, as a list of indexes into the entries.
@@ -38,7 +32,7 @@ struct Node {
 impl Unit {
     /// The indexes of all entries in the unit; entries with results come last.
     pub(crate) fn entries(&self) -> Vec<usize> {
-        let results = self.results.iter().map(|answering| answering.entry);
+        let results = self.results.iter().map(|(entry, _)| *entry);
         self.said.iter().copied().chain(results).collect()
     }
 }
@@ -49,11 +43,11 @@ pub(crate) fn units(entries: &[Entry], joins: fn(&Entry) -> bool, is_whole: bool
     let mut nodes = nodes(entries, joins);
     let ties = tie(entries, &mut nodes);
     let blobs = if is_whole { blobs(&nodes, &ties) } else { Vec::new() };
-    let mut results: HashMap<usize, Vec<Answering>> = HashMap::new();
+    let mut results: HashMap<usize, Vec<(usize, bool)>> = HashMap::new();
     for node in &nodes {
         for reply in &node.answers {
             let is_home = node.answers.last() == Some(reply);
-            let answering = node.entries.iter().map(|entry| Answering { entry: *entry, is_home });
+            let answering = node.entries.iter().map(|entry| (*entry, is_home));
             results.entry(*reply).or_default().extend(answering);
         }
     }
@@ -80,10 +74,8 @@ pub(crate) fn units(entries: &[Entry], joins: fn(&Entry) -> bool, is_whole: bool
 fn nodes(entries: &[Entry], joins: fn(&Entry) -> bool) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
-        let last = nodes.last_mut();
-        let last = last.and_then(|node| Some((*node.entries.last()?, node)));
-        match last {
-            Some((before, node)) if continues(&entries[before], entry, joins) => {
+        match nodes.last_mut() {
+            Some(node) if continues(&entries[number - 1], entry, joins) => {
                 node.entries.push(number);
             }
             _ => nodes.push(Node { entries: vec![number], answers: Vec::new() }),

@@ -16,7 +16,7 @@ use crate::dialect::content::kind_of_raw;
 use crate::legality::content::{lone_surrogates, without_surrogates};
 use crate::repair::MISSING_BEGINNING;
 use crate::{
-    Call, Dialect, HeldMessage, InvalidReasoning, Message, Object, Origin, Part, Role, Slot, Spool,
+    Call, Dialect, HeldMessage, InvalidReasoning, Message, Object, Origin, Part, Role, Spool,
     ToolResult,
 };
 use std::borrow::Cow;
@@ -101,7 +101,7 @@ impl Writing<'_> {
                 notes: &mut notes,
             };
             let (said, answering) = held.split_at(unit.said.len());
-            let is_home = unit.results.iter().map(|answering| answering.is_home);
+            let is_home = unit.results.iter().map(|(_, is_home)| *is_home);
             maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
         };
         if self.converter.mark.is_none() {
@@ -179,7 +179,7 @@ impl Writing<'_> {
     fn find_lost(&mut self, unit: &Unit, texts: &[String]) -> bool {
         let mut has_halves = false;
         let written = Written::of(&self.carried);
-        let mut results = unit.results.iter().map(|answering| answering.is_home);
+        let mut results = unit.results.iter().map(|(_, is_home)| *is_home);
         let is_home = std::iter::repeat_n(true, unit.said.len()).chain(results.clone());
         for ((number, text), is_home) in unit.entries().into_iter().zip(texts).zip(is_home) {
             let entry = &self.entries[number];
@@ -229,14 +229,11 @@ impl Writing<'_> {
         }
         let mut held = self.converter.held(self.from, &object);
         for part in held.iter_mut().flat_map(|held| &mut held.message.parts) {
-            let (Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. })) = part
-            else {
-                continue;
-            };
-            // The slots of all records of a unit become different.
-            if let Some(Slot { range, .. }) = slot {
+            if let Part::Call(Call { slot: Some(slot), .. })
+            | Part::Result(ToolResult { slot: Some(slot), .. }) = part
+            {
                 let text = object.text().as_ptr() as usize;
-                *range = range.start + text..range.end + text;
+                slot.range = slot.range.start + text..slot.range.end + text;
             }
         }
         if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
@@ -277,13 +274,12 @@ impl Writing<'_> {
                 record = record.list(ADDED, &[added.start, end].map(|at| at.to_string()));
             }
             let denials = origins.clone().flat_map(|entry| &entry.denials);
-            let denials: Vec<_> = denials.collect();
-            if !denials.is_empty() {
-                let denials =
-                    denials.into_iter().fold(LineText::default(), |all, (id, is_marked)| {
-                        all.json(id, &is_marked.to_string())
-                    });
-                record = record.json(DENIALS, &denials.end());
+            let denials = denials.fold(LineText::default(), |all, (id, is_marked)| {
+                all.json(id, &is_marked.to_string())
+            });
+            let denials = denials.end();
+            if denials != "{}" {
+                record = record.json(DENIALS, &denials);
             }
             let mut seen = HashSet::new();
             let sources = origins.clone().map(|entry| entry.origin);

@@ -1,6 +1,7 @@
 //! OpenAI chat messages, one per record, in the format described in the Chat Completions API
 //! reference.
 
+use crate::compaction::LineText;
 use crate::dialect::content::{
     SUMMARY_NAME, bad_images, blocks, kind_of, parts, role_of, summary_text, text_or_json,
     with_text,
@@ -201,11 +202,8 @@ impl Dialect for Chat {
     }
 
     fn summary_record(&self, role: Role, text: &str) -> String {
-        format!(
-            "{{\"role\":\"{}\",\"name\":\"{SUMMARY_NAME}\",\"content\":{}}}",
-            role.as_str(),
-            json::quoted(text)
-        )
+        let (role, text) = (role.as_str(), json::quoted(text));
+        format!(r#"{{"role":"{role}","name":"{SUMMARY_NAME}","content":{text}}}"#)
     }
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
@@ -224,21 +222,17 @@ impl Dialect for Chat {
         if let Some((record, _)) = &result.found {
             return Some(with_text(record, "tool_call_id", result.id));
         }
-        let content = json::quoted(MISSING_RESULT);
-        // Calls in the deprecated format have no id.
-        let function = result.call.object_of("function_call");
-        let head = match function {
-            _ if !result.id.is_empty() => {
-                format!("\"role\":\"tool\",\"tool_call_id\":{}", json::quoted(result.id))
-            }
-            Some(function) => {
-                let name = json::quoted(&function.text_of("name").unwrap_or_default());
-                format!("\"role\":\"function\",\"name\":{name}")
-            }
+        let line = match result.call.object_of("function_call") {
+            // Calls in the deprecated format have no id.
+            Some(function) if result.id.is_empty() => LineText::default()
+                .text("role", "function")
+                .text("name", &function.text_of("name").unwrap_or_default()),
             // Ollama's calls have no ids either.
-            None => "\"role\":\"tool\"".to_owned(),
+            _ => {
+                LineText::default().text("role", "tool").some_text("tool_call_id", Some(result.id))
+            }
         };
-        Some(format!("{{{head},\"content\":{content}}}"))
+        Some(line.text("content", MISSING_RESULT).end())
     }
 }
 

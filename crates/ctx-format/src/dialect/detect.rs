@@ -53,13 +53,9 @@ impl Detector {
     /// The dialect of the session; `None` if the format is not supported, or if no record could be
     /// a message in any dialect.
     pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
-        if self.foreign().is_some() {
-            None
-        } else if self.is_open() && self.has_rival {
-            Some(&Plain)
-        } else {
-            self.dialect
-        }
+        let is_plain = self.is_open() && self.has_rival;
+        let plain = is_plain.then_some::<&dyn Dialect>(&Plain);
+        plain.or(self.dialect).filter(|_| self.foreign().is_none())
     }
 }
 

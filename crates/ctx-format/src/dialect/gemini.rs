@@ -46,22 +46,21 @@ pub(crate) fn kind(raw: &str) -> PartKind {
 }
 
 pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
-    if has(part, "functionCall") {
-        PartKind::Call
-    } else if has(part, "functionResponse") {
-        PartKind::Result
-    } else if has(part, "inlineData") {
-        PartKind::Media("inlineData")
-    } else if has(part, "fileData") {
-        PartKind::Media("fileData")
-    } else if part.text_of("text").is_none() {
-        PartKind::Other
-    } else if has(part, "thought") {
-        PartKind::Thought
-    } else {
-        PartKind::Text
+    match KINDS.iter().find(|(key, _)| has(part, key)) {
+        Some((_, kind)) => *kind,
+        None if part.text_of("text").is_none() => PartKind::Other,
+        None if has(part, "thought") => PartKind::Thought,
+        None => PartKind::Text,
     }
 }
+
+/// The members that decide the kind of a part, whatever else it holds; the first of them counts.
+const KINDS: [(&str, PartKind); 4] = [
+    ("functionCall", PartKind::Call),
+    ("functionResponse", PartKind::Result),
+    ("inlineData", PartKind::Media("inlineData")),
+    ("fileData", PartKind::Media("fileData")),
+];
 
 /// Returns true if the whole content of the part can be read. Some parts are accepted although
 /// their content is not read: code that the API ran, its output, and thought signatures.

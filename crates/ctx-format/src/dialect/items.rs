@@ -422,12 +422,11 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
 /// in the description.
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let kind = ItemType::of(item);
-    if matches!(kind, None | Some(ItemType::Message)) {
-        let is_known = role_of(item).is_some_and(is_of_message);
-        let is_message = matches!(&*kind_of(item), "" | "message");
-        if let Some(role) = item.get("role").filter(|_| is_message && !is_known) {
-            return Some(Unread::role(dialect, role));
-        }
+    let is_message =
+        matches!(kind, None | Some(ItemType::Message)) && matches!(&*kind_of(item), "" | "message");
+    let is_known = || role_of(item).is_some_and(is_of_message);
+    if let Some(role) = item.get("role").filter(|_| is_message && !is_known()) {
+        return Some(Unread::role(dialect, role));
     }
     let in_list = |key| Unread::in_content(item.get(key), is_read);
     match kind {

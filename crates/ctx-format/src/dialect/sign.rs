@@ -10,14 +10,10 @@ use crate::Object;
 pub(crate) enum Sign {
     /// The object has all of these members.
     Has(#[serde(borrow)] Vec<&'static str>),
-    /// The object does not have this member.
-    Lacks(&'static str),
-    /// The value of the member is `null`.
-    Null(&'static str),
+    /// The value of the member, as JSON, is one of the given texts.
+    Raw(&'static str, #[serde(borrow)] Vec<&'static str>),
     /// The values of all these members are strings.
     Text(#[serde(borrow)] Vec<&'static str>),
-    /// The value of the member is `true` or `false`.
-    Flag(&'static str),
     /// The value of the member is an object.
     Object(&'static str),
     /// The value of the member is an array.
@@ -41,10 +37,8 @@ impl Sign {
     pub(crate) fn is_of(&self, object: &Object<'_>) -> bool {
         match self {
             Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),
-            Self::Lacks(key) => object.get(key).is_none(),
-            Self::Null(key) => object.get(key) == Some("null"),
+            Self::Raw(key, values) => object.get(key).is_some_and(|raw| values.contains(&raw)),
             Self::Text(keys) => keys.iter().all(|key| object.text_of(key).is_some()),
-            Self::Flag(key) => matches!(object.get(key), Some("true" | "false")),
             Self::Object(key) => object.object_of(key).is_some(),
             Self::List(key) => object.elements_of(key).is_some(),
             Self::In(key, sign) => object.object_of(key).is_some_and(|it| sign.is_of(&it)),
@@ -54,11 +48,9 @@ impl Sign {
             Self::Word(key, words) => {
                 object.text_of(key).is_some_and(|word| words.iter().any(|it| *it == word))
             }
-            Self::Within(key, sign) => {
-                let list = object.elements_of(key).unwrap_or_default();
-                let mut objects = list.into_iter().filter_map(Object::within);
-                objects.any(|it| sign.is_of(&it))
-            }
+            Self::Within(key, sign) => object.elements_of(key).is_some_and(|list| {
+                list.into_iter().filter_map(Object::within).any(|it| sign.is_of(&it))
+            }),
             Self::All(signs) => signs.iter().all(|sign| sign.is_of(object)),
             Self::Any(signs) => signs.iter().any(|sign| sign.is_of(object)),
             Self::Not(sign) => !sign.is_of(object),

@@ -174,8 +174,7 @@ impl LineId {
 
     /// Returns the id in the member `key` of `object`, unless it is empty.
     pub(crate) fn at_filled(object: &Object<'_>, key: &str) -> Option<Self> {
-        let id = object.text_of(key)?;
-        (!id.is_empty()).then(|| Self::of(&id))
+        object.text_of(key).filter(|id| !id.is_empty()).map(|id| Self::of(&id))
     }
 
     /// Creates the id of a record in a log that identifies records by number.
@@ -267,9 +266,9 @@ pub(crate) trait Tree {
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
         let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
         let seen = path.iter().copied().collect();
-        let breaks = Breaks { tree: self, seen, below: usize::MAX, top: path.first().copied() };
+        let mut breaks = Breaks { tree: self, seen, below: usize::MAX, top: path.first().copied() };
         let mut flaws = Vec::new();
-        for Break { place, before, unsent } in breaks {
+        while let Some((place, before, unsent)) = breaks.next() {
             let TreeLine { record, names_parent, .. } = self.line(place);
             let before_it = counted(unsent, noun);
             let flaw = if let Some(flaw) = self.endless(place) {
@@ -296,15 +295,6 @@ pub(crate) trait Tree {
     }
 }
 
-/// A line at which the chain of ancestors ends.
-struct Break {
-    place: usize,
-    /// The last line before the break that is not on any path yet.
-    before: Option<usize>,
-    /// How many lines, out of `before` and its ancestors, the agent would have sent.
-    unsent: usize,
-}
-
 /// Finds breaks one by one, as if each were repaired by linking the line to the preceding line.
 struct Breaks<'t, T: ?Sized> {
     tree: &'t T,
@@ -315,20 +305,19 @@ struct Breaks<'t, T: ?Sized> {
     top: Option<usize>,
 }
 
-impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
-    type Item = Break;
-
-    fn next(&mut self) -> Option<Break> {
+impl<T: Tree + ?Sized> Breaks<'_, T> {
+    /// Returns the next line at which the chain of ancestors ends; the last line before the break
+    /// that is not on any path yet; and how many lines, out of that one and its ancestors, the
+    /// agent would have sent.
+    fn next(&mut self) -> Option<(usize, Option<usize>, usize)> {
         let place = self.top.take()?;
         let mut above = (0..place.min(self.below)).rev();
         let before = above.find(|it| self.tree.line(*it).may_be_parent && !self.seen.contains(it));
         let unsent = before.map_or(0, |before| self.ascend(before));
         self.below = before.unwrap_or(0);
-        Some(Break { place, before, unsent })
+        Some((place, before, unsent))
     }
-}
 
-impl<T: Tree + ?Sized> Breaks<'_, T> {
     /// Visits `before` and its ancestors up to the root or a compaction, because nothing before a
     /// compaction is sent. Returns the number of visited lines that the agent would send.
     fn ascend(&mut self, before: usize) -> usize {

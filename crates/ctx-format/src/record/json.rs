@@ -78,11 +78,8 @@ fn string_values(text: &str) -> Vec<Range<usize>> {
 /// they can be replaced with spaces.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     let json = json.trim();
-    if json.contains(['\n', '\r']) {
-        Cow::Owned(json.replace(['\n', '\r'], " "))
-    } else {
-        Cow::Borrowed(json)
-    }
+    let is_one = !json.contains(['\n', '\r']);
+    if is_one { Cow::Borrowed(json) } else { Cow::Owned(json.replace(['\n', '\r'], " ")) }
 }
 
 #[cfg(test)]

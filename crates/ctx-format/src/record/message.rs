@@ -50,7 +50,8 @@ impl Role {
 }
 
 /// The role of a message that contains a summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr, Serialize)]
+#[strum(serialize_all = "lowercase")]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum SummaryRole {
@@ -65,11 +66,7 @@ pub enum SummaryRole {
 
 impl From<SummaryRole> for Role {
     fn from(role: SummaryRole) -> Self {
-        match role {
-            SummaryRole::User => Self::User,
-            SummaryRole::Assistant => Self::Assistant,
-            SummaryRole::System => Self::System,
-        }
+        Self::from_word(role.into())
     }
 }
 
@@ -133,7 +130,7 @@ impl Outline<'_> {
 }
 
 /// A message with all its parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The role of the message.
     pub role: Role,
@@ -257,15 +254,7 @@ impl<'a> Part<'a> {
 impl<'a> Message<'a> {
     /// Creates a message that was not read from a record.
     pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
-        Self {
-            role,
-            name: None,
-            parts,
-            added: 0..0,
-            reasoning: Vec::new(),
-            sealed: 0,
-            continues: false,
-        }
+        Self { role, parts, ..Self::default() }
     }
 
     /// Marks all parts as added by a program if `is_added` is true.

@@ -16,9 +16,7 @@ impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         let role = role_in_text(said.role);
         let is_reply = role == Role::Assistant;
-        let mut calls = Vec::new();
-        let mut refusals = Vec::new();
-        let mut rest = Vec::new();
+        let (mut calls, mut refusals, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         let mut audio = None;
         for Piece { part, .. } in &said.pieces {
             match part {
@@ -30,17 +28,14 @@ impl Target for Writer {
                 part => rest.push(part),
             }
         }
-        let content = match content(&rest, role) {
-            Some(content) => content,
-            None if calls.is_empty() && refusals.is_empty() && audio.is_none() => {
-                return Vec::new();
-            }
-            None => "null".to_owned(),
-        };
+        let content = content(&rest, role);
+        if content.is_none() && calls.is_empty() && refusals.is_empty() && audio.is_none() {
+            return Vec::new();
+        }
         let mut json = LineText::default()
             .text("role", role.as_str())
             .some_text("name", said.name.as_deref())
-            .json("content", &content)
+            .json("content", content.as_deref().unwrap_or("null"))
             .some_text("refusal", Some(&refusals.join("\n")))
             .some_list("tool_calls", &calls);
         if let Some(id) = audio {

@@ -43,8 +43,7 @@ impl Target for Accepts {
             Role::System | Role::Developer | Role::Assistant => said.role,
             _ => Role::User,
         };
-        let mut items = Vec::new();
-        let mut content = Vec::new();
+        let (mut items, mut content) = (Vec::new(), Vec::new());
         for Piece { part, .. } in &said.pieces {
             if let Part::Call(call) = part {
                 self.push_message(role, &mut content, &mut items);

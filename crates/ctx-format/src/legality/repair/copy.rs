@@ -149,10 +149,10 @@ impl Copy {
         for what in done {
             self.act(source, "", what);
         }
-        let end = match line_end(&line.bytes) {
-            b"" => b"\n",
-            end => end,
-        };
+        let end = Some(line_end(&line.bytes)).filter(|end| !end.is_empty()).unwrap_or(
+            b"
+",
+        );
         for text in lines {
             let bytes = [text.as_bytes(), end].concat();
             self.lines.push(Line { source, bytes });
@@ -247,11 +247,8 @@ impl Copy {
             }
             Remedy::Change(numbers) => {
                 let edits = self.dialect.log()?.repaired(own.object()?, flaw, numbers);
-                let what = if flaw.rule == "unanswered-call" {
-                    RepairKind::Answer
-                } else {
-                    RepairKind::Change(flaw.rule)
-                };
+                let is_call = flaw.rule == "unanswered-call";
+                let what = if is_call { RepairKind::Answer } else { RepairKind::Change(flaw.rule) };
                 (!edits.is_empty()).then_some((what, Change::Edit(edits)))?
             }
         })

@@ -12,9 +12,8 @@ use crate::{Object, Role};
 pub(crate) struct Writer;
 
 fn wrap(time: &str, kind: &str, payload: &str, origins: &Origins) -> Line {
-    let json =
-        LineText::default().text("timestamp", time).text("type", kind).json("payload", payload);
-    Line::new(json.end(), origins.clone())
+    let json = LineText::default().text("timestamp", time).text("type", kind);
+    Line::new(json.json("payload", payload).end(), origins.clone())
 }
 
 /// Writes the copy of a message that Codex shows on its screen. The client lists only sessions that

@@ -216,11 +216,8 @@ fn piece(piece: &Piece<'_>) -> Option<String> {
 /// Writes a part in the API's format; `None` if the API does not support such a part.
 fn part(part: &Part<'_>) -> Option<String> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => {
-            Some(LineText::default().text("text", text).end())
-        }
         Part::Media(media) => self::media(media),
-        _ => None,
+        part => part.said().map(|text| LineText::default().text("text", text).end()),
     }
 }
 

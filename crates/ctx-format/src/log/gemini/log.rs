@@ -130,11 +130,8 @@ impl Log {
                 }
             }
             Line::Checkpoint(messages) => {
-                let why = if is_compaction(messages) {
-                    Outside::BeforeCompaction
-                } else {
-                    Outside::DeadBranch
-                };
+                let is_summary = is_compaction(messages);
+                let why = if is_summary { Outside::BeforeCompaction } else { Outside::DeadBranch };
                 self.flaws.clear();
                 let gone = self.take_back(0, why);
                 let sent = gone.into_iter().filter(|entry| entry.turn.is_some());

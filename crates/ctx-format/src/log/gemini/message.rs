@@ -78,13 +78,10 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         };
         let sent = Self { role, message };
         let content = sent.content();
+        let has_more = || !sent.thoughts().is_empty() || !sent.listed_calls().is_empty();
         let is_sent = match role {
             Role::User => is_user_sent(&content),
-            _ => {
-                !content.is_empty()
-                    || !sent.thoughts().is_empty()
-                    || !sent.listed_calls().is_empty()
-            }
+            _ => !content.is_empty() || has_more(),
         };
         is_sent.then_some(sent)
     }

@@ -127,12 +127,11 @@ fn is_signed(raw: &str) -> bool {
 /// Writes the block for a part; `None` if the format does not support such a block.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => Some(text_block(text)),
         Part::Call(call) => {
             Some(notes.call(LineText::of_type("toolCall"), call, "arguments").end())
         }
         Part::Media(media) => image(media),
-        _ => None,
+        part => part.said().map(text_block),
     }
 }
 

@@ -87,9 +87,7 @@ impl<'a> Entry<'a> {
     /// The parts of the entry. The byte ranges in the parts refer to the text of `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         match self.kind {
-            _ if self.is_summary() => {
-                self.body.text_of("summary").map(Part::Text).into_iter().collect()
-            }
+            _ if self.is_summary() => Vec::from_iter(self.body.text_of("summary").map(Part::Text)),
             EntryKind::BashExecution => vec![Part::Text(shell_text(&self.body).into())],
             EntryKind::ToolResult => vec![Part::Result(self.result(record))],
             _ => parts(self.body.get("content"), &|block| part(record, block)),

@@ -217,17 +217,15 @@ impl Dialect for Pi {
     }
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
+        let Some(entry) = Entry::of(object) else { return object.text().to_owned() };
         let mut edits = Edits::default();
-        if let Some(entry) = Entry::of(object) {
-            let calls = entry.calls();
-            let calls = change.rename_calls.iter().map(|(at, to)| (calls.get(*at), "id", to));
-            let results =
-                change.rename_results.values().map(|to| (Some(&entry.body), "toolCallId", to));
-            for (within, key, to) in calls.chain(results) {
-                if let Some(raw) = within.and_then(|within| within.get(key)) {
-                    edits.replace(object.place_of(raw), json::quoted(to));
-                }
-            }
+        let calls = entry.calls();
+        let id_of = |at: &usize| calls.get(*at)?.get("id");
+        let calls = change.rename_calls.iter().map(|(at, to)| (id_of(at), to));
+        let result = entry.body.get("toolCallId");
+        let results = change.rename_results.values().map(|to| (result, to));
+        for (id, to) in calls.chain(results).filter_map(|(id, to)| Some((id?, to))) {
+            edits.replace(object.place_of(id), json::quoted(to));
         }
         edits.of_object(object)
     }
