@@ -232,6 +232,7 @@ impl Writing<'_> {
             if let Part::Call(Call { slot: Some(slot), .. })
             | Part::Result(ToolResult { slot: Some(slot), .. }) = part
             {
+                // The slots of all records of a unit become different.
                 let text = object.text().as_ptr() as usize;
                 slot.range = slot.range.start + text..slot.range.end + text;
             }

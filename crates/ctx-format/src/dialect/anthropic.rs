@@ -2,7 +2,7 @@
 //! reference.
 
 use crate::compaction::LineText;
-use crate::dialect::blocks::{self, CACHE_MARKS, check_block};
+use crate::dialect::blocks::{self, check_block};
 use crate::dialect::content::{
     blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text, with_text,
 };
@@ -11,9 +11,8 @@ use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names, is_blank};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
-use crate::rules::Results;
 use crate::{
-    Edits, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult, Unread, Usage, json,
+    Edits, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, Usage, json,
 };
 use std::borrow::Cow;
 
@@ -102,18 +101,6 @@ impl Dialect for Anthropic {
 
     fn invalid_reasoning(&self) -> InvalidReasoning {
         InvalidReasoning::Rejected
-    }
-
-    fn rules(&self) -> Rules {
-        Rules {
-            dialect: self.name(),
-            results: Results::NextUserMessage,
-            merges_roles: true,
-            system_apart: true,
-            user_first: true,
-            unique_ids: true,
-            cache_marks: Some(CACHE_MARKS),
-        }
     }
 
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {

@@ -13,8 +13,6 @@ use crate::{Media, Object, Outline, Role, Rule, json, scan};
 pub(crate) const ID: Naming = Naming { is_word: true, reserved: Some("srvtoolu_"), ..ANY_NAME };
 /// What the API accepts as the name of a tool.
 pub(crate) const TOOL: Naming = Naming { max: 128, is_word: true, ..ANY_NAME };
-/// The maximum number of blocks that may mark the end of a cached prefix.
-pub(crate) const CACHE_MARKS: usize = 4;
 
 /// Returns true for a member that the API does not accept in a block of this type. In the most
 /// common blocks, it accepts only its own members. In others, some programs leave marks on

@@ -13,10 +13,9 @@ use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, NO_CONTENT, Names, Naming};
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
-use crate::rules::Results;
 use crate::{
-    Call, Edits, Member, Message, Object, Outline, Part, Role, Rule, Rules, Slot, ToolResult,
-    Unread, json, scan,
+    Call, Edits, Member, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread,
+    json, scan,
 };
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -156,10 +155,6 @@ impl Dialect for Chat {
             return Some(Unread::within_message("a member \"toolInvocations\""));
         }
         unread_call(object).or_else(|| Unread::in_content(object.get("content"), is_read))
-    }
-
-    fn rules(&self) -> Rules {
-        Rules { dialect: self.name(), results: Results::BehindReply, ..Rules::default() }
     }
 
     fn names(&self) -> Names {

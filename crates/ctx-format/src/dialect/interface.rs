@@ -149,7 +149,9 @@ pub trait Dialect: Sync {
     }
 
     /// What the API requires of any sequence of messages.
-    fn rules(&self) -> Rules;
+    fn rules(&self) -> Rules {
+        Rules { dialect: self.name(), ..Format::of(self.name()).rules }
+    }
 
     /// The names that the API accepts.
     fn names(&self) -> Names {

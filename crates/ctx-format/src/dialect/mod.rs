@@ -29,10 +29,11 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use self::sign::Sign;
-use crate::Effect;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
+use crate::log::links::TreeAgent;
 use crate::log::{claude_code, codex, gemini as gemini_log, pi};
+use crate::{Effect, Rules};
 
 pub use crate::log::{claude_code::ClaudeCode, codex::Codex, gemini::Gemini, pi::Pi};
 pub use anthropic::Anthropic;
@@ -62,6 +63,12 @@ pub(crate) struct Format {
     pub(crate) is_inside: bool,
     /// Whether the model receives a summary before the messages that precede it.
     pub(crate) is_moved: bool,
+    /// What the API requires of a sequence of messages; the name of the dialect is not among it.
+    pub(crate) rules: Rules,
+    /// The reason for [`crate::Log::why_by_position`].
+    pub(crate) by_position: Option<&'static str>,
+    /// The terms of an agent whose log is a tree.
+    pub(crate) tree: TreeAgent,
     /// How the lines of an agent's log are recognized.
     pub(crate) sign: Option<Sign>,
     /// What the agent does with damaged lines, for each class of damage that it does not skip.

@@ -6,7 +6,7 @@ use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::items;
 use crate::legality::content::{Mend, Names};
 use crate::repair::{NewResult, RecordChange};
-use crate::{Message, Object, Outline, Rules, Unread};
+use crate::{Message, Object, Outline, Unread};
 
 /// The dialect `responses`.
 pub struct Responses;
@@ -47,10 +47,6 @@ impl Dialect for Responses {
     fn is_linked(&self) -> bool {
         // The API rejects a reasoning item without the item that follows it, and vice versa.
         true
-    }
-
-    fn rules(&self) -> Rules {
-        Rules { dialect: self.name(), system_apart: true, ..Rules::default() }
     }
 
     fn names(&self) -> Names {

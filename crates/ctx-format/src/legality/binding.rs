@@ -1,6 +1,7 @@
 //! The models that bind signed reasoning to all messages before it.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -13,14 +14,8 @@ use crate::{Dialect, Edits, InvalidReasoning, Object, Record, Role};
 /// change, Claude rejects the block
 /// (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops the block
 /// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
-const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
-    ("fable-", [5, 1]),
-    ("mythos-", [5, 1]),
-    ("opus-", [5, 5]),
-    ("sonnet-", [5, 5]),
-    ("haiku-", [5, 5]),
-    ("gpt-", [6, 2]),
-];
+static BINDING_SINCE: LazyLock<Vec<(&str, [u64; 2])>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("binding.json")).expect("it is valid"));
 
 /// Returns true if a model binds its reasoning to the messages before it.
 pub fn binds_reasoning(model: &str) -> bool {

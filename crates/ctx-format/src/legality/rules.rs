@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use serde::Deserialize;
 
 use crate::{Outline, Role};
 
 /// An API's requirements for a sequence of messages. The default requirements are the most lenient.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Rules {
     /// The name of the dialect, whose demands on the content of messages are in `rules.json`.
     pub dialect: &'static str,
@@ -37,7 +39,8 @@ pub struct Rules {
 /// A record that contains both a call and its result lists neither in its outline, because nothing
 /// can separate them. Examples are calls to Anthropic's server tools and all calls in the Gemini
 /// CLI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Results {
     /// In separate messages directly after the reply, as in `chat`.
     BehindReply,

@@ -10,7 +10,10 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
+use serde::Deserialize;
+
 use super::{Effect, Flaw, Remedy};
+use crate::dialect::Format;
 use crate::record::edit::cut_members;
 use crate::{Edits, Object, counted, json};
 
@@ -198,6 +201,8 @@ pub(crate) struct TreeLine {
 }
 
 /// The terms used by an agent whose log lines refer to their parents.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
     /// The agent's term for a line, without an article.
@@ -215,7 +220,8 @@ pub(crate) struct TreeAgent {
 
 /// Lines that are identified by their index and refer to their parents.
 pub(crate) trait Tree {
-    const AGENT: TreeAgent;
+    /// The name of the dialect.
+    const DIALECT: &'static str;
 
     /// Returns the index of the line's parent; `None` if the parent is not in the file.
     fn parent(&self, place: usize) -> Option<usize>;
@@ -243,7 +249,7 @@ pub(crate) trait Tree {
 
     /// Creates the flaw for a line that is its own ancestor; `None` if the path simply ends there.
     fn endless(&self, place: usize) -> Option<Flaw> {
-        let then = Self::AGENT.on_loop?;
+        let then = Format::of(Self::DIALECT).tree.on_loop?;
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
         let record = self.line(place).record;
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
@@ -254,7 +260,7 @@ pub(crate) trait Tree {
     /// agent then continues from its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
-        let TreeAgent { name, a_line, .. } = Self::AGENT;
+        let TreeAgent { name, a_line, .. } = Format::of(Self::DIALECT).tree;
         let what = format!(
             "this compaction is off the active path: {name} resumes from {a_line} that is not below it, and sends the messages before the compaction"
         );
@@ -264,7 +270,8 @@ pub(crate) trait Tree {
     /// Creates the flaws for lines at which the chain of ancestors ends although there are lines
     /// before them. The chain begins at the last line of `path`.
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
-        let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
+        let TreeAgent { name, line: noun, parent: key, id: of, .. } =
+            Format::of(Self::DIALECT).tree;
         let seen = path.iter().copied().collect();
         let mut breaks = Breaks { tree: self, seen, below: usize::MAX, top: path.first().copied() };
         let mut flaws = Vec::new();

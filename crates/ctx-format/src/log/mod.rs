@@ -55,7 +55,7 @@ pub trait Log: Dialect {
     /// `None` if lines may be removed individually, because their children can be linked to their
     /// parents.
     fn why_by_position(&self) -> Option<&'static str> {
-        None
+        Format::of(self.name()).by_position
     }
 
     /// Returns the edits that lower the prompt size recorded in `object` to at most `prompt`

@@ -14,17 +14,16 @@ use std::borrow::Cow;
 use super::compaction::CompactionWriter;
 use super::{About, Log};
 use crate::compaction::LineText;
-use crate::dialect::anthropic::{self, Anthropic};
+use crate::dialect::anthropic;
 use crate::dialect::blocks;
 use crate::dialect::content::{kind_of, text_record};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
 use crate::legality::content::{Mend, Names};
 use crate::log::view::ViewBuilder;
 use crate::repair::{NewResult, RecordChange};
-use crate::rules::Results;
 use crate::{
     Bond, Denial, Edits, Flaw, GoodFor, Links, Message, Object, Outline, Part, ReplyId, Role, Rule,
-    Rules, SecondCopy, Unread, Usage, UsageOf, json,
+    SecondCopy, Unread, Usage, UsageOf, json,
 };
 
 pub(crate) use convert::Writer;
@@ -127,17 +126,6 @@ impl Dialect for ClaudeCode {
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         reply(object)?.text_of("model")
-    }
-
-    fn rules(&self) -> Rules {
-        Rules {
-            dialect: self.name(),
-            // The client itself moves results to where the API requires them.
-            results: Results::Later,
-            // The client adds three marks of its own, and the API accepts four.
-            cache_marks: Some(1),
-            ..Anthropic.rules()
-        }
     }
 
     fn said_by_user(&self, text: &str, next: &Object<'_>) -> String {

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::dialect::content::{blocks, kind_of};
-use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
+use crate::log::links::{ById, LineId, Tree, TreeLine};
 use crate::{Object, json};
 
 /// A line of the file as a node in the tree.
@@ -275,14 +275,7 @@ impl<'l> LoadedTree<'l> {
 }
 
 impl Tree for LoadedTree<'_> {
-    const AGENT: TreeAgent = TreeAgent {
-        name: "Claude Code",
-        line: "line",
-        a_line: "a line",
-        parent: "parentUuid",
-        id: "uuid",
-        on_loop: None,
-    };
+    const DIALECT: &'static str = "claude-code";
 
     fn parent(&self, place: usize) -> Option<usize> {
         self.place(self.parent_id(place))

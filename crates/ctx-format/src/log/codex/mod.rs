@@ -24,14 +24,11 @@ use super::{About, Log};
 use crate::dialect::content::{kind_of, with_text};
 use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Wrapped};
 use crate::dialect::items;
-use crate::dialect::responses::Responses;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names};
 use crate::record::edit::cut_members;
 use crate::repair::{NewResult, RecordChange};
-use crate::{
-    Edits, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage, UsageOf, json,
-};
+use crate::{Edits, Flaw, Links, Message, Object, Outline, Role, Unread, Usage, UsageOf, json};
 
 pub(crate) use convert::Writer;
 
@@ -105,11 +102,6 @@ impl Dialect for Codex {
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         payload_of(object, "turn_context")?.text_of("model")
-    }
-
-    fn rules(&self) -> Rules {
-        // The client supplies missing results, and omits results without a call.
-        Rules { dialect: self.name(), ..Responses.rules() }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
@@ -189,10 +181,6 @@ impl Log for Codex {
 
     fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
         Box::<compaction::Writer>::default()
-    }
-
-    fn why_by_position(&self) -> Option<&'static str> {
-        Some("Codex undoes turns by counting the lines that begin them")
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {

@@ -39,8 +39,7 @@ use crate::dialect::usage::sum;
 use crate::legality::content::{Mend, bare, was_here};
 use crate::log::view::ViewBuilder;
 use crate::{
-    Edits, Flaw, Links, Message, Object, Outline, Part, Role, Rule, Rules, SecondCopy, Unread,
-    Usage, json,
+    Edits, Flaw, Links, Message, Object, Outline, Part, Role, Rule, SecondCopy, Unread, Usage, json,
 };
 
 pub(crate) use convert::{Writer, raw_parts};
@@ -135,11 +134,6 @@ impl Dialect for Gemini {
         reply(object)?.text_of("model")
     }
 
-    fn rules(&self) -> Rules {
-        // The client inserts its own message before the first message.
-        Rules { dialect: self.name(), merges_roles: true, system_apart: true, ..Rules::default() }
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         let text = json::quoted(&snapshot_of(text));
         format!(
@@ -229,10 +223,6 @@ impl Log for Gemini {
 
     fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
         Box::<compaction::Writer>::default()
-    }
-
-    fn why_by_position(&self) -> Option<&'static str> {
-        Some("the Gemini CLI orders messages by their first lines, and rewinds need that order")
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {

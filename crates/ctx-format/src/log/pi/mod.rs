@@ -21,7 +21,6 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{About, Log};
 use crate::dialect::anthropic;
-use crate::dialect::chat::Chat;
 use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
 use crate::dialect::items::NAME;
@@ -30,8 +29,7 @@ use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
 use crate::{
-    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, Rules, SecondCopy, Unread,
-    Usage, json,
+    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, SecondCopy, Unread, Usage, json,
 };
 
 pub(crate) use convert::Writer;
@@ -150,11 +148,6 @@ impl Dialect for Pi {
 
     fn invalid_reasoning(&self) -> InvalidReasoning {
         InvalidReasoning::Rejected
-    }
-
-    fn rules(&self) -> Rules {
-        // pi supplies missing results, but does not move results.
-        Rules { dialect: self.name(), ..Chat.rules() }
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {

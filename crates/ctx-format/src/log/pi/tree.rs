@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::entry;
 use super::entry::{Entry, EntryKind, new_content};
 use crate::dialect::content::kind_of;
-use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
+use crate::log::links::{LineId, Tree, TreeLine};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, json};
 
@@ -200,14 +200,7 @@ impl Entries {
 }
 
 impl Tree for Entries {
-    const AGENT: TreeAgent = TreeAgent {
-        name: "pi",
-        line: "entry",
-        a_line: "an entry",
-        parent: "parentId",
-        id: "id",
-        on_loop: Some("pi never finishes loading the file"),
-    };
+    const DIALECT: &'static str = "pi";
 
     fn parent(&self, place: usize) -> Option<usize> {
         self.place(self.nodes[place].parent)
