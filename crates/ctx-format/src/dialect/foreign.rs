@@ -59,8 +59,9 @@ impl Listed {
     }
 
     fn begins(&self, head: &[u8]) -> bool {
-        let head: String = head.iter().skip(self.at).take(32).copied().map(char::from).collect();
-        self.begins.iter().any(|begin| head.starts_with(begin))
+        let head = head.iter().skip(self.at).copied().map(char::from);
+        let is_head = |begin: &String| head.clone().take(begin.chars().count()).eq(begin.chars());
+        self.begins.iter().any(is_head)
     }
 }
 

@@ -152,7 +152,6 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
         outline.check_tool_name(item, NAME, id);
     }
     outline.fault_if(!bad_images(parts_of(item)).is_empty(), Rule::BadImage, "");
-    outline.check_surrogates(item.text());
     Some(outline)
 }
 
@@ -174,8 +173,10 @@ pub(crate) const CALL_ID: Naming = Naming { min: 1, max: 64, ..ANY_NAME };
 pub(crate) const NAME: Naming = Naming { min: 1, ..ANY_NAME };
 /// What it accepts as the name of a tool in a request.
 pub(crate) const TOOL: Naming = Naming { max: 64, is_word: true, ..ANY_NAME };
-/// Adds to the outline of `item` what only the API itself demands: agents send items without ids.
+/// Adds to the outline of `item` its lone surrogates, and what only the API itself demands: agents
+/// send items without ids.
 pub(crate) fn check(item: &Object<'_>, outline: &mut Outline<'_>) {
+    outline.check_surrogates(item.text());
     let kind = ItemType::of(item);
     outline.content_mut().is_reasoning = kind == Some(ItemType::Reasoning);
     outline.fault_if(is_empty_summary(item), Rule::EmptyMessage, "");

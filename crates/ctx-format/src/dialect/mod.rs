@@ -23,7 +23,6 @@ pub(crate) mod sign;
 pub(crate) mod unread;
 pub(crate) mod usage;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -53,7 +52,6 @@ pub static ALL: [&dyn Dialect; 7] =
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Format {
-    name: &'static str,
     /// A noun phrase for a session in this format, for use in messages.
     pub(crate) session: &'static str,
     /// How messages are written within records in this format.
@@ -64,6 +62,10 @@ pub(crate) struct Format {
     /// Whether the model receives a summary before the messages that precede it.
     pub(crate) is_moved: bool,
     /// What the API requires of a sequence of messages; the name of the dialect is not among it.
+    /// Agents correct some of it themselves: Claude Code moves results to where the API requires
+    /// them, and adds three marks of its own, of which the API accepts four; Codex supplies
+    /// missing results, and omits results without a call; pi supplies missing results, but does not
+    /// move results; the Gemini CLI inserts its own message before the first message.
     pub(crate) rules: Rules,
     /// The reason for [`crate::Log::why_by_position`].
     pub(crate) by_position: Option<&'static str>,
@@ -73,27 +75,32 @@ pub(crate) struct Format {
     pub(crate) sign: Option<Sign>,
     /// What the agent does with damaged lines, for each class of damage that it does not skip.
     #[serde(borrow)]
-    pub(crate) damage: HashMap<&'static str, (Effect, &'static str)>,
+    pub(crate) damage: Vec<(&'static str, Effect, &'static str)>,
 }
 
-/// The format of each dialect.
-static FORMATS: LazyLock<[Format; ALL.len()]> = LazyLock::new(|| {
-    let all = [
-        include_str!("chat.json"),
-        include_str!("anthropic.json"),
-        include_str!("responses.json"),
-        include_str!("../log/claude_code/format.json"),
-        include_str!("../log/codex/format.json"),
-        include_str!("../log/gemini/format.json"),
-        include_str!("../log/pi/format.json"),
-    ];
-    all.map(|json| serde_json::from_str(json).expect("the format is valid"))
-});
+/// The names of the dialects in [`ALL`].
+const NAMES: [&str; ALL.len()] =
+    ["chat", "anthropic", "responses", "claude-code", "codex", "gemini", "pi"];
+
+/// The format of each dialect in [`ALL`].
+static FORMATS: [LazyLock<Format>; ALL.len()] = [
+    LazyLock::new(|| Format::read(include_str!("chat.json"))),
+    LazyLock::new(|| Format::read(include_str!("anthropic.json"))),
+    LazyLock::new(|| Format::read(include_str!("responses.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/claude_code/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/codex/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/gemini/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/pi/format.json"))),
+];
 
 impl Format {
     /// Returns the format of sessions in `dialect`. A plain session has the format `chat`.
     pub(crate) fn of(dialect: &str) -> &'static Self {
-        FORMATS.iter().find(|format| format.name == dialect).unwrap_or(&FORMATS[0])
+        &FORMATS[NAMES.iter().position(|name| *name == dialect).unwrap_or(0)]
+    }
+
+    fn read(json: &'static str) -> Self {
+        serde_json::from_str(json).expect("the format is valid")
     }
 }
 
@@ -123,8 +130,16 @@ mod tests {
 
     #[test]
     fn each_format_is_listed_in_order() {
-        let formats = super::FORMATS.each_ref().map(|format| format.name);
-        assert_eq!(formats, ALL.map(Dialect::name));
+        assert_eq!(super::NAMES, ALL.map(Dialect::name));
+        let sessions = super::FORMATS.each_ref().map(|format| format.session);
+        let of_apis =
+            ["chat", "anthropic", "responses"].map(|api| format!("a session in the format {api}"));
+        let of_agents =
+            ["a Claude Code session", "a Codex session", "a Gemini CLI session", "a pi session"];
+        assert_eq!(
+            (&sessions[..3], &sessions[3..]),
+            (&of_apis.each_ref().map(String::as_str)[..], &of_agents[..])
+        );
     }
 
     #[test]

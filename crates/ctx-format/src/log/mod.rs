@@ -75,7 +75,9 @@ pub trait Log: Dialect {
     /// Describes how the agent handles a damaged line of the given class; `None` if the agent skips
     /// the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        Format::of(self.name()).damage.get(<&str>::from(class)).copied()
+        let mut damage = Format::of(self.name()).damage.iter();
+        let (_, effect, what) = damage.find(|(of, ..)| *of == <&str>::from(class))?;
+        Some((*effect, *what))
     }
 }
 

@@ -41,15 +41,13 @@ impl Dialect for Codex {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        match Entry::of(object)? {
-            Entry::Item(item) => item::outline(&item),
-            Entry::Agent(_) => Some(Outline { role: Role::User, ..Outline::of_line() }),
-            Entry::Compacted(compacted) => {
-                let mut outline = compacted.outline();
-                outline.check_surrogates(object.text());
-                Some(outline)
-            }
-        }
+        let (mut outline, text) = match Entry::of(object)? {
+            Entry::Item(item) => (item::outline(&item)?, item.text()),
+            Entry::Agent(_) => return Some(Outline { role: Role::User, ..Outline::of_line() }),
+            Entry::Compacted(compacted) => (compacted.outline(), object.text()),
+        };
+        outline.check_surrogates(text);
+        Some(outline)
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
