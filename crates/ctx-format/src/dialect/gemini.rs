@@ -19,12 +19,8 @@ pub(crate) enum PartKind {
 /// Lists the raw parts of a message's content, which is a text, a part, or a list of texts and
 /// parts.
 pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
-    match content {
-        Some(content) if is_truthy(content) => {
-            scan::elements(content).unwrap_or_else(|| vec![content])
-        }
-        _ => Vec::new(),
-    }
+    let list = |content| scan::elements(content).unwrap_or_else(|| vec![content]);
+    content.filter(|raw| is_truthy(raw)).map_or_else(Vec::new, list)
 }
 
 /// Returns true if the value is truthy in JavaScript, the client's language.
@@ -117,13 +113,12 @@ pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
         return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);
     };
     let text = || object.text_of("text").unwrap_or_default();
+    let of = |key| object.object_of(key);
     let part = match kind_of(&object) {
         PartKind::Text => Some(Part::Text(text())),
         PartKind::Thought => Some(Part::Reasoning(text())),
-        PartKind::Call => object.object_of("functionCall").map(|it| Part::Call(call(record, &it))),
-        PartKind::Result => {
-            object.object_of("functionResponse").map(|it| Part::Result(result(record, &it)))
-        }
+        PartKind::Call => of("functionCall").map(|it| Part::Call(call(record, &it))),
+        PartKind::Result => of("functionResponse").map(|it| Part::Result(result(record, &it))),
         PartKind::Media(kind) => Some(Part::media(kind, raw)),
         PartKind::Other => None,
     };

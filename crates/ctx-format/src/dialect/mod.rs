@@ -1,6 +1,6 @@
 //! Dialects are the file formats of sessions. To add a dialect, implement [`Dialect`] and add an
-//! entry to [`ALL`] and to `FORMATS`; the tools need no changes. The dialect of a session that could be in several
-//! formats is [`Plain`].
+//! entry to [`ALL`], `NAMES`, `FORMATS` and `writer`; the tools need no changes. The dialect of a
+//! session that could be in several formats is [`Plain`].
 //!
 //! The session file of an agent is also a log; [`crate::log`] explains what a log adds to a
 //! dialect.

@@ -77,17 +77,14 @@ impl Unread {
     /// Returns what is wrong with a damaged line that its agent reads nevertheless. The line may
     /// hold a message that we do not see.
     pub fn damaged(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Self> {
-        let what = match record.class {
-            Class::NotUtf8 if dialect.log()?.on_damage(record.class)?.0 == Effect::Harmless => {
-                "is not UTF-8"
-            }
-            Class::Nul if dialect.name() == "claude-code" && record.bytes.starts_with(b"{") => {
-                "has NUL bytes"
-            }
+        let is_read = match record.class {
+            Class::NotUtf8 => dialect.log()?.on_damage(record.class)?.0 == Effect::Harmless,
+            Class::Nul => dialect.name() == "claude-code" && record.bytes.starts_with(b"{"),
             _ => return None,
         };
+        let what = if record.class == Class::Nul { "has NUL bytes" } else { "is not UTF-8" };
         let why = format!("the line {what}, but the agent reads it");
-        Some(Self { rule: UnreadRule::BadLine, why })
+        is_read.then_some(Self { rule: UnreadRule::BadLine, why })
     }
 
     /// Reports any other unreadable content in a message. `what` describes the content.

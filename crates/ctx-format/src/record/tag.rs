@@ -205,13 +205,9 @@ impl ZoneReader {
     /// Checks that the stream, which has been read to its end, is complete.
     pub fn finish(&self) -> Result<(), EarlyEnd> {
         let records = self.records;
-        match self.end {
-            None => Err(EarlyEnd::NoEnd { records }),
-            Some(announced) if announced != records => {
-                Err(EarlyEnd::OtherCount { records, announced })
-            }
-            Some(_) => Ok(()),
-        }
+        let announced = self.end.ok_or(EarlyEnd::NoEnd { records })?;
+        let is_whole = announced == records;
+        is_whole.then_some(()).ok_or(EarlyEnd::OtherCount { records, announced })
     }
 }
 

@@ -357,8 +357,7 @@ impl Copy {
     }
 
     fn act(&mut self, line: u64, id: &str, what: RepairKind) {
-        let id = id.to_owned();
-        self.actions.push(Action { line, id, what });
+        self.actions.push(Action { line, id: id.to_owned(), what });
     }
 }
 

@@ -294,13 +294,8 @@ impl<'a> Messages<'a> {
 /// Returns true if the messages consist of a summary alone, or of a summary and the model's answer
 /// to it, which the client itself writes.
 fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
-    match sent {
-        [summary] => summary.is_text(),
-        [summary, answer] => {
-            summary.is_text() && answer.role == Role::Assistant && answer.is_text()
-        }
-        _ => false,
-    }
+    let has_no_more = matches!(sent, [_] | [_, SentMessage { role: Role::Assistant, .. }]);
+    has_no_more && sent.iter().all(SentMessage::is_text)
 }
 
 /// Returns the text of a summary without the `state_snapshot` tags around it.
