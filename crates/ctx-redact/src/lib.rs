@@ -5,8 +5,8 @@
 //! The scan recognizes keys by their vendor's prefix or by their frame (`keys`), and random strings
 //! by their characters (`value`). Other values are recognized by the name before them (`named`) or
 //! above them in a table (`table`), by their place on a command line, in a request or in a file
-//! (`forms`), or by the sentence that introduces them (`prose`). Vendors, names, flags and words are
-//! listed in `rules.txt`.
+//! (`forms`), or by the sentence that introduces them (`prose`). Vendors, names, flags and words
+//! are listed in `rules.txt`.
 //!
 //! The scan is a safety net and not a guarantee: it misses secrets that look like prose.
 //!

@@ -81,7 +81,8 @@ fn names() -> impl Iterator<Item = &'static Name> {
     RULES.names.iter().chain(&RULES.short_names).flatten()
 }
 
-/// Returns true if a name may end as the text does. The check is quick and rejects most other words.
+/// Returns true if a name may end as the text does. The check is quick and rejects most other
+/// words.
 pub(super) fn may_end(text: &[u8]) -> bool {
     /// For each pair of last bytes, one bit for each byte that may precede it; then the same for
     /// the names without their last byte.

@@ -185,8 +185,8 @@ pub(super) fn margin(line: &[u8]) -> usize {
     ["→", "\t"].into_iter().find(is_next).map_or(sign, |mark| blanks + digits + mark.len())
 }
 
-/// Finds the password in `setPassword("hunter2")` or `auth=("bob", "hunter2")`; the cursor is at the
-/// opening parenthesis.
+/// Finds the password in `setPassword("hunter2")` or `auth=("bob", "hunter2")`; the cursor is at
+/// the opening parenthesis.
 pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let is_tuple = cursor.before().ends_with(b"=");
     let (_, kind) = name_before(Cursor { at: cursor.at - usize::from(is_tuple), ..cursor })?;

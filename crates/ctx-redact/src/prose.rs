@@ -120,8 +120,8 @@ fn is_strong_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!@#$^*+~-".contains(&byte)
 }
 
-/// Returns true for `Winter2024!`, which has capitals, small letters, digits and a sign, but not for
-/// names in code such as `Hash2#update`.
+/// Returns true for `Winter2024!`, which has capitals, small letters, digits and a sign, but not
+/// for names in code such as `Hash2#update`.
 pub(super) fn is_strong(value: &[u8]) -> bool {
     let classes = [u8::is_ascii_uppercase, u8::is_ascii_lowercase, u8::is_ascii_digit];
     let parts: Vec<_> = value.split(|byte| b"!@#$^".contains(byte)).collect();

@@ -267,8 +267,8 @@ impl AgentFolder {
     }
 }
 
-/// Returns the id in the name of a session's file. Most agents use a UUID, which may follow the time
-/// or another name. The Gemini CLI uses the first digits of a UUID.
+/// Returns the id in the name of a session's file. Most agents use a UUID, which may follow the
+/// time or another name. The Gemini CLI uses the first digits of a UUID.
 pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
     const UUID: usize = 36;
     let name = path.file_name()?.to_str()?;

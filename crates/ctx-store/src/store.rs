@@ -149,8 +149,8 @@ impl Store {
         make_dirs(dir)
     }
 
-    /// Refuses a path in the store that leads through a symbolic link, because the link could lead to
-    /// files that are not the store's. The store itself may be a link.
+    /// Refuses a path in the store that leads through a symbolic link, because the link could lead
+    /// to files that are not the store's. The store itself may be a link.
     pub fn refuse_links(&self, path: &Path) -> Result<()> {
         let mut inside = path.ancestors().take_while(|path| {
             path.starts_with(&self.root) && path.as_os_str() != self.root.as_os_str()

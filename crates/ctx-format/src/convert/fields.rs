@@ -24,8 +24,8 @@ const BESIDE_TAGS: &str = "cache_control caller internal_chat_message_metadata_p
 /// The members that tell what an object is. They matter only in an object without other members.
 const TAGS: [&str; 2] = ["type", "role"];
 
-/// Values at a greater depth are examined as a whole: each level is scanned again, so a value that is
-/// nested thousands of times would take minutes.
+/// Values at a greater depth are examined as a whole: each level is scanned again, so a value that
+/// is nested thousands of times would take minutes.
 const MAX_DEPTH: usize = 64;
 
 /// How many bytes after the last value are searched first.
@@ -60,9 +60,9 @@ impl Written {
         Self { texts: [raw, decoded], last: Default::default() }
     }
 
-    /// Returns the values of `object` that are not in the records, each with its path. Only the values
-    /// within `sent`, which are slices of the object's text, are examined. `path` is the path of the
-    /// object.
+    /// Returns the values of `object` that are not in the records, each with its path. Only the
+    /// values within `sent`, which are slices of the object's text, are examined. `path` is the
+    /// path of the object.
     pub(crate) fn missing<'a>(
         &self,
         object: &Object<'a>,
@@ -75,8 +75,8 @@ impl Written {
         search.lost
     }
 
-    /// Returns true if any of `needles` occurs. Searches shortly after the last value first, so that
-    /// the time to find all values of a long unit is linear in its length.
+    /// Returns true if any of `needles` occurs. Searches shortly after the last value first, so
+    /// that the time to find all values of a long unit is linear in its length.
     fn has(&self, needles: &[&str]) -> bool {
         for reach in [NEAR, usize::MAX] {
             for needle in needles {

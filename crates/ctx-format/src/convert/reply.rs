@@ -323,8 +323,8 @@ struct WaitingCall {
 }
 
 impl Ids {
-    /// Creates ids for a session in the dialect `to`. If `stay` is true, existing ids and names stay
-    /// as they are.
+    /// Creates ids for a session in the dialect `to`. If `stay` is true, existing ids and names
+    /// stay as they are.
     pub(crate) fn of(to: &dyn Dialect, stay: bool, across: HashSet<Key>) -> Self {
         let names = (!stay).then(|| to.names());
         Self { made: 0, names, used: HashMap::new(), may_repeat: !to.rules().unique_ids, across }

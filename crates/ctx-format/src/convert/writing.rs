@@ -143,8 +143,8 @@ impl Writing<'_> {
         lines.into_iter().try_for_each(|line| self.line(line, &entries))
     }
 
-    /// Compares the content of a unit with its source, `texts`, and removes the signed reasoning after
-    /// the first change from `lines` if the API would reject it.
+    /// Compares the content of a unit with its source, `texts`, and removes the signed reasoning
+    /// after the first change from `lines` if the API would reject it.
     fn drop_bound_reasoning(&mut self, lines: &mut Vec<Line>, texts: &[String], numbers: &[usize]) {
         let to = self.converter.to;
         if self.from.name() != to.name() || to.invalid_reasoning() != InvalidReasoning::Rejected {
@@ -213,8 +213,8 @@ impl Writing<'_> {
         has_halves
     }
 
-    /// Reads an entry's messages again from its text. The roles of these messages may be wrong, because
-    /// the text no longer includes the record or list around it.
+    /// Reads an entry's messages again from its text. The roles of these messages may be wrong,
+    /// because the text no longer includes the record or list around it.
     fn held_of<'a>(&self, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
         // Parsed records are not kept in memory, because a unit can have any number of records.
         let Ok(object) = Object::parse(text) else { return Vec::new() };

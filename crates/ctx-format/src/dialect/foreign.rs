@@ -1,6 +1,6 @@
-//! Formats that are recognized but not read. `foreign_certain.json` and `foreign.json` list the name
-//! of each format, a remedy, and a sign by which its records are recognized, the first bytes of its
-//! files, or the id of a format that only code can recognize.
+//! Formats that are recognized but not read. `foreign_certain.json` and `foreign.json` list the
+//! name of each format, a remedy, and a sign by which its records are recognized, the first bytes
+//! of its files, or the id of a format that only code can recognize.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -168,9 +168,9 @@ pub trait Dialect: Sync {
         object.text().to_owned()
     }
 
-    /// Writes a result for a repair: a block of a message, or a record without a line ending. `None`
-    /// if the record in `result` has no result at the given index, or if a call and its result are
-    /// always in the same record.
+    /// Writes a result for a repair: a block of a message, or a record without a line ending.
+    /// `None` if the record in `result` has no result at the given index, or if a call and its
+    /// result are always in the same record.
     fn new_result(&self, _result: &NewResult<'_>) -> Option<String> {
         None
     }

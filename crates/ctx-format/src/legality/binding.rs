@@ -30,8 +30,8 @@ pub fn binds_reasoning(model: &str) -> bool {
     })
 }
 
-/// Returns what becomes of signed reasoning by `model`, or by an unknown model, after a change to an
-/// earlier message in a session of `dialect`; `None` if the reasoning stays valid.
+/// Returns what becomes of signed reasoning by `model`, or by an unknown model, after a change to
+/// an earlier message in a session of `dialect`; `None` if the reasoning stays valid.
 pub fn fate(dialect: &dyn Dialect, model: Option<&str>) -> Option<InvalidReasoning> {
     if !model.is_none_or(binds_reasoning) {
         return None;
@@ -40,8 +40,8 @@ pub fn fate(dialect: &dyn Dialect, model: Option<&str>) -> Option<InvalidReasoni
     Some(if is_ignored { InvalidReasoning::Ignored } else { dialect.invalid_reasoning() })
 }
 
-/// Returns the new bytes of a message without its reasoning: none if it has no other content. `None`
-/// if it is no message.
+/// Returns the new bytes of a message without its reasoning: none if it has no other content.
+/// `None` if it is no message.
 pub fn without_reasoning(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
     let object = record.whole_object()?;
     let message = dialect.message(object)?;

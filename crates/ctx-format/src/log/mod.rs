@@ -2,9 +2,9 @@
 //!
 //! # How an agent's log plugs in
 //!
-//! To add an agent, create a folder here and entries in `ALL` and `FORMATS`; no tool knows an agent by name.
-//! The agent's type implements [`crate::Dialect`], which reads and writes records, and [`Log`],
-//! which describes how the agent reads its file:
+//! To add an agent, create a folder here and entries in `ALL` and `FORMATS`; no tool knows an agent
+//! by name. The agent's type implements [`crate::Dialect`], which reads and writes records, and
+//! [`Log`], which describes how the agent reads its file:
 //!
 //! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`]
 //!   and [`crate::Dialect::message`] read the object inside the record; slots and cuts are byte

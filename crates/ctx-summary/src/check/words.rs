@@ -18,8 +18,8 @@ pub(super) struct HashedSet {
 /// The maximum number of hashes in a set. A full set takes about 40 MB.
 pub(super) const MOST: usize = 2_000_000;
 
-/// The length, in bytes, of the longest parts of names that are stored. What is longer is no name, but
-/// data, all of whose parts together would be quadratic in its length.
+/// The length, in bytes, of the longest parts of names that are stored. What is longer is no name,
+/// but data, all of whose parts together would be quadratic in its length.
 pub(super) const LONGEST_NAME: usize = 128;
 
 impl HashedSet {

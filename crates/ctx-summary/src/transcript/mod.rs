@@ -35,8 +35,8 @@ pub struct Transcript {
     pub redacted: usize,
     /// The languages of the user's messages.
     pub languages: Languages,
-    /// The texts of the kept messages that came after the most recent message to summarize. The first
-    /// element of each pair is the label of the text.
+    /// The texts of the kept messages that came after the most recent message to summarize. The
+    /// first element of each pair is the label of the text.
     kept: Vec<(String, String)>,
     /// For each call, its digest, and whether it shows existing content.
     calls: HashMap<String, (String, bool)>,

@@ -1,10 +1,10 @@
 //! Repairs a session so that the API accepts it again.
 //!
-//! [`repair`] repairs a whole session. For calls and results, a [`Planner`] decides which repairs to
-//! make, based only on the messages' outlines, and a [`Repair`] lists every [`Action`] and writes
-//! the repaired records. Content is kept where possible: a misplaced result is moved to its call,
-//! and only results without a call, repeated results, and text that is not JSON are removed. A call
-//! without a result gets a result that says that the original is missing.
+//! [`repair`] repairs a whole session. For calls and results, a [`Planner`] decides which repairs
+//! to make, based only on the messages' outlines, and a [`Repair`] lists every [`Action`] and
+//! writes the repaired records. Content is kept where possible: a misplaced result is moved to its
+//! call, and only results without a call, repeated results, and text that is not JSON are removed.
+//! A call without a result gets a result that says that the original is missing.
 
 use crate::record::line_end;
 use crate::{Dialect, Object, Origin, Rule, counted};

@@ -20,8 +20,8 @@ pub struct Planner {
     /// The record number and line of each message that is not a system message, and whether a
     /// session may begin with it.
     messages: Vec<(usize, u64, bool)>,
-    /// The ids of the calls in the reply or, if ids must be unique, in the session so far, each with
-    /// the next number to append to it.
+    /// The ids of the calls in the reply or, if ids must be unique, in the session so far, each
+    /// with the next number to append to it.
     ids: HashMap<String, u64>,
     repair: Repair,
 }

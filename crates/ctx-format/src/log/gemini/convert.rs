@@ -201,8 +201,8 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
     NOT_SENT.iter().any(|begin| text.trim_start().starts_with(begin))
 }
 
-/// Copies a piece that is already a part of the API, and writes any other piece as a part; `None` if
-/// the API does not support it.
+/// Copies a piece that is already a part of the API, and writes any other piece as a part; `None`
+/// if the API does not support it.
 fn piece(piece: &Piece<'_>) -> Option<String> {
     let is_own = |raw: &&str| match &piece.part {
         Part::Text(_) | Part::Reasoning(_) => true,

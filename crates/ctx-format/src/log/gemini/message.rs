@@ -113,8 +113,8 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.message.objects_of("toolCalls").into_iter().flatten().flatten().collect()
     }
 
-    /// The arguments of calls and the responses in results that are not an object, as raw JSON, each
-    /// with the key of its call.
+    /// The arguments of calls and the responses in results that are not an object, as raw JSON,
+    /// each with the key of its call.
     pub(super) fn bad_arguments(&self) -> Vec<(String, &'a str)> {
         let listed = self.listed_calls();
         let results = listed.iter().flat_map(|call| part::list(call.get("result")));

@@ -81,8 +81,8 @@ impl<'i> Talk<'i> {
     }
 
     /// If all named messages with a role have the same name, adds this name to the other messages
-    /// with that role. A message lacks a name if the index left out its beginning because it repeats
-    /// earlier text.
+    /// with that role. A message lacks a name if the index left out its beginning because it
+    /// repeats earlier text.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
