@@ -123,7 +123,9 @@ impl Status {
         self.newest = compactions().next().cloned();
         let later = known.events.iter().take_while(|event| !is_compaction(event));
         let is_rollback = |event: &Event| event.op == "rollback" && event.phase == "done";
-        self.undone = self.newest.is_some() && later.into_iter().any(is_rollback);
+        // A second rollback undoes the first.
+        let rollbacks = later.filter(|event| is_rollback(event)).count();
+        self.undone = self.newest.is_some() && rollbacks % 2 == 1;
         self
     }
 

@@ -191,7 +191,7 @@ fn our_tokens(
     notes: &mut Notes,
 ) -> u64 {
     let fills = options.budget.is_some() && !options.strict_target;
-    let least = limit.min(LEAST_MESSAGES);
+    let least = LEAST_MESSAGES.min(if fills { limit - limit / MARGIN } else { limit });
     let likely = |limit| after.counted_within(limit, |it| it.tokens);
     let tokens = if fills {
         likely(limit - limit / MARGIN)
