@@ -160,7 +160,7 @@ impl<'t> Usage<'t> {
     }
 
     /// Returns the failure for the first unknown flag and for all later ones with long names, so
-    /// that they can be mended together.
+    /// that they can be fixed together.
     fn unknown_flags(&self, first: &str, args: &[OsString]) -> Failure {
         let name = |typed: &str| typed.split('=').next().unwrap_or(typed).to_owned();
         let first = name(first);

@@ -17,7 +17,7 @@ pub struct Forecast {
     pub summary: u64,
     /// The records that would be removed.
     pub leaving: Leaving,
-    /// Whether tool results in kept messages would be shortened to fit into a budget.
+    /// Whether results and arguments in kept messages would be shortened to fit into a budget.
     pub shortens: bool,
 }
 
@@ -102,8 +102,8 @@ impl Forecast {
             forecast.zones[zone as usize].add(it.line, true, it.begins);
         }
         forecast.zones.iter_mut().for_each(ZoneCount::join_lines);
-        // The largest zone takes what the messages have in common, and what a log divides in
-        // another way.
+        // The largest zone takes the overhead of the conversation and the differences between a log
+        // and its lowered form, so that the zones add up.
         let all: u64 = forecast.zones.iter().map(|zone| zone.tokens).sum();
         if let Some(zone) = forecast.zones.iter_mut().max_by_key(|zone| zone.tokens) {
             zone.tokens = (zone.tokens + tokens).saturating_sub(all);

@@ -82,7 +82,7 @@ impl<'p> Verdicts<'p> {
                 let each = saturating_u32(PER_MESSAGE);
                 let mut later = self.facts.records[record + 1..].iter();
                 let next = later.find(|it| it.role.is_some());
-                // The rest of a message begins it anew, so what each message costs stays.
+                // If a later part of the message stays, the overhead of the message stays, too.
                 let stays = begins_message && next.is_some_and(|next| !next.begins_message);
                 vec![all(rule, tokens.saturating_sub(if stays { each } else { 0 }))]
             }
