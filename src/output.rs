@@ -15,7 +15,7 @@ use ctx_cli::{Failure, Input, Io, Result, is_stdin, metadata};
 use ctx_format::counted;
 use ctx_policy::duration::FixedSpan;
 use ctx_store::{
-    AtomicFile, Destination, Figures, Growth, MinIdle, NewContent, OutputTarget,
+    Addition, AtomicFile, Destination, Figures, Growth, MinIdle, NewContent, OutputTarget,
     PendingReplacement, ReplaceOutcome, SessionId, SnapshotKind, hash,
 };
 
@@ -362,29 +362,32 @@ impl SessionOutput<'_> {
             let mut file = temp.into_inner()?;
             file.rewind()?;
             let sha256 = hash(&mut file)?;
-            file.rewind()?;
             Ok((file, sha256))
         };
         let (mut file, sha256) = waiting().map_err(|error| no_temporary(&error))?;
         let growth = succession.growth();
-        let mut new = NewContent {
-            reader: &mut file,
-            sha256: &sha256,
-            operation: "output",
-            kind: SnapshotKind::PreCompact,
-            figures,
+        let (operation, kind) = ("output", SnapshotKind::PreCompact);
+        let added = succession.added_lines(&mut file).map_err(|error| no_temporary(&error))?;
+        let replaced = if let Some(lines) = &added {
+            let addition = Addition { lines, operation, kind, figures };
+            succession.append_after(addition, first)
+        } else {
+            file.rewind().map_err(|error| no_temporary(&error))?;
+            let reader = &mut file;
+            let mut new = NewContent { reader, sha256: &sha256, operation, kind, figures };
+            succession.commit_after(&mut new, first)
         };
-        let replaced = succession.commit_after(&mut new, first);
-        note_replaced(&name, growth, &replaced.map_err(store::failure)??, io);
+        let done = if added.is_some() { "has new lines" } else { "is replaced" };
+        note_replaced(&name, done, growth, &replaced.map_err(store::failure)??, io);
         Ok(())
     }
 }
 
-fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
+fn note_replaced(name: &str, done: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
     let ReplaceOutcome::New { before, .. } = replaced else {
         return io.note(format_args!("{name} is unchanged"));
     };
-    io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
+    io.note(format_args!("{name} {done}; the previous content is snapshot {}", before.id));
     report_late(name, growth, replaced, io);
 }
 

@@ -1,7 +1,7 @@
 //! Sessions of pi 1.5.2: the prompt in `system` messages, and edits of what is sent.
 //! `tests/clients/run --agent pi` shows what pi itself sends for such sessions.
 
-use ctx_testkit::Case;
+use ctx_testkit::{Case, Finished};
 
 use crate::tool_path;
 
@@ -129,22 +129,39 @@ fn a_compaction_carries_the_prompt_and_the_edits_go_on() {
     assert!(line.contains("8443") && !line.contains("aside"), "{line}");
 }
 
+/// Returns the lines that a tool appended to the session.
+fn appended(done: &Finished) -> String {
+    let after = String::from_utf8(done.read("s.jsonl")).expect("text");
+    after.strip_prefix(&*edited()).expect("no line changed").to_owned()
+}
+
+/// Runs another tool on the same files.
+fn then(done: &Finished, name: &str) -> Case {
+    Case::new(tool_path(name)).within(done.dir())
+}
+
+const PRUNE: [&str; 9] =
+    ["--min-idle", "0s", "-i", "--trim", "--protect-last", "1", "--max-chars", "100", "s.jsonl"];
+
 #[test]
-fn an_edited_result_stays_and_another_one_is_shortened() {
-    let done = tool("ctx-prune")
-        .args([
-            "--min-idle",
-            "0s",
-            "-q",
-            "-i",
-            "--trim",
-            "--protect-last",
-            "1",
-            "--max-chars",
-            "100",
-        ])
-        .args(["--drop", "rewritten,dead-branches", "s.jsonl"])
-        .run();
+fn an_edited_result_stays_and_another_one_is_shortened_by_a_new_line() {
+    let done = tool("ctx-prune").args(PRUNE).stdout("s.jsonl: 1 change, 314 tokens freed\n").run();
+    let line = appended(&done);
+    let begin = r#"{"type":"context_edit","id":""#;
+    assert!(line.starts_with(begin) && line.lines().count() == 1, "{line}");
+    assert!(line.contains(r#""parentId":"m","timestamp":"2026-01-01T00:00:00.001Z","targetId":"j","replacement":{"content":[{"type":"text","text":"port = 7001\n"#), "{line}");
+    assert!(line.contains("all 1692 bytes: ctx-offload --show"), "{line}");
+    then(&done, "ctx-check").args(["s.jsonl"]).stdout("s.jsonl: ok\n").run();
+    let again = then(&done, "ctx-prune").args(PRUNE);
+    let again = again.stdout("s.jsonl: 0 changes, 0 tokens freed\n").run();
+    assert_eq!(appended(&again), line);
+    let undone = then(&done, "ctx-rollback").args(["-q", "--undo", "s.jsonl"]).run();
+    assert_eq!(appended(&undone), "");
+}
+
+#[test]
+fn a_session_whose_lines_are_removed_anyway_is_rewritten() {
+    let done = tool("ctx-prune").args(["-q", "--drop", "copies,file-history"]).args(PRUNE).run();
     let (before, after) = (edited(), done.read("s.jsonl"));
     let after = String::from_utf8(after).expect("text");
     let lines = before.lines().zip(after.lines());
@@ -152,6 +169,63 @@ fn an_edited_result_stays_and_another_one_is_shortened() {
         lines.filter(|(one, other)| one != other).map(|(one, _)| one).collect();
     assert_eq!(changed, [result("j", "i", "c2", &page())]);
     assert_eq!(before.lines().count(), after.lines().count());
+}
+
+/// Versions of pi that declare no prompt read no edits.
+#[test]
+fn a_session_of_an_older_pi_is_rewritten() {
+    let older = session(&[
+        user("a", "", "Which port?"),
+        call("b", "a", "c1"),
+        result("c", "b", "c1", &page()),
+        reply("d", "c", "7001."),
+    ]);
+    let done =
+        Case::new(tool_path("ctx-prune")).file("s.jsonl", &older).args(["-q"]).args(PRUNE).run();
+    let after = String::from_utf8(done.read("s.jsonl")).expect("text");
+    assert_eq!(after.lines().count(), older.lines().count());
+    assert!(after.len() < older.len());
+}
+
+#[test]
+fn an_offloaded_result_is_restored_by_removing_its_edit() {
+    let offload = ["--min-idle", "0s", "-q", "-i", "--protect-last", "1", "s.jsonl"];
+    let done = tool("ctx-offload").args(["--min-tokens", "100"]).args(offload).run();
+    let line = appended(&done);
+    assert!(
+        line.contains(
+            r#""targetId":"j","replacement":{"content":[{"type":"text","text":"Tool result (read, "#
+        ),
+        "{line}"
+    );
+    let id = &line[line.find(r#""id":""#).expect("an id") + 6..][..8];
+    let next = user("n", id, "And now?") + "\n";
+    let more = then(&done, "ctx-offload").file("s.jsonl", edited() + &line + &next);
+    let restored = more.args(["--restore", "--min-idle", "0s", "-q", "-i", "s.jsonl"]).run();
+    assert_eq!(appended(&restored), user("n", "m", "And now?") + "\n");
+}
+
+/// The recorded usage of a reply is that of a request with the old content.
+#[test]
+fn what_an_edit_removes_is_taken_off_the_recorded_usage() {
+    let usage = r#""off","usage":{"input":9000,"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":9010}"#;
+    let last = reply("m", "l", "Done.");
+    let session = edited().replace(&last, &last.replace("\"off\"", usage));
+    let count = |tool: Case| {
+        let done = tool.args(["--calibrate", "s.jsonl"]).stdout_any().run();
+        String::from_utf8(done.stdout).expect("text")
+    };
+    let before = count(Case::new(tool_path("ctx-count")).file("s.jsonl", &session));
+    let done =
+        Case::new(tool_path("ctx-prune")).file("s.jsonl", &session).args(["-q"]).args(PRUNE).run();
+    let after = count(then(&done, "ctx-count"));
+    let shown = |sizes, counted| {
+        format!(
+            "s.jsonl: {sizes} (calibrated)\n  counted  {counted}\n  replies  1\n  factor   1.200\n  base     8470\n"
+        )
+    };
+    assert_eq!(before, shown("9047 tokens, 8805 to 9289", "451"));
+    assert_eq!(after, shown("8670 tokens, 8430 to 8911", "137"));
 }
 
 /// An edit of unknown shape could change any message, so the session is refused and the edit named.

@@ -7,6 +7,7 @@
 //! which merely wrap its operations. A compaction combines several operations.
 
 mod allocate;
+mod appended;
 mod bound_reasoning;
 pub mod calls;
 pub mod check;

@@ -2,17 +2,19 @@
 //! that becomes invalid. The latest records are held back, because they may turn out to be
 //! protected. Earlier records are changed and written.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use ctx_format::{
-    Call, Dialect, Edits, Frame, Object, Origin, Outline, Record, Role, Spool, ToolResult,
+    Call, Dialect, Edits, Frame, Object, Origin, Outline, Portion, Record, Role, Spool, ToolResult,
 };
 use ctx_policy::SignedReasoning;
 use regex::{Captures, Regex};
 
+use crate::appended::{AppendedEdits, RemovedEdits};
 use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
 use crate::output_check::OutputCheck;
@@ -27,6 +29,9 @@ pub struct ChangePass<'c> {
     checks: Option<OutputCheck>,
     /// The output, or `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
+    /// The changes that are written as new lines at the end.
+    appended: Option<AppendedEdits>,
+    removed: RemovedEdits,
     waiting: VecDeque<Waiting>,
     /// The number of assistant messages in `waiting`, for comparison with `protect_last`.
     replies: u64,
@@ -49,9 +54,12 @@ impl<'c> ChangePass<'c> {
             bound: BoundReasoning::new(reading.signed_reasoning),
             checks: reading
                 .dialect
-                .filter(|_| !reading.batch && !reading.unchecked)
+                .filter(|_| !reading.batch && !reading.restores)
                 .map(|it| OutputCheck::new(it, true)),
             outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
+            appended: AppendedEdits::new(reading.dialect.map(|it| it as &dyn Dialect))
+                .filter(|_| !reading.restores),
+            removed: RemovedEdits::default(),
             waiting: VecDeque::new(),
             replies: 0,
             reading,
@@ -114,6 +122,9 @@ impl<'c> ChangePass<'c> {
             checks.finish(None, false, notes)?;
         }
         notes.append(self.notes);
+        if let (Some(outlet), Some(appended)) = (&mut self.outlet, self.appended) {
+            outlet.append(&appended.finish()).map_err(cannot_wait)?;
+        }
         let spool = self.outlet.map(|outlet| outlet.finish(left_out));
         spool.transpose().map_err(cannot_wait)
     }
@@ -134,6 +145,17 @@ impl<'c> ChangePass<'c> {
 
     fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<()> {
         let mut new = if may_change { self.reading.changed(record, self.change)? } else { None };
+        if let Some(dialect) = self.reading.dialect.filter(|_| self.reading.restores) {
+            let restored = self.reading.restored_edit(record, self.change)?;
+            self.removed.of.extend(restored);
+            if self.removed.remove(record, dialect) {
+                if let Some(outlet) = &mut self.outlet {
+                    outlet.skip(record.piece);
+                }
+                return Ok(());
+            }
+            new = new.or_else(|| self.removed.relinked(record, dialect));
+        }
         if let Some(dialect) = self.reading.dialect {
             let outline = record.outline(Some(dialect));
             if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
@@ -146,6 +168,11 @@ impl<'c> ChangePass<'c> {
             if let (Some(checks), Some(outline)) = (&mut self.checks, written) {
                 checks.output(record.line, &outline);
             }
+        }
+        // A line without a tag would break the count in the last tag of a tagged stream.
+        self.appended = self.appended.take().filter(|_| record.tag().is_none());
+        if self.appended.as_mut().is_some_and(|it| it.take(record, new.as_deref())) {
+            new = None;
         }
         self.write(record, new)
     }
@@ -298,9 +325,9 @@ pub struct Reading {
     pub protect_last: u64,
     /// What to do with signed reasoning after a change.
     pub signed_reasoning: SignedReasoning,
-    /// Whether the output may break a rule that the input obeys: the text that is restored does, if
-    /// the session did when the text was moved out.
-    pub unchecked: bool,
+    /// Whether `change` restores content. The output may then break a rule that the input obeys,
+    /// because the restored content may break it. Lines that changed the content are removed.
+    pub restores: bool,
 }
 
 impl Reading {
@@ -322,6 +349,34 @@ impl Reading {
         let after = record.origin.clone().record(&bytes);
         let is_same = after.whole_object().is_some_and(|after| outline(after) == outline(object));
         if is_same { Ok(Some(bytes)) } else { Err(ErrorKind::OtherRecord.at(record.line)) }
+    }
+}
+
+impl Reading {
+    /// Returns the id of the record if another line changes its content, and `change` restores the
+    /// record's own content.
+    fn restored_edit(
+        &self,
+        record: &Record<'_>,
+        change: &mut dyn Change,
+    ) -> Result<Option<String>> {
+        let is_edited = record.portion.as_ref().is_some_and(Portion::is_content);
+        let (Some(dialect), Some(object), true) = (self.dialect, record.whole_object(), is_edited)
+        else {
+            return Ok(None);
+        };
+        let (Some(new), Some(old)) = (dialect.message(object), dialect.message(&object.whole()))
+        else {
+            return Ok(None);
+        };
+        let mut is_restored = false;
+        for (new, old) in new.results().zip(old.results()) {
+            let raw = old.slot.as_ref().map(|slot| &object.text()[slot.range.clone()]);
+            let restored = change.result(record.line, new, "")?;
+            is_restored |=
+                matches!((restored, raw), (Some(Substitute::Json(json)), Some(raw)) if json == raw);
+        }
+        Ok(dialect.links(object).id.filter(|_| is_restored).map(Cow::into_owned))
     }
 }
 

@@ -20,14 +20,14 @@ pub(crate) struct Outlet<W> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Announced {
     /// Whether the stream has any tags.
-    tagged: bool,
+    pub(crate) is_tagged: bool,
     records: Option<u64>,
 }
 
 impl Announced {
     /// Reads the tag of the next record, if it has one.
     pub(crate) fn read(&mut self, tag: Option<&Tag>) {
-        self.tagged |= tag.is_some();
+        self.is_tagged |= tag.is_some();
         self.records = tag.and_then(|tag| tag.end).or(self.records);
     }
 }
@@ -79,13 +79,18 @@ impl<W: Write> Outlet<W> {
         self.writer.write(untagged, record.splice().zip(retag(tag)))
     }
 
+    /// Writes lines that are not records of the input. The stream must not have tags.
+    pub(crate) fn append(&mut self, lines: &[u8]) -> Result<()> {
+        self.writer.write(lines.to_owned(), None)
+    }
+
     /// Writes the records that are still held, and returns the output. `left_out` is the number of
     /// input records that were not passed to the outlet. A tagged stream gets an end marker only if
     /// the input had a correct end marker. If the end marker is missing, the next tool in the
     /// pipeline can tell that an earlier tool has died.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
-        let Announced { tagged, records } = self.announced;
-        let is_whole = !tagged || records == Some(self.came + left_out);
+        let Announced { is_tagged, records } = self.announced;
+        let is_whole = !is_tagged || records == Some(self.came + left_out);
         self.writer.finish(is_whole.then_some(self.written))
     }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use ctx_format::Object;
 
 /// A point in time, parsed from any format that occurs in records or that users may type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub DateTime<Utc>);
 
 impl FromStr for Time {

@@ -342,7 +342,7 @@ fn pass<'a>(
         batch: args.filter.read.batch,
         protect_last: args.offload.protect_last,
         signed_reasoning: args.reasoning.signed_reasoning,
-        unchecked: args.restore,
+        restores: args.restore,
     };
     let temp = std::env::temp_dir();
     let temp = (!args.dry_run).then_some(temp.as_path());

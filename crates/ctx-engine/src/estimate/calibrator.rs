@@ -175,6 +175,14 @@ impl Calibrator {
         self.last = None;
     }
 
+    /// Records a change to a message that the last request contained: the next request has `tokens`
+    /// fewer tokens, as we count them.
+    pub(super) fn shrunk(&mut self, tokens: u64) {
+        if let Some(last) = &mut self.last {
+            last.counted += tokens as f64;
+        }
+    }
+
     /// Estimates the size of a context whose messages have `counted` tokens. Returns `None` if
     /// there is no request to base an estimate on.
     pub fn estimate(&self, counted: u64) -> Option<Estimate> {

@@ -8,13 +8,17 @@
 //! If a result was pruned or offloaded, the file does not contain the text that was sent. Nothing
 //! is learned from the difference between the replies before and after a pruned or offloaded
 //! result, and no size is predicted for the later reply.
+//!
+//! In some logs, a line changes what is sent of an earlier record. The requests before that line
+//! contained the old content.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::estimate::{Calibrator, Estimate, Request};
 use crate::message_counter::{MessageCounter, PRIMING};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, Message, Outline, Record, Role, Usage, UsageOf};
+use ctx_format::{Dialect, Message, Outline, Portion, Record, Role, Usage, UsageOf};
 use serde::Serialize;
 
 use crate::placeholder::ReplacedResults;
@@ -94,6 +98,9 @@ impl Calibration {
     }
 }
 
+/// A prompt with fewer tokens than this share of our count is not the size of the request.
+const FEWEST: u64 = 10;
+
 /// Learns from the usage in the records of a session.
 pub struct CalibrationPass {
     counter: MessageCounter,
@@ -115,6 +122,9 @@ pub struct CalibrationPass {
     pruned: u64,
     /// The value of `pruned` before the last reply that was learned from.
     pruned_before: u64,
+    /// By how many tokens each record, given by its id, was larger before a later line changed it.
+    /// `None` if the agent has no such lines.
+    shrunk: Option<HashMap<String, u64>>,
 }
 
 /// A reply whose usage may be recorded again by later lines.
@@ -150,6 +160,7 @@ type Key = (UsageOf, u64);
 impl CalibrationPass {
     /// Creates a pass that has not learned anything yet.
     pub fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>) -> Self {
+        let log = dialect.and_then(|dialect| dialect.log());
         Self {
             counter,
             dialect,
@@ -164,6 +175,7 @@ impl CalibrationPass {
             replaced: ReplacedResults::default(),
             pruned: 0,
             pruned_before: 0,
+            shrunk: log.and_then(|log| log.edit_writer()).map(|_| HashMap::new()),
         }
     }
 
@@ -174,6 +186,9 @@ impl CalibrationPass {
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let was_sent = record.presence == Some(Presence::Outside(Outside::BeforeCompaction));
         let is_inside = !record.is_outside();
+        if self.shrunk.is_some() {
+            self.edits(record, dialect, not_sent);
+        }
         if !is_inside && !not_sent && !was_sent {
             // The record is not on the path, so it was not part of any request.
             let outline = dialect.outline(object);
@@ -222,6 +237,34 @@ impl CalibrationPass {
         }
     }
 
+    /// Processes lines that change what is sent of an earlier record, and the records that they
+    /// change.
+    fn edits(&mut self, record: &Record<'_>, dialect: &dyn Dialect, not_sent: bool) {
+        let (Some(object), Some(shrunk)) = (record.whole_object(), &mut self.shrunk) else {
+            return;
+        };
+        let target = dialect.log().and_then(|log| log.edited(object)).filter(|_| not_sent);
+        if let Some(tokens) = target.and_then(|target| shrunk.remove(&*target)) {
+            self.pruned += 1;
+            match &mut self.open {
+                Some(open) => open.counted += tokens,
+                None => self.calibrator.shrunk(tokens),
+            }
+        }
+        let is_changed = record.portion.as_ref().is_some_and(Portion::is_content);
+        if is_changed || record.presence == Some(Presence::Outside(Outside::Superseded)) {
+            let tokens = |message: Option<Message<'_>>| {
+                message.map_or(0, |message| self.counter.message(&message).total())
+            };
+            let before = tokens(dialect.message(&object.whole()));
+            let freed = before.saturating_sub(tokens(record.message(Some(dialect))));
+            if let Some(id) = dialect.links(object).id {
+                self.pruned += 1;
+                shrunk.insert(id.into_owned(), freed);
+            }
+        }
+    }
+
     /// After a compaction, restarts the path with the records that are still in the context. The
     /// summary is the next record to be added.
     fn compacted(&mut self, is_inside: bool) {
@@ -243,6 +286,10 @@ impl CalibrationPass {
                 (before, number, line, pruned)
             }
         };
+        // Some servers report only the tokens that they had not cached, or placeholders.
+        if usage.prompt < counted / FEWEST {
+            return;
+        }
         let key = (usage.of, number);
         match &mut self.open {
             // The reply begins at its first fragment, but the final figures are in the last

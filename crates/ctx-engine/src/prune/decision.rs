@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use ctx_format::{Dialect, Edits, InvalidReasoning, Outline, Record, counted};
+use ctx_format::{Dialect, Edits, InvalidReasoning, Origin, Outline, Record, counted};
 use ctx_policy::Rule;
 
 use super::facts::NewUsage;
 use super::log::{Leaving, LogCheck, LogLines, Unsent};
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Plan, Spared, Sums, Verdicts};
+use crate::appended::AppendedEdits;
 use crate::bound_reasoning::{BoundReasoning, ends_loop};
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
@@ -168,6 +169,7 @@ impl<'p> Decision<'p> {
         let frees_tokens = self.sums.total().gain() > 0;
         let mut usage =
             (!is_list && frees_tokens).then(|| CalibrationPass::new(plan.counter, Some(dialect)));
+        let mut appended = self.appended();
         let mut second = Unsent { rule: Rule::Copies.into(), count: 0, bytes: 0 };
         for index in 0..self.waiting.records.len() {
             let bytes = self.waiting.records.bytes(index)?;
@@ -195,6 +197,9 @@ impl<'p> Decision<'p> {
             second.count += u64::from(copied > 0);
             second.bytes += copied;
             if edits.is_empty() {
+                if let Some(appended) = &mut appended {
+                    appended.take(&record, None);
+                }
                 log_check.push(index, &record);
                 continue;
             }
@@ -204,23 +209,39 @@ impl<'p> Decision<'p> {
             if new_outline != outline.map(Outline::without_content) {
                 return Err(ErrorKind::OtherRecord.at(record.line));
             }
-            log_check.push(index, &new);
+            let is_taken = |it: &mut AppendedEdits| it.take(&record, Some(&new_bytes));
+            let is_taken = appended.as_mut().is_some_and(is_taken);
+            log_check.push(index, if is_taken { &record } else { &new });
         }
-        if let Some(log_check) = log_check {
+        let appends = appended.as_ref().is_some_and(|appended| appended.count > 0);
+        if let Some(mut log_check) = log_check {
             let records = &self.waiting.records;
+            let lines = appended.map_or_else(Vec::new, AppendedEdits::finish);
+            for (index, line) in (records.len()..).zip(lines.split_inclusive(|it| *it == b'\n')) {
+                log_check.push(index, &Origin::ALONE.record(line));
+            }
             log_check.finish(&records.presences, |at| self.leaving.has(at), records.len())?;
         }
         if second.count > 0 {
             self.unsent.push(second);
         }
         report_unsent(&self.unsent, notes);
-        self.new_usage = usage.and_then(|usage| self.new_usage_of(usage));
+        // An agent that reads new lines does not rely on usage from before such a line.
+        self.new_usage = usage.filter(|_| !appends).and_then(|usage| self.new_usage_of(usage));
         if let Some(NewUsage { tokens: (before, after), .. }) = &self.new_usage {
             notes.info(format_args!(
                 "recorded usage of the last reply: {before} tokens, now {after}"
             ));
         }
         Ok(())
+    }
+
+    /// Changes are written as new lines if no line would be removed or change anyway.
+    fn appended(&self) -> Option<AppendedEdits> {
+        let Waiting { plan, dialect, announced, .. } = self.waiting;
+        let rewrites = !self.leaving.is_empty() || plan.options.drops(Rule::Copies);
+        let appended = || AppendedEdits::new(dialect.map(|it| it as &dyn Dialect));
+        if rewrites || announced.is_tagged { None } else { appended() }
     }
 
     /// Returns the corrected usage of the last reply: the tokens freed before the reply are
@@ -262,6 +283,7 @@ impl<'p> Decision<'p> {
         let Waiting { plan, dialect, announced, .. } = self.waiting;
         let mut outlet = Outlet::new(output, announced, &plan.temp);
         let mut bound = std::mem::take(&mut self.bound);
+        let mut appended = if self.changes { self.appended() } else { None };
         for index in 0..self.waiting.records.len() {
             let changes = self.changes && changes_context(&self.verdicts, index);
             if self.changes && self.leaving.has(index) {
@@ -277,9 +299,14 @@ impl<'p> Decision<'p> {
                 new = (!edits.is_empty()).then(|| record.edited(&edits));
                 new = bound.write(&record, new, dialect, changes);
             }
-            outlet.write(&record, self.with_new_usage(&record, new))?;
+            new = self.with_new_usage(&record, new);
+            if appended.as_mut().is_some_and(|it| it.take(&record, new.as_deref())) {
+                new = None;
+            }
+            outlet.write(&record, new)?;
         }
         self.bound = bound;
+        outlet.append(&appended.map_or_else(Vec::new, AppendedEdits::finish))?;
         outlet.finish(left_out)
     }
 

@@ -124,9 +124,14 @@ pub(crate) struct NewLines {
 
 impl NewLines {
     pub(crate) fn of(compaction: &Compaction<'_>) -> Self {
-        let after = compaction.newest.map(|time| time + TimeDelta::milliseconds(1));
-        let next = after.map_or(compaction.now, |after| after.max(compaction.now));
-        Self { ids: Ids::new(&compaction.seed), next }
+        let after = Self::after(compaction.newest, &compaction.seed);
+        Self { next: after.next.max(compaction.now), ..after }
+    }
+
+    /// Creates lines whose times follow `newest` directly.
+    pub(crate) fn after(newest: Option<DateTime<Utc>>, seed: &[u8]) -> Self {
+        let next = newest.map(|time| time + TimeDelta::milliseconds(1));
+        Self { ids: Ids::new(seed), next: next.unwrap_or_default() }
     }
 
     /// Returns the time of the next line in the form that agents use: in UTC, with milliseconds.

@@ -38,6 +38,8 @@ pub mod view;
 
 use std::borrow::Cow;
 
+use chrono::{DateTime, Utc};
+
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
 use crate::dialect::Format;
@@ -50,6 +52,17 @@ pub trait Log: Dialect {
 
     /// Creates a writer for compactions in the agent's own format.
     fn compaction_writer(&self) -> Box<dyn CompactionWriter>;
+
+    /// Creates a writer for lines that change messages without changing the messages' own lines.
+    /// `None` if the agent reads no such lines.
+    fn edit_writer(&self) -> Option<Box<dyn EditWriter>> {
+        None
+    }
+
+    /// If the record changes the content of another record, returns the other record's id.
+    fn edited<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
 
     /// The reason why lines may be removed only if a later line replaces everything before it.
     /// `None` if lines may be removed individually, because their children can be linked to their
@@ -79,6 +92,21 @@ pub trait Log: Dialect {
         let (_, effect, what) = damage.find(|(of, ..)| *of == <&str>::from(class))?;
         Some((*effect, *what))
     }
+}
+
+/// Receives all records of a session and the changes to them, and then writes lines with the new
+/// contents. The changed records stay as they are.
+pub trait EditWriter {
+    /// Adds the next record, which must be an object.
+    fn push(&mut self, object: &Object<'_>);
+
+    /// Takes the change from `old`, the record that was last added, to `new`. Returns false if the
+    /// change cannot be written as a new line.
+    fn edit(&mut self, old: &Object<'_>, new: &Object<'_>) -> bool;
+
+    /// Returns the lines to append to the session, without line endings. `newest` is the latest
+    /// time in the session, and `seed` a hash from which new ids are derived.
+    fn finish(&mut self, newest: Option<DateTime<Utc>>, seed: &[u8]) -> Vec<String>;
 }
 
 /// What an agent's records state about their session. A single record states only a few facts about

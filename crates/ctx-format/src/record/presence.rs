@@ -81,6 +81,11 @@ impl Portion {
         Self { inside: Arc::default(), outside: Arc::default(), content: Some(content.into()) }
     }
 
+    /// Whether the agent sends the message with other content than the record has.
+    pub fn is_content(&self) -> bool {
+        self.content.is_some()
+    }
+
     /// The messages in the context, each given by its number in the record and its number in the
     /// context.
     pub fn inside(&self) -> &[(usize, u64)] {

@@ -2,16 +2,17 @@
 //! this module also replaces it.
 
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use ctx_format::{Options, Records, dialect_of_lines};
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{is_same_file, is_unchanged};
+use crate::fs::{hash, is_same_file, is_unchanged};
+use crate::snapshot::draft::Measured;
 use crate::{
-    MinIdle, NewContent, OutputTarget, ReplaceOutcome, Replacement, SessionFile, SessionId, Store,
-    refuse_replacement,
+    Addition, MinIdle, NewContent, OutputTarget, ReplaceOutcome, Replacement, SessionFile,
+    SessionId, Store, refuse_replacement,
 };
 
 /// The target of a tool's output.
@@ -138,7 +139,7 @@ impl Store {
     }
 }
 
-impl PendingReplacement<'_> {
+impl<'s> PendingReplacement<'s> {
     /// What happens to lines that an agent appends before the commit.
     pub fn growth(&self) -> Growth {
         match self {
@@ -153,7 +154,11 @@ impl PendingReplacement<'_> {
         new: &mut NewContent<'_>,
         first: impl FnOnce() -> Result<(), E>,
     ) -> Result<Result<ReplaceOutcome, E>> {
-        let replacement = match self {
+        self.replacement()?.commit_after(new, first)
+    }
+
+    fn replacement(self) -> Result<Replacement<'s>> {
+        Ok(match self {
             Self::Input(replacement) => *replacement,
             Self::Other { seen, session, min_idle, store } => {
                 let replacement = store.begin_replacement(&seen.path, &session, min_idle)?;
@@ -163,8 +168,36 @@ impl PendingReplacement<'_> {
                 }
                 replacement.unless_it_grows()
             }
-        };
-        replacement.commit_after(new, first)
+        })
+    }
+
+    /// If the new content in `file` consists of the session's current content and more lines,
+    /// returns these lines, so that they can be appended. `None` if they are too long for that.
+    pub fn added_lines(&self, file: &mut File) -> io::Result<Option<Vec<u8>>> {
+        const MOST: u64 = 1 << 26;
+        let Self::Input(replacement) = self else { return Ok(None) };
+        let Measured { bytes, tail, .. } = replacement.draft.measured;
+        let added = file.metadata()?.len().saturating_sub(bytes);
+        file.rewind()?;
+        if !(1..=MOST).contains(&added) || hash(&mut file.take(bytes))? != replacement.draft.sha256
+        {
+            return Ok(None);
+        }
+        let mut lines = Vec::new();
+        file.read_to_end(&mut lines)?;
+        if tail > 0 && lines.starts_with(b"\n") {
+            lines.remove(0);
+        }
+        Ok(Some(lines))
+    }
+
+    /// Appends lines to the session file, as [`Replacement::append_after`] does.
+    pub fn append_after<E>(
+        self,
+        addition: Addition<'_>,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Result<ReplaceOutcome, E>> {
+        self.replacement()?.append_after(addition, first)
     }
 }
 

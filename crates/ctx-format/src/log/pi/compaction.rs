@@ -21,12 +21,35 @@ use crate::{Message, Object, Part, Portion, Role};
 /// Collects what the entries of a session reveal about the file's version and the last entry.
 #[derive(Default)]
 pub(super) struct Writer {
-    entries: Entries,
+    pub(super) entries: Entries,
     /// The id, as raw JSON, of the last entry, from which the session continues.
     last: Option<String>,
     /// In a version 1 file, the number of each entry, keyed by the hash of the entry's text. Only
     /// lines that are JSON are numbered.
     numbers: HashMap<LineId, usize>,
+}
+
+impl Writer {
+    /// Returns the id of the last entry, as raw JSON.
+    pub(super) fn last(&self) -> &str {
+        self.last.as_deref().unwrap_or("null")
+    }
+}
+
+/// Creates ids that do not occur in a session.
+#[derive(Default)]
+pub(super) struct NewIds(HashSet<LineId>);
+
+impl NewIds {
+    pub(super) fn next(&mut self, entries: &Entries, new: &mut NewLines) -> String {
+        loop {
+            let id = new.ids.short();
+            let hash = LineId::of(&id);
+            if entries.place(Some(hash)).is_none() && self.0.insert(hash) {
+                return id;
+            }
+        }
+    }
 }
 
 impl CompactionWriter for Writer {
@@ -44,24 +67,16 @@ impl CompactionWriter for Writer {
     }
 
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
-        let Self { entries, last, numbers } = self;
+        let Self { entries, numbers, .. } = &*self;
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
-        let (mut made, mut new) = (HashSet::new(), NewLines::of(compaction));
-        // Creates an id that does not occur in the session.
-        let mut new_id = |new: &mut NewLines| loop {
-            let id = new.ids.short();
-            let hash = LineId::of(&id);
-            if entries.place(Some(hash)).is_none() && made.insert(hash) {
-                break id;
-            }
-        };
-        let id = new_id(&mut new);
+        let (mut ids, mut new) = (NewIds::default(), NewLines::of(compaction));
+        let id = ids.next(entries, &mut new);
         let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
         let first = if is_named { compaction.kept.first() } else { None };
         let mut line = LineText::of_type("compaction");
         if has_ids {
-            line = line.text("id", &id).json("parentId", last.as_deref().unwrap_or("null"));
+            line = line.text("id", &id).json("parentId", self.last());
         }
         line = line.text("timestamp", &new.time()).text("summary", compaction.summary);
         // A compaction that keeps no entries refers to itself as the first kept entry.
@@ -85,7 +100,7 @@ impl CompactionWriter for Writer {
         if !is_named {
             let mut parent = id;
             for kept in &compaction.kept {
-                let id = new_id(&mut new);
+                let id = ids.next(entries, &mut new);
                 let time = new.time();
                 let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
                 // Entries have no ids in version 1 of the format.

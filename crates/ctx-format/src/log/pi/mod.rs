@@ -8,6 +8,7 @@
 
 mod compaction;
 mod convert;
+mod edit;
 mod entry;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 use self::entry::{Entry, EntryKind};
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use super::{About, Log};
+use super::{About, EditWriter, Log};
 use crate::dialect::anthropic;
 use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
@@ -256,6 +257,14 @@ impl Log for Pi {
 
     fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
         Box::<compaction::Writer>::default()
+    }
+
+    fn edit_writer(&self) -> Option<Box<dyn EditWriter>> {
+        Some(Box::<edit::Edits>::default())
+    }
+
+    fn edited<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if kind_of(object) == "context_edit" { object.text_of("targetId") } else { None }
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {

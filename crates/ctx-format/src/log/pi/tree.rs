@@ -96,6 +96,9 @@ pub(super) struct Entries {
     /// The number of lines that are JSON, including headers.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
+    /// Whether an entry declares the prompt. Versions of pi that declare it also read edits; the
+    /// version in the header is the same in older files.
+    pub(super) has_prompt: bool,
     /// Whether the file begins with a byte order mark.
     pub(super) has_mark: bool,
     /// The flaw for a session without a header.
@@ -161,6 +164,7 @@ impl Entries {
         if moves {
             self.newest = Some(place);
         }
+        self.has_prompt |= node.system.is_some();
         if let Some(id) = node.id {
             self.places.insert(id, place);
         }
