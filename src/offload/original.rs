@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::str::FromStr;
 
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
 use ctx_format::{
-    Conversation, Handle, Message, Options, Records, ShortHash, ToolResult, dialect, map_strings,
+    Conversation, Handle, Message, Options, Part, Records, ShortHash, ToolResult, dialect,
+    map_strings,
 };
 use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
@@ -85,12 +89,12 @@ pub fn original(
     session: Option<&SessionId>,
     transcript: Option<impl Read>,
     wanted: &OriginalQuery,
-) -> Result<String, OriginalError> {
+) -> Result<Vec<u8>, OriginalError> {
     let sessions = sessions(store, session)?;
     match wanted {
         OriginalQuery::Hash(hash) => {
             if let Some(text) = in_files(store, &sessions, hash)? {
-                return Ok(text);
+                return Ok(text.into_bytes());
             }
             let mut found = BTreeMap::new();
             if let Some(transcript) = transcript {
@@ -104,7 +108,7 @@ pub fn original(
         OriginalQuery::Path(path) => {
             for session in sessions {
                 if let Some(file) = store.offload_folder(&session)?.file(path) {
-                    return Ok(store.read_offloaded(&file)?.text);
+                    return Ok(store.read_offloaded(&file)?.text.into_bytes());
                 }
             }
             Err(OriginalError::NoFile)
@@ -159,7 +163,7 @@ fn in_snapshots(
     store: &Store,
     session: Option<&SessionId>,
     hash: &str,
-) -> Result<BTreeMap<String, String>, StoreError> {
+) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let mut found = BTreeMap::new();
     let catalog = store.catalog(session)?;
     for entry in catalog.entries.iter().rev() {
@@ -184,7 +188,7 @@ fn in_snapshots(
 fn in_session(
     transcript: impl Read,
     hash: &str,
-    found: &mut BTreeMap<String, String>,
+    found: &mut BTreeMap<String, Vec<u8>>,
 ) -> io::Result<()> {
     let mut records = Records::open(transcript, &Options::default())?;
     let known = records.dialect();
@@ -202,12 +206,13 @@ fn in_session(
 }
 
 /// Collects the matches among the texts that a handle can replace: the text of a result, the text
-/// of a message that contains a command's output, and each string in a call's arguments.
-fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
+/// of a message that contains a command's output, and each string in a call's arguments. Images and
+/// documents are found by the hash of their base64, and decoded.
+fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, Vec<u8>>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
         if name.sha256.starts_with(hash) {
-            found.insert(name.sha256.clone(), text.to_owned());
+            found.insert(name.sha256.clone(), text.as_bytes().to_owned());
         }
     };
     message.results().filter_map(ToolResult::text).for_each(|text| look_at(&text));
@@ -221,7 +226,22 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
             None
         });
     }
+    let results = message.results().flat_map(|result| &result.parts);
+    for part in message.parts.iter().chain(results) {
+        let Part::Media(media) = part else { continue };
+        let Some((_, base64)) = media.data() else { continue };
+        let name = OffloadName::of(base64.as_bytes(), Form::TEXT);
+        if name.sha256.starts_with(hash) {
+            found.extend(BASE64.decode(&base64).map(|bytes| (name.sha256, bytes)));
+        }
+    }
 }
+
+/// Base64 with or without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// The offloaded texts that a session refers to, except for unreadable ones.
 #[derive(Debug, Default)]
@@ -298,7 +318,10 @@ mod tests {
     fn show(store: &Store, session: Option<&str>, wanted: &str) -> Result<String, String> {
         let session = session.map(|session| session.parse().expect("an id"));
         let wanted = wanted.parse().expect("something to look for");
-        original(store, session.as_ref(), NONE, &wanted).map_err(|error| error.to_string())
+        let shown = original(store, session.as_ref(), NONE, &wanted);
+        shown
+            .map(|bytes| String::from_utf8(bytes).expect("text"))
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -371,12 +394,12 @@ mod tests {
         let line = result("a", "one");
         let wanted = OriginalQuery::Hash(sha256("one")[..8].to_owned());
         let named = original(&store, None, Some(line.as_bytes()), &wanted);
-        assert_eq!(named.expect("it is there"), "one");
+        assert_eq!(named.expect("it is there"), b"one");
         let other = original(&store, None, Some(&b"{}\n"[..]), &wanted);
         assert!(matches!(other, Err(OriginalError::NotKept(_))));
         snapshot(&store, "demo", &line);
         let saved = original(&store, None, Some(&b"{}\n"[..]), &wanted);
-        assert_eq!(saved.expect("it is there"), "one");
+        assert_eq!(saved.expect("it is there"), b"one");
     }
 
     #[test]

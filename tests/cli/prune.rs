@@ -1,5 +1,6 @@
 //! Tests of `ctx-prune`.
 
+mod images;
 mod logs;
 mod properties;
 

@@ -255,6 +255,8 @@ pub enum Rule {
     Duplicates,
     /// Terminal escapes and base64 inside results
     Noise,
+    /// Images and documents, in whose place a handle stays
+    Images,
     /// Reasoning before the latest turn, and messages that are then empty
     Reasoning,
     /// Shortens long strings in call arguments
@@ -285,6 +287,9 @@ pub enum Rule {
     /// Lines with file versions, without which the agent cannot restore files
     #[serde(skip_deserializing)]
     FileHistory,
+    /// Lines in which an agent keeps copies of its requests to the API
+    #[serde(skip_deserializing)]
+    ApiRequests,
     /// Copies of results that an agent's own file contains for display
     #[serde(skip_deserializing)]
     Copies,
@@ -304,7 +309,14 @@ mod tests {
             let name: StrDeserializer<'_, Error> = name.into_deserializer();
             Rule::deserialize(name).ok()
         };
-        let named = [Rule::Superseded, Rule::Duplicates, Rule::Noise, Rule::Reasoning, Rule::Empty];
+        let named = [
+            Rule::Superseded,
+            Rule::Duplicates,
+            Rule::Noise,
+            Rule::Images,
+            Rule::Reasoning,
+            Rule::Empty,
+        ];
         for rule in named {
             assert_eq!(read(rule.into()), Some(rule));
         }

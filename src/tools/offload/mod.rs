@@ -1,6 +1,7 @@
 //! `ctx-offload`: replaces large tool results with references to files in the store; `--restore`
 //! restores the results.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -127,7 +128,12 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
         }
         (error, OriginalQuery::Hash(_)) => Failure::new(error).hint("give more digits"),
     })?;
-    io.print(&text)?;
+    if std::str::from_utf8(&text).is_err() && io::stdout().is_terminal() {
+        let bytes = counted(text.len(), "byte");
+        return Err(Failure::new(format_args!("the original has {bytes} and is no text"))
+            .hint("redirect the output to a file"));
+    }
+    io.write(&text)?;
     Ok(ExitStatus::Done)
 }
 

@@ -3,6 +3,7 @@
 use ctx_testkit::Case;
 
 use super::prune;
+use crate::tool_path;
 
 const START: &str = r#"{"parentUuid":null,"isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"What is in a.txt?"},"uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z"}"#;
 const LEFT: &str = r#"{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m0","role":"assistant","content":[{"type":"text","text":"I do not know."}]},"uuid":"a0","timestamp":"2026-01-01T00:00:01.000Z"}"#;
@@ -22,6 +23,28 @@ fn lines(lines: &[&str]) -> String {
 fn session() -> String {
     let result = RESULT.replace("TEXT", &"some words ".repeat(20));
     lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT])
+}
+
+/// Version 2.1.332 keeps every request, and the prompt on the path of the conversation.
+#[test]
+fn requests_are_not_sent_and_can_be_dropped() {
+    let snapshot = r#"{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"attachment","attachment":{"type":"prompt_snapshot","systemPrompt":["You are an agent."]},"uuid":"t1","timestamp":"2026-01-01T00:00:01.000Z"}"#;
+    let date = r#"{"parentUuid":"t1","isSidechain":false,"sessionId":"s1","type":"attachment","attachment":{"type":"date","date":"2026-01-01"},"rendered":[{"content":"It is 2026."}],"uuid":"d1","timestamp":"2026-01-01T00:00:01.000Z"}"#;
+    let request = r#"{"type":"api-request","sessionId":"s1","id":"r","params":{}}"#;
+    let shape = r#"{"type":"api-request-shape","sessionId":"s1","shapeHash":"h"}"#;
+    let left = LEFT.replace("u1", "d1");
+    let session = lines(&[START, snapshot, date, shape, request, &left]);
+    Case::new(tool_path("ctx-convert"))
+        .args(["-q", "--to", "chat"])
+        .stdin(&*session)
+        .stdout("{\"role\":\"user\",\"content\":\"What is in a.txt?\"}\n{\"role\":\"user\",\"content\":\"It is 2026.\"}\n{\"role\":\"assistant\",\"content\":\"I do not know.\"}\n")
+        .run();
+    prune()
+        .args(["-v", "--drop", "api-requests"])
+        .stdin(session)
+        .stdout(lines(&[START, &date.replace("t1", "u1"), &left]))
+        .stderr("ctx-prune: <stdin>: api-requests: 3 lines, 328 bytes\n")
+        .run();
 }
 
 #[test]

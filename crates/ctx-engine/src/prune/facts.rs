@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
     /// The reasoning in each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
+    /// The images and documents in each record, if a rule drops them.
+    pub(super) images: BTreeMap<usize, Vec<Image>>,
     /// For each record, the 1-based number of the first record in the same exchange, or 0 if the
     /// record is not in an exchange. The list is empty if there is no window.
     pub(super) exchanges: Vec<u32>,
@@ -148,6 +150,61 @@ pub(super) struct Reasoning {
     pub(super) tokens: u32,
     /// Whether the message contains nothing but reasoning.
     pub(super) is_all: bool,
+}
+
+/// An image or a document that can be replaced by a handle.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    /// The byte range of the part in the record.
+    pub(super) place: Range<usize>,
+    pub(super) handle: String,
+    pub(super) freed: Freed,
+}
+
+impl Image {
+    /// Returns the images and documents in a message that was read from `object`.
+    pub(super) fn all_of(
+        message: &Message<'_>,
+        object: &Object<'_>,
+        saved: Saved,
+        counter: &MessageCounter,
+    ) -> Vec<Self> {
+        let image = |part: &Part<'_>| {
+            let (Part::Media(media), Some(place)) = (part, place_of(part, object)) else {
+                return None;
+            };
+            let (mime, base64) = media.data()?;
+            let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
+            let bytes = (base64.len() - padding) * 3 / 4;
+            let handle = Handle::new(ShortHash::of(&base64), bytes as u64, &mime, saved);
+            let handle = handle.to_string();
+            let freed = Freed {
+                rule: Rule::Images,
+                before: counter.part(part).total(),
+                after: counter.text(&handle),
+            };
+            (freed.after < freed.before).then_some(Self { place, handle, freed })
+        };
+        parts_of(message).filter_map(image).collect()
+    }
+}
+
+/// Iterates over the parts of a message, and the parts of its results.
+fn parts_of<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
+    message.parts.iter().flat_map(|part| match part {
+        Part::Result(result) => result.parts.iter(),
+        part => std::slice::from_ref(part).iter(),
+    })
+}
+
+/// Returns the place of an image or a document in the record; `None` if the part is not in it.
+pub(super) fn place_of(part: &Part<'_>, object: &Object<'_>) -> Option<Range<usize>> {
+    match part {
+        Part::Media(media) if matches!(media.raw, Cow::Borrowed(_)) => {
+            Some(object.place_of(&media.raw))
+        }
+        _ => None,
+    }
 }
 
 impl Facts {

@@ -264,6 +264,7 @@ fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
     match (why, good_for) {
         (Outside::NeverSent, Some(GoodFor::Progress)) => Some(Rule::Progress),
         (Outside::NeverSent, Some(GoodFor::FileHistory)) => Some(Rule::FileHistory),
+        (Outside::NeverSent, Some(GoodFor::Requests)) => Some(Rule::ApiRequests),
         (Outside::NeverSent, _) => None,
         (Outside::OtherAgent, _) => Some(Rule::Sidechains),
         (Outside::DeadBranch, _) => Some(Rule::DeadBranches),

@@ -8,7 +8,9 @@ use ctx_format::files::FileUse;
 use ctx_format::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolResult};
 use ctx_policy::Rule;
 
-use super::facts::{CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize};
+use super::facts::{
+    CallFacts, Facts, Image, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize,
+};
 use super::rules::dropping_rule;
 use super::shorten::{begins_with_error, shorten, shorten_arguments};
 use super::{Options, Verdicts};
@@ -66,6 +68,12 @@ impl<'p> Pruner<'p> {
             self.facts.reasoning.insert(index, reasoning);
         }
         let stays = is_fixed || message.role.is_system();
+        if self.options.drops(Rule::Images) && !stays {
+            let images = Image::all_of(message, object, self.options.saved, &self.counter);
+            if !images.is_empty() {
+                self.facts.images.insert(index, images);
+            }
+        }
         // In some formats, a record can have both a call and its result.
         for call in message.calls() {
             self.add_call(index, call, is_fixed, stays);

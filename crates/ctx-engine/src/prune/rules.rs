@@ -17,10 +17,11 @@ use crate::message_counter::MessageCounter;
 pub(super) enum Verdict {
     Keep,
     Drop(Rule),
-    /// The record's reasoning, its call arguments or some of its results change.
+    /// The record's reasoning, its call arguments, its images or some of its results change.
     Change {
         reasoning: bool,
         arguments: bool,
+        images: bool,
     },
 }
 
@@ -200,9 +201,10 @@ impl Decider<'_> {
             is_before_turn && reasoning.is_some() && self.options.drops(Rule::Reasoning);
         let arguments =
             self.options.argument_chars.is_some() && self.facts.arguments.contains_key(&index);
+        let images = self.facts.images.contains_key(&index);
         let mut results = replacements[self.facts.results_of(index)].iter();
-        if reasoning || arguments || results.any(Option::is_some) {
-            Verdict::Change { reasoning, arguments }
+        if reasoning || arguments || images || results.any(Option::is_some) {
+            Verdict::Change { reasoning, arguments, images }
         } else {
             Verdict::Keep
         }

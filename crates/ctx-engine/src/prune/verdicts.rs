@@ -8,7 +8,7 @@ use ctx_policy::Rule;
 use ctx_policy::trigger::Size;
 
 use super::Options;
-use super::facts::{Facts, RecordFacts, Replacement, ResultFacts};
+use super::facts::{Facts, RecordFacts, Replacement, ResultFacts, place_of};
 use super::freed::{Freed, Sums};
 use super::rules::{Decisions, Verdict};
 use super::shorten::{shorten, shorten_arguments};
@@ -87,7 +87,7 @@ impl<'p> Verdicts<'p> {
                 vec![all(rule, tokens.saturating_sub(if stays { each } else { 0 }))]
             }
             Verdict::Keep | Verdict::Drop(_) => Vec::new(),
-            Verdict::Change { reasoning, arguments } => {
+            Verdict::Change { reasoning, arguments, images } => {
                 let replacements = self.replacements(record);
                 let replaced = replacements.map(|(result, replacement)| Freed {
                     rule: replacement.rule,
@@ -95,6 +95,8 @@ impl<'p> Verdicts<'p> {
                     after: replacement.size.tokens.into(),
                 });
                 let mut freed: Vec<Freed> = replaced.collect();
+                let dropped = self.facts.images.get(&record).filter(|_| images);
+                freed.extend(dropped.into_iter().flatten().map(|image| image.freed));
                 if arguments && let Some(shorter) = self.facts.arguments.get(&record) {
                     freed.extend(shorter);
                 }
@@ -190,13 +192,22 @@ impl<'p> Verdicts<'p> {
         object: &Object<'a>,
     ) -> (Edits, Message<'a>) {
         let mut edits = Edits::default();
-        let Verdict::Change { reasoning, arguments } = self.decisions.records[record] else {
+        let Verdict::Change { reasoning, arguments, images } = self.decisions.records[record]
+        else {
             return (edits, message);
         };
         let mut results = self.facts.results_of(record);
         for part in &mut message.parts {
+            if images {
+                self.drop_image(record, part, object, &mut edits);
+            }
             match part {
                 Part::Result(result) => {
+                    if images {
+                        for part in &mut result.parts {
+                            self.drop_image(record, part, object, &mut edits);
+                        }
+                    }
                     if let Some(index) = results.next() {
                         self.replace_result(index, result, &mut edits);
                     }
@@ -220,6 +231,21 @@ impl<'p> Verdicts<'p> {
         }
         message.reasoning = Vec::new();
         (edits, message)
+    }
+
+    fn drop_image(
+        &self,
+        record: usize,
+        part: &mut Part<'_>,
+        object: &Object<'_>,
+        edits: &mut Edits,
+    ) {
+        let (Part::Media(media), Some(place)) = (&*part, place_of(part, object)) else { return };
+        let mut images = self.facts.images.get(&record).into_iter().flatten();
+        if let Some(image) = images.find(|image| image.place == place) {
+            edits.replace(place, media.as_text(&image.handle));
+            *part = Part::Text(Cow::Owned(image.handle.clone()));
+        }
     }
 
     fn replace_result(&self, index: usize, result: &mut ToolResult<'_>, edits: &mut Edits) {

@@ -18,13 +18,14 @@ use ctx_tokens::Encoding;
 use proptest::prelude::*;
 
 /// The rules for lines that are not sent to a model.
-const OF_LINES: [Rule; 7] = [
+const OF_LINES: [Rule; 8] = [
     Rule::DeadBranches,
     Rule::BeforeCompaction,
     Rule::Rewritten,
     Rule::Sidechains,
     Rule::Progress,
     Rule::FileHistory,
+    Rule::ApiRequests,
     Rule::Copies,
 ];
 

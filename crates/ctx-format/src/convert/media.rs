@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
+use crate::record::json::quoted;
 use crate::{Media, Object, Part, ToolResult};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -53,6 +54,30 @@ pub(crate) fn bad_url<'a>(source: &Object<'a>) -> Option<Cow<'a, str>> {
 /// other URLs.
 fn is_fetched(url: &str) -> bool {
     !url.starts_with("data:") && url.contains("://")
+}
+
+impl Media<'_> {
+    /// Returns the MIME type and the base64 data of an image or a document; `None` if the record does
+    /// not hold its data.
+    pub fn data(&self) -> Option<(String, String)> {
+        const KINDS: [&str; 7] =
+            ["image", "document", "image_url", "input_image", "file", "input_file", "inlineData"];
+        let data = Data::of(self).filter(|_| KINDS.contains(&self.kind))?;
+        let DataLocation::Here(base64) = data.place else { return None };
+        Some((data.mime, base64))
+    }
+
+    /// Returns the JSON of a part with `text` that can take the place of this part.
+    pub fn as_text(&self, text: &str) -> String {
+        let text = quoted(text);
+        match self.kind {
+            "inlineData" => format!("{{\"text\":{text}}}"),
+            kind if kind.starts_with("input_") => {
+                format!("{{\"type\":\"input_text\",\"text\":{text}}}")
+            }
+            _ => format!("{{\"type\":\"text\",\"text\":{text}}}"),
+        }
+    }
 }
 
 impl Data {

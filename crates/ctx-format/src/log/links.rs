@@ -69,6 +69,8 @@ pub enum GoodFor {
     Progress,
     /// The line stores the state of files so that they can be restored.
     FileHistory,
+    /// The line stores a request to the API.
+    Requests,
     /// The line describes its parent.
     ItsParent,
 }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::NO_USAGE;
+use super::{NO_USAGE, version};
 use crate::convert::target::anthropic;
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Kept, LineText, NewLines, copy_with,
@@ -73,9 +73,7 @@ impl CompactionWriter for Writer {
 impl Writer {
     fn version(&self) -> [u32; 3] {
         let raw = self.shared.iter().find(|(key, _)| *key == "version");
-        let text = raw.and_then(|(_, raw)| json::text(raw)).unwrap_or_default();
-        let mut numbers = text.split('.').map(|part| part.parse().unwrap_or(0));
-        [(); 3].map(|()| numbers.next().unwrap_or(0))
+        raw.map_or([0; 3], |(_, raw)| version(raw))
     }
 
     /// The members with which the boundary names the old lines to keep: a list of their ids and,

@@ -3,7 +3,8 @@
 //! back to an earlier line, with that line.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use super::tree::{LastUse, LoadedTree, Node};
 use crate::log::links::{ById, LineId, Tree};
@@ -142,12 +143,30 @@ pub(super) struct Siblings {
     results: ById<Vec<usize>>,
     /// The indexes of all lines added by the client whose parent is the line with this id.
     hung: ById<Vec<usize>>,
+    /// The indexes of all lines whose parent is the line with this id, if the client inserts lines
+    /// where they were written.
+    children: Option<ById<Vec<usize>>>,
+}
+
+/// A part of a path into which lines are inserted.
+struct Region {
+    /// The positions on the path: the first block of a reply, and the end of the lines that may
+    /// come between the lines of this reply.
+    path: Range<usize>,
+    /// The lines to insert, in file order.
+    lines: Vec<usize>,
 }
 
 impl Siblings {
     pub(super) fn of(tree: &LoadedTree<'_>) -> Self {
-        let mut siblings = Self::default();
+        let keeps_order = tree.lines.keeps_order();
+        let children = keeps_order.then(ById::default);
+        let mut siblings = Self { children, ..Self::default() };
         for (place, node) in tree.nodes() {
+            if let (Some(children), Some(parent)) = (&mut siblings.children, tree.parent_id(place))
+            {
+                children.entry(parent).or_default().push(place);
+            }
             if let Some(reply) = node.reply {
                 siblings.blocks.entry(reply).or_default().push(place);
             }
@@ -156,16 +175,90 @@ impl Siblings {
                 Node { is_said: false, .. } => &mut siblings.hung,
                 _ => continue,
             };
-            if let Some(parent) = tree.parent_id(place) {
-                children.entry(parent).or_default().push(place);
+            let parent = tree.parent_id(place);
+            let caller = node.caller.filter(|_| keeps_order && node.caller != parent);
+            for id in parent.into_iter().chain(caller) {
+                children.entry(id).or_default().push(place);
             }
         }
         siblings
     }
 
-    /// Adds to a path the blocks and results that belong to it. If several tools ran at the same
-    /// time, their lines are placed after the last block of the reply that is on the path.
+    /// Adds to a path the blocks and results that belong to it, such as the lines of tools that ran
+    /// at the same time.
     fn join(&self, path: Vec<usize>, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
+        match &self.children {
+            Some(children) => self.join_in_order(&path, nodes, seen, children),
+            None => self.join_at_end(path, nodes, seen),
+        }
+    }
+
+    /// Inserts the lines where they were written, between the first block of the reply on the path
+    /// and the lines after its last block.
+    fn join_in_order(
+        &self,
+        path: &[usize],
+        nodes: &[Node],
+        seen: &mut HashSet<usize>,
+        children: &ById<Vec<usize>>,
+    ) -> Vec<usize> {
+        let places: HashMap<usize, usize> =
+            (0..).zip(path).map(|(at, place)| (*place, at)).collect();
+        let mut regions: Vec<Region> = Vec::new();
+        let mut known = HashSet::new();
+        for (start, place) in path.iter().enumerate() {
+            let reply = nodes[*place].reply.filter(|reply| known.insert(*reply));
+            let Some(blocks) = reply.and_then(|reply| self.blocks.get(&reply)) else { continue };
+            let results = blocks.iter().filter_map(|block| self.results.get(&nodes[*block].id));
+            let all: Vec<usize> = blocks.iter().chain(results.flatten()).copied().collect();
+            let mut lines: Vec<usize> =
+                all.iter().copied().filter(|place| seen.insert(*place)).collect();
+            if blocks.iter().any(|block| nodes[*block].has_call) {
+                for place in &all {
+                    let below = children.get(&nodes[*place].id).into_iter().flatten();
+                    lines.extend(below.flat_map(|child| chain(*child, nodes, children, seen)));
+                }
+            }
+            if lines.is_empty() {
+                continue;
+            }
+            let last = blocks.iter().filter_map(|block| places.get(block)).max();
+            let mut end = last.map_or(start, |last| *last) + 1;
+            let belongs = |node: &Node| node.reply == reply || node.has_result || node.is_added;
+            while path.get(end).is_some_and(|place| belongs(&nodes[*place])) {
+                end += 1;
+            }
+            match regions.last_mut().filter(|region| start < region.path.end) {
+                Some(region) => {
+                    region.path.end = region.path.end.max(end);
+                    region.lines.append(&mut lines);
+                }
+                None => regions.push(Region { path: start..end, lines }),
+            }
+        }
+        let (mut joined, mut done) = (Vec::with_capacity(path.len()), 0);
+        for Region { path: Range { start, end }, mut lines } in regions {
+            joined.extend(&path[done..=start]);
+            lines.sort_unstable();
+            let mut lines = lines.into_iter().peekable();
+            for place in &path[start + 1..end] {
+                joined.extend(std::iter::from_fn(|| lines.next_if(|line| line < place)));
+                joined.push(*place);
+            }
+            joined.extend(lines);
+            done = end;
+        }
+        joined.extend(&path[done..]);
+        joined
+    }
+
+    /// Inserts the lines after the last block of the reply that is on the path.
+    fn join_at_end(
+        &self,
+        path: Vec<usize>,
+        nodes: &[Node],
+        seen: &mut HashSet<usize>,
+    ) -> Vec<usize> {
         let reply_of = |place: &usize| Some((nodes[*place].reply?, *place));
         let last_blocks: ById<usize> = path.iter().filter_map(reply_of).collect();
         let mut joined = Vec::with_capacity(path.len());
@@ -201,6 +294,32 @@ impl Siblings {
         found.sort_by_key(|place| nodes[*place].time);
         found
     }
+}
+
+/// Returns a chain of lines that the client added, beginning with `first`. Returns nothing if other
+/// lines or several lines follow.
+fn chain(
+    first: usize,
+    nodes: &[Node],
+    children: &ById<Vec<usize>>,
+    seen: &mut HashSet<usize>,
+) -> Vec<usize> {
+    let mut chain = Vec::new();
+    let mut next = Some(first);
+    while let Some(place) = next {
+        if seen.contains(&place) || !nodes[place].is_added || chain.contains(&place) {
+            return Vec::new();
+        }
+        chain.push(place);
+        let below = children.get(&nodes[place].id).into_iter().flatten();
+        let mut below = below.filter(|child| !seen.contains(*child));
+        next = below.next().copied();
+        if below.next().is_some() {
+            return Vec::new();
+        }
+    }
+    seen.extend(&chain);
+    chain
 }
 
 /// The maximum time in milliseconds between a line and the replacement for its missing parent.

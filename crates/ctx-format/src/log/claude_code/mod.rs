@@ -156,6 +156,7 @@ impl Dialect for ClaudeCode {
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         let sent = match &*kind_of(object) {
+            "attachment" if object.get("rendered").is_some() => "rendered",
             "attachment" => "attachment",
             "system" => "content",
             _ => "message",
@@ -312,12 +313,23 @@ fn added_parts<'a>(object: &Object<'a>) -> Option<Vec<Part<'a>>> {
     let attachment = object.object_of("attachment");
     match (&*kind_of(object), attachment) {
         ("attachment" | "system", Some(attachment)) => {
+            if is_snapshot(object) {
+                return None;
+            }
             // A prompt with an image is a list of blocks.
-            let blocks = attachment.get("prompt").filter(|raw| raw.starts_with('['));
+            let prompt = attachment.get("prompt").filter(|raw| raw.starts_with(['[', '"']));
+            let rendered = object.objects_of("rendered").into_iter().flatten().flatten();
+            let rendered: Vec<&str> = rendered.filter_map(|it| it.get("content")).collect();
             let text = |key| attachment.get(key).filter(|raw| raw.starts_with('"'));
-            let text = ["prompt", "content", "snippet"].into_iter().find_map(text);
-            let parts = blocks.or(text).map(|raw| anthropic::parts_of(object, raw));
-            Some(parts.unwrap_or_else(|| vec![Part::Opaque(attachment.text().into())]))
+            let texts = match prompt {
+                Some(prompt) => vec![prompt],
+                None if !rendered.is_empty() => rendered,
+                None => ["content", "snippet"].into_iter().find_map(text).into_iter().collect(),
+            };
+            if texts.is_empty() {
+                return Some(vec![Part::Opaque(attachment.text().into())]);
+            }
+            Some(texts.into_iter().flat_map(|raw| anthropic::parts_of(object, raw)).collect())
         }
         ("system", None) if object.text_of("subtype")? == "local_command" => {
             object.text_of("content").map(|text| vec![Part::Text(text)])
@@ -326,8 +338,26 @@ fn added_parts<'a>(object: &Object<'a>) -> Option<Vec<Part<'a>>> {
     }
 }
 
+/// Parses the version of the client that wrote a line, given as raw JSON.
+fn version(raw: &str) -> [u32; 3] {
+    let text = json::text(raw).unwrap_or_default();
+    let mut numbers = text.split('.').map(|part| part.parse().unwrap_or(0));
+    [(); 3].map(|()| numbers.next().unwrap_or(0))
+}
+
+/// Returns true if the line is an attachment with a copy of the system prompt, which the client does
+/// not send from there.
+fn is_snapshot(object: &Object<'_>) -> bool {
+    let attachment = object.object_of("attachment").map(|it| kind_of(&it) == "prompt_snapshot");
+    attachment == Some(true)
+}
+
 fn good_for(object: &Object<'_>) -> Option<GoodFor> {
     match &*kind_of(object) {
+        "api-request" | "api-request-shape" | "api-request-blob" | "api-request-resumed" => {
+            Some(GoodFor::Requests)
+        }
+        "attachment" if is_snapshot(object) => Some(GoodFor::Requests),
         "progress" => Some(GoodFor::Progress),
         "file-history-snapshot" => Some(GoodFor::FileHistory),
         // A boundary does more than describe its parent: it begins the context.

@@ -1,10 +1,11 @@
 //! The lines of a session as a tree. A compaction changes the parents of some lines.
 //!
-//! The rules in this file, in `context.rs` and in `view.rs` follow the loader in client version
-//! 2.1.197, and were checked against what that version sends.
+//! The rules in this file, in `context.rs` and in `view.rs` follow the loaders in client versions
+//! 2.1.197 and 2.1.332, and were checked against what these versions send.
 
 use std::collections::{HashMap, HashSet};
 
+use super::{is_snapshot, version};
 use crate::dialect::content::{blocks, kind_of};
 use crate::log::links::{ById, LineId, Tree, TreeLine};
 use crate::{Object, json};
@@ -25,6 +26,12 @@ pub(super) struct Node {
     pub(super) is_said: bool,
     /// Whether the line contains a tool result.
     pub(super) has_result: bool,
+    /// The id of the line with the call that the result answers.
+    pub(super) caller: Option<LineId>,
+    /// Whether the client added the line to the conversation, for itself or for the model.
+    pub(super) is_added: bool,
+    /// Whether the line contains a call.
+    pub(super) has_call: bool,
     /// The id of the reply, if the line contains a block from a reply.
     pub(super) reply: Option<LineId>,
     /// The references of a boundary to earlier lines; `None` if the line is not a boundary.
@@ -88,6 +95,8 @@ pub(super) struct Lines {
     /// The id of the main agent's last line.
     pub(super) newest: Option<LineId>,
     pub(super) last: LastUse,
+    /// The version of the client that wrote the last line, as raw JSON.
+    version: String,
 }
 
 /// Where the user last was in the conversation.
@@ -126,14 +135,19 @@ impl Lines {
                 self.progress.insert(id, node.parent);
                 return;
             }
-            "user" => (node.is_said, node.has_result) = (true, has_result(object)),
+            "user" => {
+                (node.is_said, node.has_result) = (true, has_block(object, "tool_result"));
+                node.caller = LineId::at(object, "sourceToolAssistantUUID");
+                node.is_added = !node.has_result && object.is_true("isMeta");
+            }
             "assistant" => {
                 let message = object.object_of("message");
                 node.reply = message.and_then(|message| LineId::at(&message, "id"));
                 // If the server does not respond, the client writes an error message as the reply.
                 (node.is_said, node.is_sent) = (true, !object.is_true("isApiErrorMessage"));
+                node.has_call = has_block(object, "tool_use");
             }
-            "attachment" => {}
+            "attachment" => (node.is_added, node.is_sent) = (true, !is_snapshot(object)),
             "system" => {
                 let subtype = object.text_of("subtype");
                 node.is_sent = subtype.as_deref() == Some("local_command");
@@ -142,8 +156,12 @@ impl Lines {
                     let preserved = Preserved::of(object);
                     node.boundary = Some(Box::new(Boundary { before, preserved }));
                 }
+                node.is_added = node.boundary.is_none();
             }
             _ => return,
+        }
+        if let Some(version) = object.get("version").filter(|version| *version != self.version) {
+            version.clone_into(&mut self.version);
         }
         node.time = object.time().map(|time| time.timestamp_millis());
         self.add_node(node);
@@ -168,15 +186,21 @@ impl Lines {
         }
     }
 
+    /// Returns true if the client inserts blocks that are not on the path where they were written.
+    /// Older clients send such blocks after the last block of the reply that is on the path.
+    pub(super) fn keeps_order(&self) -> bool {
+        version(&self.version) >= [2, 1, 261]
+    }
+
     /// Returns the index of the line with the given id; `None` if no line has this id.
     pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
 }
 
-fn has_result(object: &Object<'_>) -> bool {
-    let is_result = |block: &Object<'_>| kind_of(block) == "tool_result";
-    object.object_of("message").is_some_and(|message| blocks(&message).iter().any(is_result))
+fn has_block(object: &Object<'_>, kind: &str) -> bool {
+    let is_of_kind = |block: &Object<'_>| kind_of(block) == kind;
+    object.object_of("message").is_some_and(|message| blocks(&message).iter().any(is_of_kind))
 }
 
 impl LastUse {

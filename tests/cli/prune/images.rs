@@ -1,0 +1,129 @@
+//! `ctx-prune --drop images`.
+
+use std::fs;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ctx_testkit::Case;
+
+use crate::tool_path;
+
+/// Returns the bytes of a picture of 800 by 600 pixels that no program can show.
+fn picture() -> Vec<u8> {
+    let header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\x20\0\0\x02\x58\x08\x02\0\0\0";
+    [header.as_slice(), &[7; 900]].concat()
+}
+
+fn base64() -> String {
+    STANDARD.encode(picture())
+}
+
+const HANDLE: &str = "⟦ctx: image/png, all 929 bytes: ctx-offload --show 761004b3⟧";
+
+/// A session with a picture from the user and one from a tool, and with `copy` in each record of a
+/// result.
+fn anthropic() -> String {
+    let image = format!(
+        r#"{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{}"}}}}"#,
+        base64()
+    );
+    let said =
+        |role: &str, content: &str| format!("{{\"role\":\"{role}\",\"content\":{content}}}\n");
+    let result = format!(r#"[{{"type":"tool_result","tool_use_id":"t","content":[{image}]}}]"#);
+    let rest: String =
+        (0..3).map(|_| said("user", "\"Go on.\"") + &said("assistant", "\"Yes.\"")).collect();
+    said("user", &format!(r#"[{{"type":"text","text":"See:"}},{image}]"#))
+        + &said("assistant", r#"[{"type":"tool_use","id":"t","name":"Read","input":{}}]"#)
+        + &said("user", &result)
+        + &rest
+}
+
+#[test]
+fn a_handle_stays_in_the_place_of_an_image_and_gets_it_back() {
+    let before = anthropic();
+    let done = Case::new(tool_path("ctx-prune"))
+        .file("s.jsonl", &before)
+        .args(["-i", "--drop", "images", "s.jsonl"])
+        .stdout("s.jsonl: 2 changes, 1224 tokens freed\n")
+        .run();
+    let image = before.find(r#"{"type":"image""#).expect("an image");
+    let end = before[image..].find("}}").expect("its end") + image + 2;
+    let text = format!(r#"{{"type":"text","text":"{HANDLE}"}}"#);
+    assert_eq!(
+        String::from_utf8(done.read("s.jsonl")).expect("text"),
+        before.replace(&before[image..end], &text)
+    );
+    let again = |name: &str| Case::new(tool_path(name)).within(done.dir());
+    again("ctx-check").args(["s.jsonl"]).stdout("s.jsonl: ok\n").run();
+    again("ctx-offload").args(["--show", HANDLE]).stdout(picture()).run();
+    let none = "s.jsonl: 0 changes, 0 tokens freed\n";
+    again("ctx-prune").args(["-i", "--drop", "images", "s.jsonl"]).stdout(none).run();
+}
+
+#[test]
+fn images_in_protected_messages_stay() {
+    Case::new(tool_path("ctx-prune"))
+        .stdin(anthropic())
+        .args(["--drop", "images", "--protect-last", "4"])
+        .stdout(
+            anthropic().replacen(
+                &anthropic()[anthropic().find(r#"{"type":"image""#).expect("an image")..]
+                    .split_inclusive("}}")
+                    .next()
+                    .expect("an image")
+                    .to_owned(),
+                &format!(
+                    r#"{{"type":"text","text":"{}"}}"#,
+                    HANDLE.replace(" bytes:", " bytes, if saved:")
+                ),
+                1,
+            ),
+        )
+        .run();
+}
+
+/// Codex repeats every image in each compaction.
+#[test]
+fn images_in_a_compaction_of_codex_are_dropped() {
+    let image = format!(
+        r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"See:"}},{{"type":"input_image","image_url":"data:image/png;base64,{}"}}]}}"#,
+        base64()
+    );
+    let line = |kind: &str, payload: &str| {
+        format!(r#"{{"timestamp":"2026-01-01T00:00:00.000Z","type":"{kind}","payload":{payload}}}"#)
+            + "\n"
+    };
+    let said = |role: &str, kind: &str| {
+        line(
+            "response_item",
+            &format!(
+                r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"x"}}]}}"#
+            ),
+        )
+    };
+    let turn = said("user", "input_text") + &said("assistant", "output_text");
+    let meta = r#"{"id":"00000000-0000-4000-8000-000000000007","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w","originator":"x","cli_version":"0.169.0"}"#;
+    let history = format!(r#"{{"message":"","replacement_history":[{image},{image}]}}"#);
+    let session = line("session_meta", meta)
+        + &line("response_item", &image)
+        + &turn
+        + &line("compacted", &history)
+        + &turn.repeat(4);
+    let done = Case::new(tool_path("ctx-prune"))
+        .file("s.jsonl", &session)
+        .args(["-q", "-i", "--min-idle", "0s", "--drop", "images,before-compaction", "s.jsonl"])
+        .run();
+    let after = String::from_utf8(done.read("s.jsonl")).expect("text");
+    assert_eq!(after.matches(&base64()).count(), 0);
+    let text = format!(r#"{{"type":"input_text","text":"{HANDLE}"}}"#);
+    assert_eq!(after.matches(&text).count(), 2);
+    assert_eq!(after.lines().count(), session.lines().count() - 3);
+    Case::new(tool_path("ctx-check"))
+        .within(done.dir())
+        .args(["s.jsonl"])
+        .stdout("s.jsonl: ok\n")
+        .run();
+    let undo = Case::new(tool_path("ctx-rollback")).within(done.dir());
+    undo.args(["-q", "--undo", "s.jsonl"]).run();
+    assert!(fs::read(done.dir().join("s.jsonl")).expect("there") == session.as_bytes());
+}
