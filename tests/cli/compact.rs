@@ -217,7 +217,7 @@ fn a_rule_that_a_compaction_has_not_is_refused() {
         .code(2)
         .stderr(
             "ctx-compact: CTX_PRUNE_DROP: expected a list in which each item is superseded, duplicates, \
-             noise, reasoning or empty, found \"noise,copies\"\n",
+             noise, images, reasoning or empty, found \"noise,copies\"\n",
         )
         .run();
 }

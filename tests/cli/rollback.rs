@@ -42,6 +42,29 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
+/// Agents may rewrite their own files, for example to shorten them.
+#[test]
+fn an_undo_says_that_another_program_has_rewritten_the_file() {
+    let done = saved();
+    rollback(done.dir()).args(["-s", "demo", "--snapshot=latest", "s.jsonl"]).run();
+    fs::write(done.dir().join("s.jsonl"), "{\"role\":\"user\",\"content\":\"its own\"}\n")
+        .expect("writes");
+    let undo = ["-s", "demo", "--undo", "s.jsonl"];
+    let what = "s.jsonl was rewritten by another program since ctx last saw it";
+    rollback(done.dir())
+        .args(["-n"])
+        .args(undo)
+        .stdout_has(&format!("{what}; a new snapshot would keep its content\n"))
+        .run();
+    rollback(done.dir())
+        .args(undo)
+        .stderr_has(&format!("ctx-rollback: warning: {what}; its content is saved in demo-"))
+        .run();
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+    rollback(done.dir()).args(undo).run();
+    assert_eq!(done.read("s.jsonl"), b"{\"role\":\"user\",\"content\":\"its own\"}\n");
+}
+
 #[test]
 fn the_bytes_come_back_and_so_do_those_they_replace() {
     let done = saved();

@@ -192,6 +192,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("name a file with --to"));
     }
     let min_idle = args.idle.get();
+    // A snapshot that the user names may have any content.
+    let is_rewritten =
+        |target: &PathBuf| args.undo && restore.is_rewritten(target).unwrap_or(false);
     if args.dry_run {
         // If an agent may be running, a rollback would be refused now, but print the preview
         // anyway.
@@ -200,8 +203,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             other => other.map(|()| None).map_err(failure)?,
         };
         let appended = || target.map_or(Ok(None), |target| restore.appended(target));
+        let is_rewritten = target.is_some_and(is_rewritten);
         if args.json {
-            io.json(&report(&restore, target, None, appended().map_err(failure)?))?;
+            let appended = appended().map_err(failure)?;
+            io.json(&report(&restore, target, None, appended, is_rewritten))?;
         } else {
             let name = target.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
@@ -214,6 +219,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             if let Some(appended) = appended().map_err(failure)? {
                 io.print(format!("{appended} would be removed; a new snapshot would keep them\n"))?;
             }
+            if is_rewritten {
+                io.print(format!("{name} {REWRITTEN}; a new snapshot would keep its content\n"))?;
+            }
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
     }
@@ -224,22 +232,29 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let name = target.display();
     // Ignore errors here, because `restore` will then refuse the file anyway.
     let appended = restore.appended(target).unwrap_or_default();
+    let is_rewritten = is_rewritten(target);
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
     let appended = appended.filter(|_| matches!(replaced, ReplaceOutcome::New { .. }));
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
         io.warn(format_args!("{name}: removed {appended}; saved in {}", before.id));
     }
+    if let (true, ReplaceOutcome::New { before, .. }) = (is_rewritten, &replaced) {
+        io.warn(format_args!("{name} {REWRITTEN}; its content is saved in {}", before.id));
+    }
     io.committed(format_args!("{name} is restored"));
     report_late(&name.to_string(), Growth::Stops, &replaced, io);
     if args.json {
-        io.json(&report(&restore, Some(target), Some(&replaced), appended))?;
+        io.json(&report(&restore, Some(target), Some(&replaced), appended, is_rewritten))?;
     } else if io.verbosity > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
         io.print(format!("{}: {done}\n", printable(&name.to_string())))?;
     }
     Ok(ExitStatus::Done)
 }
+
+/// What is said of a file that an agent has compacted or cleaned up by itself.
+const REWRITTEN: &str = "was rewritten by another program since ctx last saw it";
 
 /// Records the rollback in the store's daily log.
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
@@ -284,6 +299,7 @@ fn report(
     target: Option<&PathBuf>,
     replaced: Option<&ReplaceOutcome>,
     appended: Option<Appended>,
+    is_rewritten: bool,
 ) -> impl Serialize {
     let meta = &restore.meta;
     let (outcome, snapshot, late_bytes) = match replaced {
@@ -311,6 +327,8 @@ fn report(
         /// The removed lines, which had been appended after the restored snapshot was taken and now
         /// exist only in the snapshot `snapshot`.
         appended,
+        /// Whether another program had rewritten the file since a tool last changed or saved it.
+        rewritten: is_rewritten,
         late_bytes,
     }
 }

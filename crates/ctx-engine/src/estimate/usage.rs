@@ -175,7 +175,7 @@ impl CalibrationPass {
             replaced: ReplacedResults::default(),
             pruned: 0,
             pruned_before: 0,
-            shrunk: log.and_then(|log| log.edit_writer()).map(|_| HashMap::new()),
+            shrunk: log.and_then(ctx_format::Log::edit_writer).map(|_| HashMap::new()),
         }
     }
 

@@ -269,12 +269,12 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         (
             "[prune]\ndrop = [\"all\"]",
             "prune.drop: expected a list in which each item is superseded, duplicates, noise, \
-             reasoning or empty, found [\"all\"]",
+             images, reasoning or empty, found [\"all\"]",
         ),
         (
             "[prune]\ndrop = [\"noise\", \"copies\"]",
             "prune.drop: expected a list in which each item is superseded, duplicates, noise, \
-             reasoning or empty, found [\"noise\",\"copies\"]",
+             images, reasoning or empty, found [\"noise\",\"copies\"]",
         ),
         (
             r#"{"compaction": {"maxTokenRatio": 1.5}}"#,

@@ -265,10 +265,14 @@ impl Restore<'_> {
         Ok(PrefixHashes::of(path, std::iter::empty())?.is(&self.meta))
     }
 
-    /// Returns the lines that a rollback would remove because other programs have appended them to
-    /// the file. Appended lines follow the content that replaced the snapshot, the snapshot's own
-    /// bytes, or the result of another replacement. Returns `None` if there are no such lines.
-    pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
+    /// Returns true if another program has rewritten the file since a tool last changed or saved it,
+    /// so that it is unknown which lines are new.
+    pub fn is_rewritten(&self, path: &Path) -> Result<bool> {
+        Ok(self.beginning(path)?.is_none() && !self.is_in(path)?)
+    }
+
+    /// Returns the known content with which the file begins, and the snapshot that it belongs to.
+    fn beginning(&self, path: &Path) -> Result<Option<&(String, FileHash)>> {
         let read;
         let now = if self.file.path == path {
             &self.file
@@ -276,10 +280,14 @@ impl Restore<'_> {
             read = PrefixHashes::of(path, self.known.iter().map(|(_, known)| known.bytes))?;
             &read
         };
-        let Some((since, known)) = self.known.iter().find(|(_, known)| now.begin_with(known))
-        else {
-            return Ok(None);
-        };
+        Ok(self.known.iter().find(|(_, known)| now.begin_with(known)))
+    }
+
+    /// Returns the lines that a rollback would remove because other programs have appended them to
+    /// the file. Appended lines follow the content that replaced the snapshot, the snapshot's own
+    /// bytes, or the result of another replacement. Returns `None` if there are no such lines.
+    pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
+        let Some((since, known)) = self.beginning(path)? else { return Ok(None) };
         let mut file = SessionFile::open(path)?.file;
         file.seek(SeekFrom::Start(known.bytes)).or_cannot("read", path)?;
         let mut file = BufReader::new(file);
@@ -733,8 +741,14 @@ mod appended_tests {
         found.restore(&path, MinIdle::default()).expect("restored");
         fs::write(&path, "old\nmore\n").expect("written");
         assert_eq!(appended(SnapshotChoice::Named("2")), since("0003", 1, 5));
+        let is_rewritten = || {
+            let found = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("2"));
+            found.expect("found").is_rewritten(&path).expect("reads")
+        };
+        assert!(!is_rewritten());
         fs::write(&path, "anew\n").expect("written");
         assert_eq!(appended(SnapshotChoice::Named("2")), None);
+        assert!(is_rewritten());
         fs::remove_file(&path).expect("removed");
         assert_eq!(appended(SnapshotChoice::Named("2")), None);
     }
