@@ -2,7 +2,9 @@
 
 import argparse
 import collections
+import datetime
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -94,12 +96,31 @@ def show(results, missing):
         print(f"skipped: {agent}: {why}")
 
 
+def write(path, results):
+    """Updates the rows of the agents that ran in the table between the two marks in the file."""
+    with open(path) as file:
+        before, table, after = re.split(r"(?<=<!-- judges -->\n)|(?=<!-- end of judges -->)", file.read())
+    rows = dict(re.findall(r"^\| ([^|]+?) \| (.*)$", table, re.M))
+    heading, line = ("agent and version", rows.pop("agent and version")), ("---", rows.pop("---"))
+    by_agent = collections.defaultdict(dict)
+    for (agent, kind), ends in results.items():
+        by_agent[agent][kind] = ends
+    for agent, kinds in by_agent.items():
+        trials = ", ".join(f"{kind} {ends['ran'] + ends['failed']}" for kind, ends in kinds.items())
+        failed = sum(ends["failed"] for ends in kinds.values())
+        rows[agent] = f"{trials} | {failed} | {datetime.date.today()} |"
+    with open(path, "w") as file:
+        table = [heading, line, *sorted(rows.items())]
+        file.write(before + "".join(f"| {agent} | {row}\n" for agent, row in table) + after)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--installed", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--versions", action="append", metavar="tested|newest|NUMBER", help="which version of each agent; all that are named (tested)")
     parser.add_argument("--agent", choices=[agent.name for agent in agents.AGENTS])
     parser.add_argument("--kind", choices=KINDS, action="append", help="only trials of this kind (can be repeated)")
+    parser.add_argument("--table", metavar="FILE", help="write the results into the table of judges in this file, such as docs/agents.md")
     parser.add_argument("sessions", nargs="*", help="recorded sessions, or folders of them; without, made-up ones are tried")
     args = parser.parse_args()
     args.installed = os.path.abspath(args.installed)
@@ -126,6 +147,8 @@ def main():
             results[label, trials][end] += 1
             print(f"{label} {trials} {name}: {said}", flush=True)
     show(results, missing)
+    if args.table:
+        write(args.table, results)
     sys.exit(1 if any(ends["failed"] for ends in results.values()) else 0)
 
 
