@@ -211,17 +211,18 @@ fn rule_row<T: Display>(rule: &str, [changes, before, after, freed]: [T; 4]) -> 
 
 /// Says what the rules would change if it were not protected, in lines that begin with `name`.
 fn spared(decision: &Decision<'_>, policy: &Policy, name: &str) -> String {
-    let Spared { results, reasoning } = decision.spared();
+    let Spared { results, reasoning, images } = decision.spared();
     let last = policy.prune.protect_last;
-    let results = (results > 0).then(|| {
-        let results = counted(results, "more result");
-        format!("{name}{results} would change with less than --protect-last {last}\n")
+    let more = [(results, "more result"), (images, "more image")].into_iter();
+    let more = more.filter(|(count, _)| *count > 0).map(|(count, what)| {
+        let what = counted(count, what);
+        format!("{name}{what} would change with less than --protect-last {last}\n")
     });
     let reasoning = (reasoning > 0).then(|| {
         let records = counted(reasoning, "record");
         format!("{name}reasoning stays in {records}: of the latest turn, or protected\n")
     });
-    results.into_iter().chain(reasoning).collect()
+    more.chain(reasoning).collect()
 }
 
 /// For an agent's log, returns a table of the removed lines that would never have been sent to the

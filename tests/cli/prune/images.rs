@@ -62,6 +62,12 @@ fn a_handle_stays_in_the_place_of_an_image_and_gets_it_back() {
 
 #[test]
 fn images_in_protected_messages_stay() {
+    let said = "rule        changes     tokens      after      freed\nimages            1        638         26        612\ntotal             1        638         26        612\n1 more image would change with less than --protect-last 4\n";
+    Case::new(tool_path("ctx-prune"))
+        .file("s.jsonl", anthropic())
+        .args(["-n", "--drop", "images", "--protect-last", "4", "s.jsonl"])
+        .stdout(said)
+        .run();
     Case::new(tool_path("ctx-prune"))
         .stdin(anthropic())
         .args(["--drop", "images", "--protect-last", "4"])

@@ -42,6 +42,8 @@ pub struct Spared {
     pub results: usize,
     /// The number of records with reasoning that is protected or belongs to the latest turn.
     pub reasoning: usize,
+    /// The number of images and documents in the protected messages.
+    pub images: usize,
 }
 
 impl Decisions {
@@ -59,7 +61,9 @@ impl Decisions {
             matches!(records[**record], Verdict::Keep | Verdict::Change { reasoning: false, .. })
         };
         let reasoning = facts.reasoning.keys().filter(stays).count();
-        let spared = Spared { results: spared, reasoning };
+        let protected = facts.images.range(decider.protected_from..);
+        let images = protected.map(|(_, images)| images.len()).sum();
+        let spared = Spared { results: spared, reasoning, images };
         Self { records, results, protected_from: decider.protected_from, spared }
     }
 }
