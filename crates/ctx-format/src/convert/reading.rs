@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use ring::digest::{Context, SHA256};
 
 use crate::compaction::Ids;
@@ -262,6 +262,10 @@ impl Entry {
 fn time(record: &Record<'_>, held: &HeldMessage<'_>) -> Option<Box<str>> {
     let own = Object::parse(&held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));
-    let time = own.or_else(|| record.object()?.text_of("timestamp"));
+    let time = own.or_else(|| {
+        let object = record.object()?;
+        let number = || Some(object.time()?.to_rfc3339_opts(SecondsFormat::Millis, true));
+        object.text_of("timestamp").or_else(|| number().map(Cow::Owned))
+    });
     time.map(|time| time.as_ref().into())
 }

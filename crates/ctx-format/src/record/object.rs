@@ -149,10 +149,13 @@ impl<'a> Object<'a> {
         json::text(raw).or_else(|| raw.parse::<f64>().ok().map(|_| Cow::Borrowed(raw)))
     }
 
-    /// The time in the member `timestamp`, as agents write it.
+    /// The time in the member `timestamp`, or in the member `time` as milliseconds since 1970, as
+    /// agents write it.
     pub fn time(&self) -> Option<DateTime<Utc>> {
-        let time = DateTime::parse_from_rfc3339(&self.text_of("timestamp")?).ok()?;
-        Some(time.to_utc())
+        if let Some(time) = self.text_of("timestamp") {
+            return Some(DateTime::parse_from_rfc3339(&time).ok()?.to_utc());
+        }
+        DateTime::from_timestamp_millis(self.get("time")?.parse().ok()?)
     }
 
     /// Returns the value of `key` as an object; `None` if the value is not an object.
@@ -206,6 +209,17 @@ mod tests {
         let object = Object::parse(&deep).expect("an object");
         assert_eq!(object.get("n"), Some("1e400"));
         assert_eq!(object.get("a").map(str::len), Some(200_000));
+    }
+
+    #[test]
+    fn a_time_is_a_text_or_a_number_of_milliseconds() {
+        let time = |text| Object::parse(text).expect("an object").time().map(|it| it.to_rfc3339());
+        let same = Some("2026-01-02T03:04:05.060+00:00".to_owned());
+        assert_eq!(time(r#"{"timestamp":"2026-01-02T04:04:05.060+01:00","time":1}"#), same);
+        assert_eq!(time(r#"{"time":1767323045060}"#), same);
+        for none in [r#"{"timestamp":"t","time":1}"#, r#"{"time":"1"}"#, r#"{"time":1e99}"#] {
+            assert_eq!(time(none), None, "{none}");
+        }
     }
 
     #[test]
