@@ -241,7 +241,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
         _ => return None,
     };
     let object = Object::parse(&media.raw).ok()?;
-    let within = ["source", "image_url", "inlineData"];
+    let within = ["source", "image_url", "imageUrl", "inlineData"];
     let inner = within.iter().find_map(|key| object.object_of(key));
     let objects = || inner.iter().chain([&object]);
     // An image that is sent at low detail costs the same at any size.

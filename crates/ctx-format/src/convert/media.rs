@@ -104,7 +104,10 @@ impl Data {
                     _ => return None,
                 }
             }
-            "image_url" => Self::of_url(&within("image_url")?.text_of("url")?),
+            "image_url" => {
+                let image = within("image_url").or_else(|| within("imageUrl"))?;
+                Self::of_url(&image.text_of("url")?)
+            }
             "input_image" | "computer_screenshot" => {
                 let url = object.text_of("image_url");
                 Self::of_url(&url.or_else(|| within("image_url")?.text_of("url"))?)

@@ -46,10 +46,14 @@ pub(crate) fn parts<'a>(
 /// Returns the images among these parts that OpenAI's APIs do not accept.
 pub(crate) fn bad_images<'a>(parts: impl IntoIterator<Item = Object<'a>>) -> Vec<Object<'a>> {
     let is_bad = |part: &Object<'_>| {
-        let url = part.object_of("image_url").and_then(|it| it.text_of("url"));
+        let inner = ["image_url", "imageUrl"].into_iter().find_map(|key| part.object_of(key));
+        let url = inner.and_then(|it| it.text_of("url"));
         let url = url.or_else(|| part.text_of("image_url"));
+        // Kimi Code keeps large images in files of their own.
+        let is_refused =
+            |url: &str| !url.starts_with("blobref:") && !Data::of_url(url).is_accepted();
         matches!(&*kind_of(part), "image_url" | "input_image")
-            && url.is_some_and(|url| !Data::of_url(&url).is_accepted())
+            && url.as_deref().is_some_and(is_refused)
     };
     parts.into_iter().filter(is_bad).collect()
 }
@@ -91,6 +95,15 @@ pub(crate) fn text_or_json<'a>(
         Some(text) => (text, Some(Slot::text(record, raw))),
         None => (Cow::Borrowed(raw), Some(Slot::json(record, raw))),
     }
+}
+
+/// Returns the text of a record in which the content that the agent sends replaces `content`, a
+/// value within the record; `None` if the agent sends the record as it is.
+pub(crate) fn with_sent_content(object: &Object<'_>, content: &str) -> Option<String> {
+    let new = object.portion.as_ref()?.content.as_deref()?;
+    let mut edits = Edits::default();
+    edits.replace(object.place_of(content), new.to_owned());
+    Some(edits.of_object(object))
 }
 
 /// Writes a message with a single text as a record.

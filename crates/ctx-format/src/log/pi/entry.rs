@@ -1,9 +1,9 @@
 //! Reads the part of an entry that the model may receive.
 
-use crate::dialect::content::{blocks, call_of, kind_of, parts};
+use crate::dialect::content::{blocks, call_of, kind_of, parts, with_sent_content};
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ImageFix, image_fix};
-use crate::{Edits, Object, Part, Role, Slot, ToolResult, scan};
+use crate::{Object, Part, Role, Slot, ToolResult, scan};
 
 /// The kinds of entries with content, named after the roles that pi assigns to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
@@ -186,11 +186,7 @@ fn shell_text(shell: &Object<'_>) -> String {
 /// Returns the text of an entry with its content replaced by a `context_edit`; `None` if the entry
 /// was not edited. Summaries and commands have no content that could be replaced.
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
-    let new = object.portion.as_ref()?.content.as_deref()?;
-    let old = Entry::of(object)?.body.get("content")?;
-    let mut edits = Edits::default();
-    edits.replace(object.place_of(old), new.to_owned());
-    Some(edits.of_object(object))
+    with_sent_content(object, Entry::of(object)?.body.get("content")?)
 }
 
 /// Returns the new content from a `context_edit`, as raw JSON; `None` if the edit removes the entry
