@@ -1,0 +1,232 @@
+//! The session files of Kimi Code. Some lines add whole messages, replies are added part by part,
+//! and others undo or compact what was added before.
+//!
+//! The rules follow version 2.1.0, and were checked against what that version sends. The agent adds
+//! words to some content when it sends it: notes on failed and empty results, and after its own
+//! compaction. These words are not in the file, and are not read.
+
+mod compaction;
+mod convert;
+mod entry;
+mod line;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::borrow::Cow;
+
+use self::convert::message;
+use self::entry::{Entry, EntryKind, Source, function_of, id_of};
+use super::compaction::CompactionWriter;
+use super::view::ViewBuilder;
+use super::{About, Log};
+use crate::convert::target::text_block;
+use crate::dialect::content::{bad_images, kind_of};
+use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
+use crate::dialect::items::NAME;
+use crate::dialect::usage::{lessen, sum};
+use crate::legality::content::Mend;
+use crate::log::compaction::LineText;
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
+use crate::{
+    Edits, Flaw, Links, Message, Object, Outline, Role, Rule, Unread, Usage, UsageOf, json,
+};
+
+pub(crate) use convert::Writer;
+
+/// The dialect `kimi`.
+pub struct Kimi;
+
+/// The count of a compaction that replaces all messages, however many there are, and of one that
+/// replaces none.
+const REPLACES_ALL: &str = "9007199254740991";
+const REPLACES_NONE: &str = "0";
+
+/// The members of `usage` that add up to the prompt size.
+const PROMPT: [&str; 3] = ["inputOther", "inputCacheRead", "inputCacheCreation"];
+
+impl Dialect for Kimi {
+    fn name(&self) -> &'static str {
+        "kimi"
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let entry = Entry::of(object)?;
+        let role = entry.role()?;
+        let mut outline = Outline {
+            role,
+            begins_turn: entry.is_request(),
+            is_summary: entry.is_of(Source::Summary),
+            has_content: role != Role::Tool,
+            ..Outline::of_line()
+        };
+        for call in entry.calls() {
+            let id = id_of(&call).and_then(json::text).unwrap_or_default();
+            outline.check_tool_name(&function_of(&call), NAME, &id);
+            outline.calls.push(id);
+        }
+        if role == Role::Tool {
+            outline.results.push(entry.body.id_of("toolCallId").unwrap_or_default());
+        }
+        outline.fault_if(!bad_images(entry.blocks()).is_empty(), Rule::BadImage, "");
+        Some(outline)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        if let Some(text) = entry::shortened(object) {
+            return Some(self.message(&Object::parse(&text).ok()?)?.into_owned());
+        }
+        let entry = Entry::of(object)?;
+        let message = Message {
+            reasoning: entry.reasoning(object),
+            sealed: entry.signatures().iter().map(|text| text.len() as u64).sum(),
+            ..Message::new(entry.role()?, entry.parts(object))
+        };
+        let is_added = message.role == Role::User && entry.source() != Source::User;
+        Some(message.added_if(is_added))
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        Entry::of(object)?.unread(self.name())
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        let reasoning = Entry::of(object).map_or(0, |entry| entry.signatures().len());
+        Sealed { reasoning, ..Sealed::default() }
+    }
+
+    fn invalid_reasoning(&self) -> InvalidReasoning {
+        InvalidReasoning::Rejected
+    }
+
+    fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
+        let Some(entry) = Entry::of(object) else { return };
+        for call in entry.calls() {
+            mend.name(&function_of(&call), "name", NAME);
+        }
+        mend.bad_images(entry.blocks());
+    }
+
+    /// Reads the token counts from the end of a reply.
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let event = object.object_of("event").filter(|event| kind_of(event) == "step.end")?;
+        let usage = event.object_of("usage")?;
+        let counts = Usage::new(sum(&usage, &PROMPT), sum(&usage, &["output"]))?;
+        Some(Usage { of: UsageOf::Before, ..counts })
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if kind_of(object) == "llm.request" { object.text_of("model") } else { None }
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        LineText::of_type("context.apply_compaction")
+            .text("summary", text)
+            .json("compactedCount", REPLACES_ALL)
+            .is("legacyTail", true)
+            .end()
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        Entry::of(object)?.summary()
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        let raw = entry::shortened(object).map_or(object.text().trim().into(), Cow::Owned);
+        HeldMessage::alone(self, object, raw)
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        let Some(entry) = Entry::of(object) else { return Wrapped::default() };
+        let is_whole = entry::shortened(object).is_none();
+        let note = entry.body.object_of("result").and_then(|result| result.get("note"));
+        let more = ["toolCalls", "name"].into_iter().filter_map(|key| entry.body.get(key));
+        let content = entry.content().filter(|_| is_whole);
+        let summary = entry.body.get("contextSummary").and_then(|_| entry.body.get("summary"));
+        Wrapped {
+            sent: content.into_iter().chain(more).chain(note).collect(),
+            copies: entry.body.get("display").into_iter().chain(summary).collect(),
+        }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        let kind = kind_of(object);
+        let why = "Kimi Code's branches, which an undo begins, identify lines by number";
+        Links {
+            stays: kind == "metadata",
+            replaces_all: kind == "context.apply_compaction"
+                && object.get("compactedCount") == Some(REPLACES_ALL),
+            keeps_all: (kind == "agent.switched").then_some(why),
+            ..Links::default()
+        }
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
+        let Some(entry) = Entry::of(object) else { return object.text().to_owned() };
+        let mut edits = Edits::default();
+        let calls = entry.calls();
+        let calls = change.rename_calls.iter().map(|(at, to)| Some((id_of(calls.get(*at)?), to)));
+        let results = change.rename_results.values().map(|to| Some((entry.answers(), to)));
+        for (id, to) in calls.chain(results).flatten().filter_map(|(id, to)| Some((id?, to))) {
+            edits.replace(object.place_of(id), json::quoted(to));
+        }
+        edits.of_object(object)
+    }
+
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
+        let mut edits = Edits::default();
+        if let Some((line, _)) = &result.found {
+            let id = Entry::of(line)?.answers()?;
+            edits.replace(line.place_of(id), json::quoted(result.id));
+            return Some(edits.of_object(line));
+        }
+        let line = &result.call;
+        if Entry::of(line)?.kind == EntryKind::Call {
+            let output = LineText::default().text("output", MISSING_RESULT).is("isError", true);
+            let event = LineText::of_type("tool.result").text("toolCallId", result.id);
+            edits.set(0, line, "event", &event.json("result", &output.end()).end());
+        } else {
+            let message = message("tool", &[text_block(MISSING_RESULT)]);
+            let message = message.text("toolCallId", result.id).is("isError", true);
+            edits.set(0, line, "message", &message.end());
+        }
+        Some(edits.of_object(line))
+    }
+}
+
+impl Log for Kimi {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<view::Lines>::default()
+    }
+
+    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
+        Box::<compaction::Writer>::default()
+    }
+
+    /// Lowers the count in lines of their own, by which the agent decides when to compact.
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let mut edits = Edits::default();
+        if kind_of(object).starts_with("token_counting.") {
+            let by = sum(object, &["tokens"]).saturating_sub(prompt);
+            lessen(&mut edits, object, object, &["tokens"], by);
+        }
+        edits
+    }
+
+    /// The id and the folder of a session are not in its lines.
+    fn about<'a>(&self, _: &Object<'a>) -> About<'a> {
+        About::default()
+    }
+
+    fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
+        let mut edits = Edits::default();
+        edits.set(0, object, "protocol_version", "\"1.5\"");
+        edits.set(0, object, "created_at", object.get("created_at").unwrap_or("0"));
+        edits
+    }
+}
