@@ -279,8 +279,8 @@ fn sessions_of_other_agents_are_refused_by_name() {
         ),
         (
             "{\"type\":\"metadata\",\"protocol_version\":\"1.5\"}\n",
-            "a Kimi session",
-            "the program clustervision converts it: cv port kimi:ID --harness claude --out DIR",
+            "the event file of Kimi CLI",
+            "context.jsonl next to it holds the messages",
         ),
         (
             "{\"role\":\"_checkpoint\",\"id\":0}\n{\"role\":\"user\",\"content\":\"a\"}\n",

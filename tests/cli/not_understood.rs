@@ -81,7 +81,7 @@ fn a_wrong_dialect_is_found_out() {
     };
     let log = line("u", "null") + &line("v", "\"u\"");
     let why = ": this is a Claude Code session, so it cannot be read; leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read";
-    for dialect in ["chat", "anthropic", "codex", "gemini", "pi", "responses"] {
+    for dialect in ["chat", "anthropic", "codex", "gemini", "kimi", "pi", "responses"] {
         // The lines show that a file is an agent's own, whatever the flag says.
         refuses("ctx-compact", &["--min-idle", "0s", "--dialect", dialect], &log, why);
         refuses("ctx-convert", &["--to", "chat", "--dialect", dialect], &log, why);

@@ -31,10 +31,10 @@ use self::sign::Sign;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
 use crate::log::links::TreeAgent;
-use crate::log::{claude_code, codex, gemini as gemini_log, pi};
+use crate::log::{claude_code, codex, gemini as gemini_log, kimi, pi};
 use crate::{Effect, Rules};
 
-pub use crate::log::{claude_code::ClaudeCode, codex::Codex, gemini::Gemini, pi::Pi};
+pub use crate::log::{claude_code::ClaudeCode, codex::Codex, gemini::Gemini, kimi::Kimi, pi::Pi};
 pub use anthropic::Anthropic;
 pub use chat::Chat;
 pub use content::SUMMARY_MARK;
@@ -45,8 +45,8 @@ pub use responses::Responses;
 
 /// All dialects: API formats, followed by agent formats in alphabetical order. If a record fits
 /// several dialects, the first of them in this list is used.
-pub static ALL: [&dyn Dialect; 7] =
-    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Gemini, &Pi];
+pub static ALL: [&dyn Dialect; 8] =
+    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Gemini, &Kimi, &Pi];
 
 /// What the rest of the crate needs to know about a format.
 #[derive(Default, Deserialize)]
@@ -65,7 +65,8 @@ pub(crate) struct Format {
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies
     /// missing results, and omits results without a call; pi supplies missing results, but does not
-    /// move results; the Gemini CLI inserts its own message before the first message.
+    /// move results; the Gemini CLI inserts its own message before the first message; Kimi Code
+    /// supplies missing results, and moves results to their calls.
     pub(crate) rules: Rules,
     /// The reason for [`crate::Log::why_by_position`].
     pub(crate) by_position: Option<&'static str>,
@@ -80,7 +81,7 @@ pub(crate) struct Format {
 
 /// The names of the dialects in [`ALL`].
 const NAMES: [&str; ALL.len()] =
-    ["chat", "anthropic", "responses", "claude-code", "codex", "gemini", "pi"];
+    ["chat", "anthropic", "responses", "claude-code", "codex", "gemini", "kimi", "pi"];
 
 /// The format of each dialect in [`ALL`].
 static FORMATS: [LazyLock<Format>; ALL.len()] = [
@@ -90,6 +91,7 @@ static FORMATS: [LazyLock<Format>; ALL.len()] = [
     LazyLock::new(|| Format::read(include_str!("../log/claude_code/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/codex/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/gemini/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/kimi/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/pi/format.json"))),
 ];
 
@@ -112,6 +114,7 @@ pub(crate) fn writer(dialect: &dyn Dialect) -> Box<dyn Target> {
         "claude-code" => Box::<claude_code::Writer>::default(),
         "codex" => Box::new(codex::Writer),
         "gemini" => Box::new(gemini_log::Writer),
+        "kimi" => Box::new(kimi::Writer),
         "pi" => Box::<pi::Writer>::default(),
         _ => Box::new(target::chat::Writer),
     }
@@ -134,8 +137,13 @@ mod tests {
         let sessions = super::FORMATS.each_ref().map(|format| format.session);
         let of_apis =
             ["chat", "anthropic", "responses"].map(|api| format!("a session in the format {api}"));
-        let of_agents =
-            ["a Claude Code session", "a Codex session", "a Gemini CLI session", "a pi session"];
+        let of_agents = [
+            "a Claude Code session",
+            "a Codex session",
+            "a Gemini CLI session",
+            "a Kimi Code session",
+            "a pi session",
+        ];
         assert_eq!(
             (&sessions[..3], &sessions[3..]),
             (&of_apis.each_ref().map(String::as_str)[..], &of_agents[..])

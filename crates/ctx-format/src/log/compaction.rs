@@ -140,6 +140,13 @@ impl NewLines {
         self.next += TimeDelta::milliseconds(1);
         time
     }
+
+    /// Returns the time of the next line in milliseconds since 1970.
+    pub(crate) fn milliseconds(&mut self) -> i64 {
+        let time = self.next.timestamp_millis();
+        self.next += TimeDelta::milliseconds(1);
+        time
+    }
 }
 
 /// A pseudorandom sequence of new ids.

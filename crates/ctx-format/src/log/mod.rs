@@ -32,6 +32,7 @@ pub(crate) mod claude_code;
 pub(crate) mod codex;
 pub mod compaction;
 pub(crate) mod gemini;
+pub(crate) mod kimi;
 pub(crate) mod links;
 pub(crate) mod pi;
 pub mod view;

@@ -9,6 +9,7 @@ use ctx_format::{Dialect, Log, Object, Options, Records, dialect};
 mod claude_code;
 mod codex;
 mod gemini;
+mod kimi;
 mod pi;
 
 /// The text of the summary in every compaction.

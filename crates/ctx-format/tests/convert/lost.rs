@@ -43,6 +43,11 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
         "codex" if is(record, "response_item") => {
             vec![(".payload".to_owned(), &mut record["payload"])]
         }
+        "kimi" if is(record, "context.append_message") => {
+            let message = record["message"].as_object_mut().expect("an object").iter_mut();
+            let sent = message.filter(|(key, _)| matches!(key.as_str(), "content" | "toolCalls"));
+            sent.map(|(key, value)| (format!(".message.{key}"), value)).collect()
+        }
         "pi" if is(record, "message") => {
             vec![(".message.content".to_owned(), &mut record["message"]["content"])]
         }
@@ -66,7 +71,7 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
             });
             sent.collect()
         }
-        "codex" | "pi" | "gemini" => Vec::new(),
+        "codex" | "gemini" | "kimi" | "pi" => Vec::new(),
         _ => vec![(String::new(), record)],
     }
 }

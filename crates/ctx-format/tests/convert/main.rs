@@ -10,4 +10,5 @@ mod to_anthropic;
 mod to_chat;
 mod to_gemini;
 mod to_items;
+mod to_kimi;
 mod to_pi;

@@ -66,6 +66,12 @@ fn session(format: &str, numbers: &[usize]) -> Vec<String> {
             let parent = at.checked_sub(1).map(|at| at.to_string());
             json!({"type": "message", "id": at.to_string(), "parentId": parent, "timestamp": time(at), "message": record})
         }
+        "kimi" if record.get("role").is_none() => {
+            json!({"type": "context.append_loop_event", "agentId": "main", "event": record, "time": at})
+        }
+        "kimi" => {
+            json!({"type": "context.append_message", "agentId": "main", "message": record, "time": at})
+        }
         "gemini" => {
             let mut record = record;
             (record["id"], record["timestamp"]) = (json!(at.to_string()), json!(time(at)));
