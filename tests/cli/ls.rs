@@ -119,6 +119,29 @@ fn a_document_of_gemini_has_an_id() {
     ls(&home).args(["--json"]).stdout_has(r#""session":"g-old""#).run();
 }
 
+/// Kimi Code names the folder of a session by its id, and has the title in a file of its own.
+#[test]
+fn a_session_of_kimi_code_is_a_folder() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = ".kimi-code/sessions/wd_shop_0a1b/session_0a1b2c3d-4e5f";
+    let session = r#"{"type":"metadata","protocol_version":"1.5","created_at":1}
+{"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"hi"}],"toolCalls":[],"origin":{"kind":"user"}},"time":2}
+"#;
+    let state = r#"{"id":"session_0a1b2c3d-4e5f","cwd":"/w/shop","title":"Greets","custom":{}}"#;
+    put(home.path(), &format!("{folder}/agents/main/wire.jsonl"), DAY, session);
+    put(home.path(), &format!("{folder}/agents/agent-0/wire.jsonl"), DAY, session);
+    put(home.path(), &format!("{folder}/session.jsonl"), DAY, session);
+    put(home.path(), &format!("{folder}/state.json"), DAY, state);
+    let table = "\
+ID        AGENT  PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
+session_  kimi   shop      1d         1      ~1       ?  ?    Greets
+";
+    ls(&home).stdout(table).run();
+    ls(&home).args(["--json"]).stdout_has(r#""session":"session_0a1b2c3d-4e5f""#).run();
+    let count = bash(home.path(), "HOME=. ctx-count --json session_0a1b | jq -r .name");
+    assert!(count.stdout.ends_with("agents/main/wire.jsonl\n"), "{}", count.stdout);
+}
+
 /// The long form shows the file, and the id if the path does not contain it.
 #[test]
 fn long_rows_have_ids_and_paths() {

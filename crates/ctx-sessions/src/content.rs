@@ -19,7 +19,7 @@ use ctx_policy::trigger::Size;
 use ctx_text::first_chars;
 use serde::{Deserialize, Serialize};
 
-use crate::find::{Mark, project_root};
+use crate::find::{Mark, id_of_name, kimi_state, project_root};
 
 /// What the session list shows about a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -111,6 +111,10 @@ pub fn read(
     if let Some(content) = &mut content {
         content.session = content.session.take().or_else(|| records.document_text("sessionId"));
         content.folder = content.folder.take().or_else(|| project_root(path));
+        if let Some(state) = kimi_state(path) {
+            content.session = id_of_name(path).map(str::to_owned);
+            (content.folder, content.title) = (state.cwd, state.title.and_then(|it| one_line(&it)));
+        }
     }
     Ok(Reading { mark, is_settled: mark.is_settled(now), content })
 }

@@ -2,7 +2,8 @@
 //! their size and times.
 //!
 //! The folders were determined from the source code of these versions of the agents: Claude Code
-//! 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
+//! 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0, Kimi Code
+//! 2.1.0.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -213,7 +214,7 @@ impl Mark {
 }
 
 /// The names of the agents whose folders are known, as shown in the list.
-pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
+pub(crate) const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "kimi", "openclaw", "pi"];
 
 /// A folder in which an agent stores its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,6 +247,7 @@ impl AgentFolder {
             ("codex", codex.as_ref().map(|dir| dir.join("sessions"))),
             ("codex", codex.map(|dir| dir.join("archived_sessions"))),
             ("gemini", below_home_of("GEMINI_CLI_HOME", ".gemini").map(|dir| dir.join("tmp"))),
+            ("kimi", of("KIMI_CODE_HOME", ".kimi-code").map(|dir| dir.join("sessions"))),
             ("openclaw", openclaw.map(|dir| dir.join("agents"))),
             ("pi", set("PI_CODING_AGENT_SESSION_DIR").or_else(of_pi)),
         ];
@@ -261,16 +263,29 @@ impl AgentFolder {
                 let inside = path.strip_prefix(&self.folder).unwrap_or(path);
                 inside.components().any(|it| it.as_os_str() == "chats")
             }
+            "kimi" => kimi_session(path).is_some(),
             "openclaw" => parent == Some(OsStr::new("sessions")),
             _ => true,
         }
     }
 }
 
+/// Returns the folder of a session of Kimi Code, whose name is the session's id. Each agent of the
+/// session has the file `agents/NAME/wire.jsonl` there.
+pub(crate) fn kimi_session(path: &Path) -> Option<&Path> {
+    let mut above = path.ancestors().skip(2);
+    let is_agents = path.ends_with("wire.jsonl") && above.next()?.ends_with("agents");
+    above.next().filter(|_| is_agents)
+}
+
 /// Returns the id in the name of a session's file. Most agents use a UUID, which may follow the
 /// time or another name. The Gemini CLI uses the first digits of a UUID.
 pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
     const UUID: usize = 36;
+    if let Some(folder) = kimi_session(path) {
+        // A subagent has the same folder, and cannot be resumed.
+        return folder.file_name()?.to_str().filter(|_| !is_of_helper(path));
+    }
     let name = path.file_name()?.to_str()?;
     let stem = name.split_once(".json").map_or(name, |(stem, _)| stem);
     let begin = match stem.strip_prefix("session-") {
@@ -304,24 +319,49 @@ pub(crate) fn is_packed(path: &Path) -> bool {
 }
 
 /// Returns true if the file belongs to a subagent: Claude Code names it `agent-*.jsonl` or puts it
-/// in `<session>/subagents/`, and the Gemini CLI puts it in `chats/<session>/`.
+/// in `<session>/subagents/`, the Gemini CLI puts it in `chats/<session>/`, and Kimi Code in a
+/// folder next to `agents/main/`.
 pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
     let folder = above.next();
     let is_in_chat =
         folder != Some(OsStr::new("chats")) && above.next() == Some(OsStr::new("chats"));
-    name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
+    let is_of_kimi = folder != Some(OsStr::new("main")) && kimi_session(path).is_some();
+    name.starts_with(b"agent-")
+        || folder == Some(OsStr::new("subagents"))
+        || is_in_chat
+        || is_of_kimi
 }
 
 /// Returns the project's folder, whose path the Gemini CLI stores in a file next to `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
-    let root = File::open(chats.parent()?.join(".project_root")).ok()?;
-    let mut text = String::new();
-    // The file contains only a path, which is always shorter than this limit.
-    root.take(1 << 16).read_to_string(&mut text).ok()?;
+    let text = beginning(&chats.parent()?.join(".project_root"))?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Returns the beginning of a small file that an agent writes next to its sessions.
+fn beginning(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    // These files are always shorter than this limit.
+    File::open(path).ok()?.take(1 << 16).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// What Kimi Code states about a session in a file of its own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct KimiState {
+    /// The folder in which the agent works.
+    pub cwd: Option<String>,
+    /// The title of the session.
+    pub title: Option<String>,
+}
+
+/// Reads what Kimi Code states about the session of this file.
+pub(crate) fn kimi_state(path: &Path) -> Option<KimiState> {
+    serde_json::from_str(&beginning(&kimi_session(path)?.join("state.json"))?).ok()
 }
 
 #[cfg(test)]

@@ -131,6 +131,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         ("codex", "/h/.codex/sessions"),
         ("codex", "/h/.codex/archived_sessions"),
         ("gemini", "/h/.gemini/tmp"),
+        ("kimi", "/h/.kimi-code/sessions"),
         ("openclaw", "/h/.openclaw/agents"),
         ("pi", "/h/.pi/agent/sessions"),
     ];
@@ -141,6 +142,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         ("CLAUDE_CONFIG_DIR", "/c"),
         ("CODEX_HOME", "/x"),
         ("GEMINI_CLI_HOME", "/g"),
+        ("KIMI_CODE_HOME", "/k"),
         ("OPENCLAW_HOME", "/o"),
         ("PI_CODING_AGENT_DIR", "~/p"),
     ]);
@@ -150,6 +152,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         "/x/sessions",
         "/x/archived_sessions",
         "/g/.gemini/tmp",
+        "/k/sessions",
         "/o/.openclaw/agents",
         "/h/p/sessions",
     ];
@@ -168,6 +171,8 @@ fn sessions_and_helpers_are_told_by_their_names() {
         ("chats/session-1.json", true, false),
         ("chats/0a1b/x.jsonl", true, true),
         ("logs.json", false, false),
+        ("wd_x_1/session_1/agents/main/wire.jsonl", true, false),
+        ("wd_x_1/session_1/agents/agent-1/wire.jsonl", true, true),
         ("s/rollout-1.jsonl.zst", true, false),
     ] {
         let path = Path::new(path);
