@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use ctx_format::files::{Access, FileUse};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{
-    Dialect, Handle, Message, Object, Outline, Part, Record, Role, Saved, ShortHash, UsageOf,
+    Dialect, Handle, Message, Object, Outline, Part, Record, Role, Saved, ShortHash, Usage, UsageOf,
 };
 use ctx_policy::Rule;
 use indexmap::IndexSet;
@@ -333,8 +333,8 @@ impl TextSize {
 /// soon as it is opened.
 ///
 /// Claude Code adds up the figures recorded for the last reply, Codex uses the total in its last
-/// token count event, and pi uses the total of the last reply that was not aborted
-/// (docs/agents.md).
+/// token count event, pi uses the total of the last reply that was not aborted, and Kimi Code uses
+/// counts in lines of their own (docs/agents.md).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewUsage {
     of: UsageOf,
@@ -368,11 +368,10 @@ impl NewUsage {
     pub(super) fn applied_to(&self, record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
         let never_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let is_read = never_sent || !record.is_outside();
-        if !is_read || !self.lines.contains(&record.line) {
-            return None;
-        }
-        let object = record.whole_object()?;
-        if dialect.usage(object)?.of != self.of {
+        let object = record.whole_object().filter(|_| is_read)?;
+        // Kimi Code relies on counts in lines of their own, which are not the usage of a reply.
+        let is_of_last = |usage: Usage| self.lines.contains(&record.line) && usage.of == self.of;
+        if !dialect.usage(object).is_none_or(is_of_last) {
             return None;
         }
         let edits = dialect.log()?.lessened(object, self.prompt);
