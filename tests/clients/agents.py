@@ -52,6 +52,7 @@ class Agent:
     """An agent that is installed once, into its own folder. `wanted` is "tested", "newest" or a version."""
 
     size = None
+    joins_texts = False
 
     def __init__(self, installed, wanted="tested"):
         self.installed, self.wanted = installed, wanted
@@ -335,4 +336,6 @@ class Gemini(Loader):
     script = "gemini.mjs"
 
 
-AGENTS = [ClaudeCode, Codex, Pi, OldPi, OpenClaw, Gemini]
+from kimi import Kimi  # noqa: E402, which needs the classes above
+
+AGENTS = [ClaudeCode, Codex, Pi, OldPi, OpenClaw, Gemini, Kimi]

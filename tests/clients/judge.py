@@ -238,7 +238,11 @@ def whole(agent, messages):
                 block["text"] = agent.WRAPPED.sub(r"\1", block["text"]).removeprefix(MARK)
             elif block["type"] == "tool_result":
                 block["content"] = text_of(block.get("content"))
-            blocks.append((message["role"], block))
+            last = blocks[-1] if blocks and agent.joins_texts else None
+            if last and last[0] == message["role"] == "user" and last[1]["type"] == block["type"] == "text":
+                last[1]["text"] += "\n\n" + block["text"]
+            else:
+                blocks.append((message["role"], block))
     return blocks
 
 

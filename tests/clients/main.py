@@ -13,6 +13,7 @@ import agents
 import hand
 import hook
 import judge
+import kimi
 import own
 import sessions
 import shapes
@@ -28,11 +29,13 @@ def made_up(agent, installed):
     made_up = {name: lambda text=text: text for name, text in sessions.MADE_UP[agent.name].items()}
     if agent.name == "pi":
         made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN})
+    if agent.name == "kimi":
+        made_up.update({name: lambda name=name: kimi.own(agent, name) for name in kimi.OWN})
     for name, text in made_up.items():
         for tail in judge.TAILS:
             yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text(), tail, folder, True)
         yield "generations", name, lambda folder: judge.generations(agent, text(), folder, True)
-        if agent.name == "pi":
+        if agent.name in ("kimi", "pi"):
             yield "view", name, lambda folder: judge.view(agent, text(), folder)
     for other in (kind(installed) for kind in agents.AGENTS if kind not in (agents.OpenClaw, agents.OldPi)):
         if other.format != agent.format and other.install() is None:

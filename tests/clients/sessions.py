@@ -174,6 +174,67 @@ def gemini(turns, compacted_after=None, resumed_after=None):
     return "".join(lines)
 
 
+def kimi(turns, compacted_after=None, undone_after=None, cleared_after=None, used=160000, size=SHORT):
+    lines = [line({"type": "metadata", "protocol_version": "1.5", "created_at": 1767225600000})]
+
+    def add(kind, **rest):
+        lines.append(line({"type": kind, "agentId": "main", **rest, "time": 1767225600000 + 1000 * len(lines)}))
+
+    def step(turn, part, *events):
+        own = identity("kimi", len(lines))
+        shared = {"turnId": str(turn), "step": part}
+        read = used or used_before(turn, size, part == 2)
+        add("context.append_loop_event", event={"type": "step.begin", "uuid": own, **shared})
+        add("token_counting.measured", length=len(lines), tokens=read + 9)
+        for event in events:
+            within = {} if event["type"] == "tool.result" else {"stepUuid": own, **shared}
+            add("context.append_loop_event", event={**event, **within})
+        add("context.append_loop_event", event={"type": "step.end", "uuid": own, **shared, "finishReason": "end_turn",
+                                                "usage": {"inputOther": read, "output": 9, "inputCacheRead": 0, "inputCacheCreation": 0}})
+
+    def say(turn):
+        ask, calls, answer = said(turn, size)
+        add("context.append_message", message={"role": "user", "content": [{"type": "text", "text": ask}], "id": f"msg_{turn}", "toolCalls": [],
+                                               "origin": {"kind": "user"}})
+        called = [{"type": "tool.call", "toolCallId": call, "name": name, "args": given} for call, name, given, _ in calls]
+        step(turn, 1, *called, *({"type": "tool.result", "toolCallId": call, "result": {"output": result}} for call, _, _, result in reversed(calls)))
+        step(turn, 2, {"type": "content.part", "part": {"type": "text", "text": answer}})
+
+    for turn in range(1, turns + 1):
+        say(turn)
+        if turn == compacted_after:
+            summary = "A summary that the client made: turns up to here are done, port 8443 is taken."
+            add("context.apply_compaction", summary=summary, contextSummary=f"The conversation so far has been compacted to free up context.\n{summary}",
+                compactedCount=5 * turn, tokensBefore=160000, tokensAfter=900, keptUserMessageCount=turn)
+        if turn == undone_after:
+            base = len(lines)
+            say(31)
+            add("agent.switched", branch="b1", reason="undo", base={"branch": "main", "line": base}, turns=1, legacyUndoLine=len(lines) + 2)
+            add("context.undo", count=1)
+            add("context.undone", turns=1, fromTurnId=turn)
+        if turn == cleared_after:
+            add("context.clear")
+    return "".join(lines)
+
+
+def imported_by_kimi(turns):
+    """Returns a session in the form in which Kimi Code imports those of Kimi CLI."""
+    lines = [line({"type": "metadata", "protocol_version": "1.0", "created_at": 1767225600000})]
+
+    def add(role, text, **rest):
+        lines.append(line({"type": "context.append_message", "message": {"role": role, "content": [{"type": "text", "text": text}], "toolCalls": [], **rest}}))
+
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn)
+        add("user", ask)
+        add("assistant", f"turn{turn}.look", toolCalls=[{"type": "function", "id": call, "function": {"name": name, "arguments": json.dumps(given)}}
+                                                         for call, name, given, _ in calls])
+        for call, _, _, result in calls:
+            add("tool", result, toolCallId=call)
+        add("assistant", answer)
+    return "".join(lines)
+
+
 def next_turn(agent, text, turn):
     """Returns a session as its agent would leave it after one more turn, for agents that make no request in these trials."""
     ask, _, answer = said(turn)
@@ -206,11 +267,13 @@ MADE_UP = {
     "pi-0.73": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
     # OpenClaw writes the same entries as pi, and some of its own.
     "openclaw": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "reset": pi(14, reset_after=6)},
+    "kimi": {"plain": kimi(14), "compacted": kimi(14, compacted_after=6), "undone": kimi(14, undone_after=8), "cleared": kimi(14, cleared_after=4),
+             "imported": imported_by_kimi(14), "no-newline": kimi(14).rstrip("\n")},
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
 }
 
 # 272,000 tokens of results, none so long that Codex shortens it: at the end more was used than the agents' windows hold. With `used` no reply says so.
-SESSIONS = {"claude-code": claude_code, "codex": codex, "pi": pi}
+SESSIONS = {"claude-code": claude_code, "codex": codex, "kimi": kimi, "pi": pi}
 
 
 def long(agent, used=None):
