@@ -203,8 +203,9 @@ impl CalibrationPass {
         }
         let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
         if not_sent {
-            // The record itself was not sent, but it may record the usage of an earlier request.
-            if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
+            // The record itself was not sent, but it may record the usage of a request.
+            let is_apart = |usage: &Usage| matches!(usage.of, UsageOf::Before | UsageOf::Next);
+            if let Some(usage) = usage.filter(is_apart) {
                 self.usage(&usage, record.line);
             }
             return;
@@ -277,7 +278,7 @@ impl CalibrationPass {
     fn usage(&mut self, usage: &Usage, line: u64) {
         self.window = usage.window.or(self.window);
         let (counted, number, begins, pruned) = match usage.of {
-            UsageOf::Record => (self.sum, line, line, self.pruned),
+            UsageOf::Record | UsageOf::Next => (self.sum, line, line, self.pruned),
             UsageOf::Reply(_) => (self.sum, 0, line, self.pruned),
             UsageOf::Before => {
                 let Run { number, before: Some(before), line, pruned, .. } = self.run else {

@@ -33,6 +33,8 @@ pub enum UsageOf {
     /// The last reply before the record that holds the counts. That record is not part of a reply.
     /// If several records after a reply have counts, only the counts in the last record are valid.
     Before,
+    /// The next reply after the record that holds the counts. That record is not part of a reply.
+    Next,
 }
 
 /// A hash of the id shared by all fragments of a reply. Hashes of this type can only be compared

@@ -21,7 +21,7 @@ use ctx_engine::message_counter::{MessageCounter, PRIMING};
 use ctx_engine::prune::{Plan, PrunePass};
 use ctx_engine::{Notes, PassError, Session};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, Message, Record, Role, UsageOf};
+use ctx_format::{Dialect, Message, Record, Role, Usage, UsageOf};
 use kind::{Counted, count};
 use largest::{Calls, Largest};
 use timeline::Timeline;
@@ -115,10 +115,11 @@ fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> 
     }
     let usage = record.whole_object().and_then(|it| walk.dialect.usage(it));
     let usage = usage.filter(|usage| !usage.is_of_helper);
-    // Some agents record the usage after the reply, in a record that is never sent.
-    let is_behind = record.presence == Some(Presence::Outside(Outside::NeverSent));
+    // Some agents record the usage before or after the reply, in a record that is never sent.
+    let is_unsent = record.presence == Some(Presence::Outside(Outside::NeverSent));
+    let is_apart = |usage: &Usage| matches!(usage.of, UsageOf::Before | UsageOf::Next);
     if let Some(usage) = usage
-        && (step.is_some() || (is_behind && usage.of == UsageOf::Before))
+        && (step.is_some() || (is_unsent && is_apart(&usage)))
     {
         timeline.recorded(usage.prompt);
     }
