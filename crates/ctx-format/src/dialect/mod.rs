@@ -31,10 +31,12 @@ use self::sign::Sign;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
 use crate::log::links::TreeAgent;
-use crate::log::{claude_code, codex, gemini as gemini_log, kimi, pi};
+use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, pi};
 use crate::{Effect, Rules};
 
-pub use crate::log::{claude_code::ClaudeCode, codex::Codex, gemini::Gemini, kimi::Kimi, pi::Pi};
+pub use crate::log::{
+    claude_code::ClaudeCode, codex::Codex, copilot::Copilot, gemini::Gemini, kimi::Kimi, pi::Pi,
+};
 pub use anthropic::Anthropic;
 pub use chat::Chat;
 pub use content::SUMMARY_MARK;
@@ -45,8 +47,8 @@ pub use responses::Responses;
 
 /// All dialects: API formats, followed by agent formats in alphabetical order. If a record fits
 /// several dialects, the first of them in this list is used.
-pub static ALL: [&dyn Dialect; 8] =
-    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Gemini, &Kimi, &Pi];
+pub static ALL: [&dyn Dialect; 9] =
+    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Copilot, &Gemini, &Kimi, &Pi];
 
 /// What the rest of the crate needs to know about a format.
 #[derive(Default, Deserialize)]
@@ -81,7 +83,7 @@ pub(crate) struct Format {
 
 /// The names of the dialects in [`ALL`].
 const NAMES: [&str; ALL.len()] =
-    ["chat", "anthropic", "responses", "claude-code", "codex", "gemini", "kimi", "pi"];
+    ["chat", "anthropic", "responses", "claude-code", "codex", "copilot", "gemini", "kimi", "pi"];
 
 /// The format of each dialect in [`ALL`].
 static FORMATS: [LazyLock<Format>; ALL.len()] = [
@@ -90,6 +92,7 @@ static FORMATS: [LazyLock<Format>; ALL.len()] = [
     LazyLock::new(|| Format::read(include_str!("responses.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/claude_code/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/codex/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/copilot/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/gemini/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/kimi/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/pi/format.json"))),
@@ -113,6 +116,7 @@ pub(crate) fn writer(dialect: &dyn Dialect) -> Box<dyn Target> {
         "responses" => Box::new(target::items::Accepts::All),
         "claude-code" => Box::<claude_code::Writer>::default(),
         "codex" => Box::new(codex::Writer),
+        "copilot" => Box::<copilot::Writer>::default(),
         "gemini" => Box::new(gemini_log::Writer),
         "kimi" => Box::new(kimi::Writer),
         "pi" => Box::<pi::Writer>::default(),
@@ -140,6 +144,7 @@ mod tests {
         let of_agents = [
             "a Claude Code session",
             "a Codex session",
+            "a Copilot CLI session",
             "a Gemini CLI session",
             "a Kimi Code session",
             "a pi session",

@@ -31,6 +31,7 @@
 pub(crate) mod claude_code;
 pub(crate) mod codex;
 pub mod compaction;
+pub(crate) mod copilot;
 pub(crate) mod gemini;
 pub(crate) mod kimi;
 pub(crate) mod links;
