@@ -8,6 +8,7 @@ use ctx_format::{Dialect, Log, Object, Options, Records, dialect};
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod gemini;
 mod kimi;
 mod pi;

@@ -71,6 +71,38 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
             });
             sent.collect()
         }
+        "copilot" => {
+            let members = record["data"].as_object_mut().into_iter().flatten();
+            let sent = members.flat_map(|(key, value)| match (key.as_str(), value) {
+                ("content" | "transformedContent", value) => vec![(format!(".data.{key}"), value)],
+                ("result", value) if value.get("content").is_some() => {
+                    vec![(".data.result.content".to_owned(), &mut value["content"])]
+                }
+                ("error", value) => vec![(".data.error.message".to_owned(), &mut value["message"])],
+                ("toolRequests", Value::Array(calls)) => {
+                    let calls = calls.iter_mut().enumerate();
+                    let arguments = calls.filter_map(|(at, call)| {
+                        let path = format!(".data.toolRequests[{at}].arguments");
+                        Some((path, call.get_mut("arguments")?))
+                    });
+                    arguments.collect()
+                }
+                ("attachments", Value::Array(files)) => {
+                    let files = files.iter_mut().enumerate();
+                    let tagged = files.filter_map(|(at, file)| {
+                        let key = if is(file, "blob") { "data" } else { "taggedFilesEntry" };
+                        Some((format!(".data.attachments[{at}]"), file.get_mut(key)?))
+                    });
+                    tagged.collect()
+                }
+                _ => Vec::new(),
+            });
+            let mut sent: Vec<_> = sent.collect();
+            if sent.iter().any(|(path, _)| path == ".data.transformedContent") {
+                sent.retain(|(path, _)| path != ".data.content");
+            }
+            sent
+        }
         "codex" | "gemini" | "kimi" | "pi" => Vec::new(),
         _ => vec![(String::new(), record)],
     }

@@ -8,6 +8,7 @@ mod round_trip;
 mod support;
 mod to_anthropic;
 mod to_chat;
+mod to_copilot;
 mod to_gemini;
 mod to_items;
 mod to_kimi;

@@ -72,6 +72,13 @@ fn session(format: &str, numbers: &[usize]) -> Vec<String> {
         "kimi" => {
             json!({"type": "context.append_message", "agentId": "main", "message": record, "time": at})
         }
+        "copilot" => {
+            let mut record = record;
+            let id = |at: usize| json!(format!("00000000-0000-4000-8000-{at:012}"));
+            (record["id"], record["parentId"]) = (id(at + 1), id(at));
+            record["timestamp"] = json!(time(at));
+            record
+        }
         "gemini" => {
             let mut record = record;
             (record["id"], record["timestamp"]) = (json!(at.to_string()), json!(time(at)));
@@ -85,6 +92,9 @@ fn session(format: &str, numbers: &[usize]) -> Vec<String> {
         ),
         "pi" => Some(
             json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"}),
+        ),
+        "copilot" => Some(
+            json!({"type": "session.start", "id": "00000000-0000-4000-8000-000000000000", "parentId": null, "timestamp": time(0), "data": {"sessionId": "s", "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.102", "startTime": time(0)}}),
         ),
         "gemini" => Some(
             json!({"sessionId": "s", "projectHash": "p", "startTime": time(0), "lastUpdated": time(0), "kind": "main"}),
@@ -143,14 +153,21 @@ fn walk(
                 let text = value.as_str().unwrap_or_default();
                 match (key.as_str(), text) {
                     ("role", _) | ("type", "user") => text.clone_into(&mut place.speaker),
-                    ("type", "gemini") => "assistant".clone_into(&mut place.speaker),
+                    ("type", "user.message") => "user".clone_into(&mut place.speaker),
+                    ("type", "gemini" | "assistant.message") => {
+                        "assistant".clone_into(&mut place.speaker);
+                    }
                     (key, id) if is_call_id(id) && key.to_lowercase().ends_with("id") => {
                         id.clone_into(&mut place.id);
                     }
                     _ => {}
                 }
             }
-            members.values().for_each(|value| walk(value, &place, places, order));
+            // The Copilot CLI sends attachments after the text.
+            let (last, first): (Vec<_>, Vec<_>) =
+                members.iter().partition(|(key, _)| key.as_str() == "attachments");
+            let all = first.into_iter().chain(last);
+            all.for_each(|(_, value)| walk(value, &place, places, order));
         }
         _ => {}
     }

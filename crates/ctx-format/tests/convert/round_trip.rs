@@ -137,7 +137,8 @@ pub(crate) fn records(lines: &[String]) -> Records<impl Read> {
 
 /// Removes from the events what the dialect cannot represent.
 fn in_dialect(dialect: &dyn Dialect, events: Vec<Event>) -> Vec<Event> {
-    let has_instructions = !matches!(dialect.name(), "claude-code" | "gemini" | "kimi" | "pi");
+    let has_instructions =
+        !matches!(dialect.name(), "claude-code" | "copilot" | "gemini" | "kimi" | "pi");
     let marks_errors = !matches!(dialect.name(), "chat" | "responses" | "codex");
     let kept =
         events.into_iter().filter(|event| has_instructions || !matches!(event, Event::System(_)));
@@ -198,6 +199,9 @@ fn texts_of_a_result_that_become_one_are_told() {
 "#;
     let (lines, report) = convert("gemini", session);
     assert!(lines[1].contains(r#"{"output":"x\ny"}"#), "{}", lines[1]);
+    assert_eq!(losses(&report), ["AsText text 1"]);
+    let (lines, report) = convert("copilot", session);
+    assert!(lines[2].contains(r#""result":{"content":"x\ny"}"#), "{}", lines[2]);
     assert_eq!(losses(&report), ["AsText text 1"]);
 }
 

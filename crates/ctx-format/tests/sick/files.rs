@@ -20,8 +20,8 @@ impl File {
 }
 
 /// Returns one intact file for each agent's format.
-pub(crate) fn all() -> [File; 4] {
-    [claude_code(), codex(), gemini(), pi()]
+pub(crate) fn all() -> [File; 5] {
+    [claude_code(), codex(), copilot(), gemini(), pi()]
 }
 
 fn time(number: usize) -> String {
@@ -98,6 +98,44 @@ pub(crate) fn codex() -> File {
         item(5, &codex_said("user", "ask again")),
     ];
     File { name: "codex", lines }
+}
+
+/// An event of the Copilot CLI whose parent is the event before it.
+pub(crate) fn copilot_line(number: usize, kind: &str, data: &str) -> String {
+    let id = |number: usize| format!(r#""00000000-0000-4000-8000-{number:012}""#);
+    let parent = number.checked_sub(1).map_or("null".to_owned(), id);
+    format!(
+        r#"{{"type":"{kind}","data":{data},"id":{},"timestamp":"{}","parentId":{parent}}}"#,
+        id(number),
+        time(number)
+    )
+}
+
+pub(crate) fn copilot() -> File {
+    let says =
+        |number| copilot_line(number, "assistant.message", r#"{"messageId":"m","content":"so"}"#);
+    let lines = vec![
+        copilot_line(
+            0,
+            "session.start",
+            r#"{"sessionId":"s","version":1,"producer":"copilot-agent","copilotVersion":"1.0.102","startTime":"2026-01-01T00:00:00.000Z"}"#,
+        ),
+        copilot_line(1, "user.message", r#"{"content":"ask"}"#),
+        copilot_line(
+            2,
+            "assistant.message",
+            r#"{"messageId":"m","content":"","toolRequests":[{"toolCallId":"t","name":"ls","arguments":{}}]}"#,
+        ),
+        copilot_line(
+            3,
+            "tool.execution_complete",
+            r#"{"toolCallId":"t","success":true,"result":{"content":"a {\"b\":1}"}}"#,
+        ),
+        says(4),
+        copilot_line(5, "user.message", r#"{"content":"ask again"}"#),
+        says(6),
+    ];
+    File { name: "copilot", lines }
 }
 
 pub(crate) fn gemini_line(id: &str, kind: &str, rest: &str) -> String {

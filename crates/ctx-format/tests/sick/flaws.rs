@@ -157,9 +157,12 @@ fn old_lines_that_a_compaction_names_have_to_be_there() {
 
 #[test]
 fn a_session_without_a_header_gets_one() {
-    for (file, counts) in
-        [(files::codex(), (5, 5)), (files::gemini(), (5, 5)), (files::pi(), (0, 6))]
-    {
+    for (file, counts) in [
+        (files::codex(), (5, 5)),
+        (files::copilot(), (6, 6)),
+        (files::gemini(), (5, 5)),
+        (files::pi(), (0, 6)),
+    ] {
         let headless = |lines: &mut Vec<String>| drop(lines.remove(0));
         check(&file, headless, &[(1, "no-header")], &[(1, "header")], counts);
     }
@@ -168,6 +171,7 @@ fn a_session_without_a_header_gets_one() {
     let garbage = |lines: &mut Vec<String>| lines.insert(0, "garbage".to_owned());
     check(&files::codex(), garbage, &[(1, "no-header")], &[(1, "remove")], (5, 5));
     check(&files::pi(), garbage, &[], &[(1, "remove")], (6, 6));
+    check(&files::copilot(), garbage, &[], &[(1, "remove")], (6, 6));
     check(&files::gemini(), garbage, &[], &[(1, "remove")], (5, 5));
 }
 
@@ -178,6 +182,7 @@ fn a_byte_order_mark_goes_where_the_agent_does_not_expect_it() {
     check(&files::codex(), mark, &found, &[(1, "change")], (5, 5));
     check(&files::pi(), mark, &found, &[(1, "change")], (6, 6));
     check(&files::claude_code(), mark, &[], &[], (6, 6));
+    check(&files::copilot(), mark, &[], &[], (6, 6));
 }
 
 #[test]
@@ -268,6 +273,32 @@ fn a_call_within_a_record_is_answered() {
         lines.truncate(3);
     };
     check(&files::gemini(), at_the_end, &found, &[], (2, 2));
+}
+
+#[test]
+fn an_event_of_copilot_that_lacks_a_member_gets_it() {
+    let without = |member: &'static str| {
+        move |lines: &mut Vec<String>| {
+            assert!(lines[4].contains(member), "{}", lines[4]);
+            lines[4] = lines[4].replace(member, "");
+        }
+    };
+    let found = [(5, "bad-event")];
+    for member in [
+        r#","id":"00000000-0000-4000-8000-000000000004""#,
+        r#","timestamp":"2026-01-01T00:04:00.000Z""#,
+        r#","parentId":"00000000-0000-4000-8000-000000000003""#,
+    ] {
+        check(&files::copilot(), without(member), &found, &[(5, "change")], (6, 6));
+    }
+    check(&files::copilot(), without(r#""messageId":"m","#), &found, &[], (5, 5));
+    let empty = |lines: &mut Vec<String>| {
+        let data = r#"{"success":true,"summaryContent":""}"#;
+        lines.push(files::copilot_line(7, "session.compaction_complete", data));
+    };
+    check(&files::copilot(), empty, &[(8, "compaction-not-read")], &[], (6, 6));
+    let lone = |lines: &mut Vec<String>| lines[3] = lines[3].replace(r#""t""#, r#""other""#);
+    check(&files::copilot(), lone, &[(4, "orphan-result")], &[(3, "answer")], (5, 6));
 }
 
 #[test]
