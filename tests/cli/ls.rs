@@ -105,6 +105,49 @@ fn the_sessions_of_all_agents_are_in_one_table() {
     ls(&home).stdout(TABLE).run();
 }
 
+/// The id with which the Copilot CLI resumes a session is the name of the folder, and the title is
+/// in a file next to the session. The usage of a request is in a line before the reply.
+#[test]
+fn a_session_of_copilot_has_the_id_of_its_folder() {
+    let event = |number: u8, kind: &str, data: &str| {
+        format!(
+            r#"{{"type":"{kind}","data":{data},"id":"00000000-0000-4000-8000-{number:012}","timestamp":"2026-01-01T00:00:00.000Z","parentId":null}}"#
+        )
+    };
+    let lines = [
+        event(
+            0,
+            "session.start",
+            r#"{"sessionId":"other","version":1,"producer":"copilot-agent","copilotVersion":"1.0.102","startTime":"2026-01-01T00:00:00.000Z","context":{"cwd":"/w/shop"}}"#,
+        ),
+        event(
+            1,
+            "user.message",
+            r#"{"content":"Repair it","transformedContent":"<current_datetime>2026-01-01</current_datetime>\n\nRepair it"}"#,
+        ),
+        event(
+            2,
+            "session.usage_record",
+            r#"{"usage":{"inputTokens":84000,"outputTokens":9,"maxPromptTokens":168000}}"#,
+        ),
+        event(
+            3,
+            "assistant.message",
+            r#"{"messageId":"m","model":"claude-sonnet-4.5","content":"Done."}"#,
+        ),
+    ];
+    let home = tempfile::tempdir().expect("a folder");
+    put(home.path(), ".copilot/session-state/c1/events.jsonl", HOUR, &(lines.join("\n") + "\n"));
+    put(home.path(), ".copilot/session-state/c1/files/x.jsonl", HOUR, "{}");
+    let workspace = home.path().join(".copilot/session-state/c1/workspace.yaml");
+    fs::write(workspace, "id: c1\nname: Repair it\nuser_named: false\n").expect("written");
+    let table = "\
+ID  AGENT    PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
+c1  copilot  shop      1h         2     84k   50.0%       Repair it
+";
+    ls(&home).stdout(table).run();
+}
+
 /// Older versions of the Gemini CLI write a whole session as one document.
 #[test]
 fn a_document_of_gemini_has_an_id() {

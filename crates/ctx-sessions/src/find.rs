@@ -2,8 +2,8 @@
 //! their size and times.
 //!
 //! The folders were determined from the source code of these versions of the agents: Claude Code
-//! 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0, Kimi Code
-//! 2.1.0.
+//! 2.1.197, Codex 0.169.0, Copilot CLI 1.0.102, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini
+//! CLI 0.61.0, Kimi Code 2.1.0.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -214,7 +214,8 @@ impl Mark {
 }
 
 /// The names of the agents whose folders are known, as shown in the list.
-pub(crate) const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "kimi", "openclaw", "pi"];
+pub(crate) const AGENTS: [&str; 7] =
+    ["claude-code", "codex", "copilot", "gemini", "kimi", "openclaw", "pi"];
 
 /// A folder in which an agent stores its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,6 +247,7 @@ impl AgentFolder {
             ("claude-code", of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects"))),
             ("codex", codex.as_ref().map(|dir| dir.join("sessions"))),
             ("codex", codex.map(|dir| dir.join("archived_sessions"))),
+            ("copilot", of("COPILOT_HOME", ".copilot").map(|dir| dir.join("session-state"))),
             ("gemini", below_home_of("GEMINI_CLI_HOME", ".gemini").map(|dir| dir.join("tmp"))),
             ("kimi", of("KIMI_CODE_HOME", ".kimi-code").map(|dir| dir.join("sessions"))),
             ("openclaw", openclaw.map(|dir| dir.join("agents"))),
@@ -259,6 +261,7 @@ impl AgentFolder {
     pub(crate) fn may_hold(&self, path: &Path) -> bool {
         let parent = path.parent().and_then(Path::file_name);
         match self.agent {
+            "copilot" => path.file_name() == Some(OsStr::new(COPILOT_FILE)),
             "gemini" => {
                 let inside = path.strip_prefix(&self.folder).unwrap_or(path);
                 inside.components().any(|it| it.as_os_str() == "chats")
@@ -278,8 +281,12 @@ pub(crate) fn kimi_session(path: &Path) -> Option<&Path> {
     above.next().filter(|_| is_agents)
 }
 
+/// The name of the file in which the Copilot CLI keeps a session.
+const COPILOT_FILE: &str = "events.jsonl";
+
 /// Returns the id in the name of a session's file. Most agents use a UUID, which may follow the
-/// time or another name. The Gemini CLI uses the first digits of a UUID.
+/// time or another name. The Gemini CLI uses the first digits of a UUID, and the Copilot CLI names
+/// the folder that contains the file after the session.
 pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
     const UUID: usize = 36;
     if let Some(folder) = kimi_session(path) {
@@ -287,6 +294,9 @@ pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
         return folder.file_name()?.to_str().filter(|_| !is_of_helper(path));
     }
     let name = path.file_name()?.to_str()?;
+    if let Some(id) = folder_id(path) {
+        return Some(id);
+    }
     let stem = name.split_once(".json").map_or(name, |(stem, _)| stem);
     let begin = match stem.strip_prefix("session-") {
         Some(rest) => stem.len() - rest.rsplit('-').next()?.len(),
@@ -294,6 +304,13 @@ pub(crate) fn id_of_name(path: &Path) -> Option<&str> {
     };
     let id = stem.get(begin..)?;
     Some(if id.chars().all(|c| c.is_ascii_hexdigit() || c == '-') { id } else { stem })
+}
+
+/// Returns the name of the folder that contains a session of the Copilot CLI; `None` for the
+/// session of another agent.
+pub(crate) fn folder_id(path: &Path) -> Option<&str> {
+    let is_copilot = path.file_name() == Some(OsStr::new(COPILOT_FILE));
+    path.parent().filter(|_| is_copilot)?.file_name()?.to_str()
 }
 
 /// Expands `~` at the beginning of a path, as the shell does, and the agents do for their
@@ -337,14 +354,23 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
 /// Returns the project's folder, whose path the Gemini CLI stores in a file next to `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
-    let text = beginning(&chats.parent()?.join(".project_root"))?;
+    let text = short_text(&chats.parent()?.join(".project_root"))?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns the beginning of a small file that an agent writes next to its sessions.
-fn beginning(path: &Path) -> Option<String> {
+/// Returns the name of a session, which the Copilot CLI stores in a file next to the session.
+pub(crate) fn workspace_name(path: &Path) -> Option<String> {
+    let text = short_text(&path.with_file_name("workspace.yaml"))?;
+    let name = text.lines().find_map(|line| line.strip_prefix("name: "))?;
+    // A name in quotes has the escapes of JSON, or none.
+    let quoted = serde_json::from_str(name).ok();
+    Some(quoted.unwrap_or_else(|| name.trim_matches('\'').to_owned()))
+}
+
+/// Returns the text of a file that contains no more than a few lines.
+fn short_text(path: &Path) -> Option<String> {
     let mut text = String::new();
-    // These files are always shorter than this limit.
+    // Such a file is always shorter than this limit.
     File::open(path).ok()?.take(1 << 16).read_to_string(&mut text).ok()?;
     Some(text)
 }
@@ -361,7 +387,7 @@ pub(crate) struct KimiState {
 
 /// Reads what Kimi Code states about the session of this file.
 pub(crate) fn kimi_state(path: &Path) -> Option<KimiState> {
-    serde_json::from_str(&beginning(&kimi_session(path)?.join("state.json"))?).ok()
+    serde_json::from_str(&short_text(&kimi_session(path)?.join("state.json"))?).ok()
 }
 
 #[cfg(test)]

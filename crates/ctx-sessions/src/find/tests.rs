@@ -65,8 +65,11 @@ fn of_an_agents_place_only_sessions_are_taken() {
         "sessions/3.jsonl.zst",
         "sessions/3.jsonl",
         "sessions/4.jsonl.zst",
+        "state/5/events.jsonl",
+        "state/5/files/6.jsonl",
     ]);
     let places = [
+        AgentFolder { agent: "copilot", folder: dir.path().join("state") },
         AgentFolder { agent: "openclaw", folder: dir.path().join("main") },
         AgentFolder { agent: "codex", folder: dir.path().join("sessions") },
         AgentFolder { agent: "pi", folder: dir.path().join("not there") },
@@ -74,10 +77,19 @@ fn of_an_agents_place_only_sessions_are_taken() {
     let finds = find(&[], &places, false);
     assert_eq!(
         names(dir.path(), &finds),
-        ["main/sessions/1.jsonl", "sessions/3.jsonl", "sessions/4.jsonl.zst"]
+        [
+            "state/5/events.jsonl",
+            "main/sessions/1.jsonl",
+            "sessions/3.jsonl",
+            "sessions/4.jsonl.zst"
+        ]
     );
     let agents: Vec<_> = finds.files.iter().map(|it| (it.agent, it.is_packed)).collect();
-    assert_eq!(agents, [(Some("openclaw"), false), (Some("codex"), false), (Some("codex"), true)]);
+    let copilot = (Some("copilot"), false);
+    assert_eq!(
+        agents,
+        [copilot, (Some("openclaw"), false), (Some("codex"), false), (Some("codex"), true)]
+    );
     let named = [dir.path().join("main/logs/2.jsonl")];
     let finds = find(&named, &places, false);
     assert_eq!(finds.files[0].agent, Some("openclaw"), "what is named is listed");
@@ -130,6 +142,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         ("claude-code", "/h/.claude/projects"),
         ("codex", "/h/.codex/sessions"),
         ("codex", "/h/.codex/archived_sessions"),
+        ("copilot", "/h/.copilot/session-state"),
         ("gemini", "/h/.gemini/tmp"),
         ("kimi", "/h/.kimi-code/sessions"),
         ("openclaw", "/h/.openclaw/agents"),
@@ -141,6 +154,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         ("HOME", "/h"),
         ("CLAUDE_CONFIG_DIR", "/c"),
         ("CODEX_HOME", "/x"),
+        ("COPILOT_HOME", "/i"),
         ("GEMINI_CLI_HOME", "/g"),
         ("KIMI_CODE_HOME", "/k"),
         ("OPENCLAW_HOME", "/o"),
@@ -151,6 +165,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         "/c/projects",
         "/x/sessions",
         "/x/archived_sessions",
+        "/i/session-state",
         "/g/.gemini/tmp",
         "/k/sessions",
         "/o/.openclaw/agents",
