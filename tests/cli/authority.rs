@@ -131,6 +131,12 @@ impl Agent {
                 model: |text| json!({"type": "gemini", "content": text}),
                 links: ["id", ""],
             },
+            "copilot" => Self {
+                header: json!({"type": "session.start", "id": "00000000", "parentId": null, "data": {"sessionId": "s", "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.102", "startTime": TIME}}),
+                user: |content| json!({"type": "user.message", "data": {"content": "typed", "transformedContent": content}}),
+                model: |text| json!({"type": "assistant.message", "data": {"messageId": "m", "content": text}}),
+                links: ["id", "parentId"],
+            },
             "codex" => Self {
                 header: json!({"type": "session_meta", "payload": {"id": "s", "timestamp": TIME, "cwd": "/", "originator": "x", "cli_version": "0.169.0", "source": "exec"}}),
                 user: |content| json!({"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": content}]}}),
@@ -217,6 +223,28 @@ fn what_a_program_adds_to_a_user_message_is_not_the_users() {
         (
             "gemini",
             json!([{"text": own}, {"text": "\n--- Content from referenced files ---"}, {"text": "\nContent from @a.md:\n"}, {"text": ORDER}, {"text": "\n--- End of content ---"}]),
+            true,
+        ),
+        (
+            "copilot",
+            json!({"type": "system.notification", "data": {"content": ORDER, "kind": {"type": "agent_idle"}}}),
+            false,
+        ),
+        (
+            "copilot",
+            json!({"type": "user.message", "data": {"content": ORDER, "source": "schedule-1"}}),
+            false,
+        ),
+        (
+            "copilot",
+            json!({"type": "tool.execution_complete", "data": {"toolCallId": "u", "success": true, "isUserRequested": true, "result": {"content": ORDER}}}),
+            false,
+        ),
+        (
+            "copilot",
+            json!(format!(
+                "<current_datetime>now</current_datetime>\n\n{own}\n\n\n\n<tagged_files>\n{ORDER}\n</tagged_files>"
+            )),
             true,
         ),
         ("codex", json!({"type": "inter_agent_communication", "payload": mail(ORDER)}), false),

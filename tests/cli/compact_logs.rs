@@ -160,6 +160,43 @@ fn codex(number: usize, _: &str) -> Vec<String> {
     items.iter().map(line).collect()
 }
 
+fn copilot(number: usize, parent: &str) -> Vec<String> {
+    let events = [
+        ("user.message", object(&[("content", &ask(number))])),
+        (
+            "assistant.message",
+            format!(
+                r#"{{"messageId":"c{number}","content":"","toolRequests":[{{"toolCallId":"t{number}","name":"bash","arguments":{{}}}}]}}"#
+            ),
+        ),
+        (
+            "tool.execution_complete",
+            format!(
+                r#"{{"toolCallId":"t{number}","success":true,"result":{{"content":{}}}}}"#,
+                output(number)
+            ),
+        ),
+        (
+            "assistant.message",
+            format!(r#"{{"messageId":"a{number}","content":{}}}"#, answer(number)),
+        ),
+    ];
+    let mut above = parent.to_owned();
+    let lines = events.iter().enumerate().map(|(at, (kind, data))| {
+        let id = text(&format!("{number:08}-0000-4000-8000-{at:012}"));
+        let line = object(&[
+            ("type", &text(kind)),
+            ("data", data),
+            ("id", &id),
+            ("timestamp", &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z"))),
+            ("parentId", &above),
+        ]);
+        above = id;
+        line
+    });
+    lines.collect()
+}
+
 fn gemini(number: usize, _: &str) -> Vec<String> {
     let time = text(&format!("2026-01-01T00:{number:02}:00.000Z"));
     let call = format!(
@@ -393,8 +430,15 @@ fn the_page_tells_of_the_compactions_of_a_log() {
 
 const PI: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n";
 const GEMINI: &str = "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n";
-const LOGS: [(&str, Turn); 5] =
-    [("", claude_code), (PI, pi), (PI, openclaw), (CODEX, codex), (GEMINI, gemini)];
+const COPILOT: &str = "{\"type\":\"session.start\",\"data\":{\"sessionId\":\"s\",\"version\":1,\"producer\":\"copilot-agent\",\"copilotVersion\":\"1.0.102\",\"startTime\":\"2026-01-01T00:00:00.000Z\"},\"id\":\"00000000-0000-4000-8000-000000000000\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"parentId\":null}\n";
+const LOGS: [(&str, Turn); 6] = [
+    ("", claude_code),
+    (PI, pi),
+    (PI, openclaw),
+    (CODEX, codex),
+    (COPILOT, copilot),
+    (GEMINI, gemini),
+];
 
 /// If pruning alone frees enough, the old summary is stated again and nothing is kept twice.
 #[test]

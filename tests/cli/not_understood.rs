@@ -10,7 +10,7 @@ const REPLY: &str = "{\"role\":\"assistant\",\"content\":\"It is all right\"}\n"
 const CALL: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{}}]}\n";
 const RESULT: &str = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}\n";
 
-const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, gemini or pi";
+const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini or pi";
 
 fn tool(name: &str) -> Case {
     Case::new(tool_path(name))

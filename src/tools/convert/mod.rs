@@ -29,7 +29,7 @@ fn command() -> clap::Command {
 /// that order. Fragments of a message are joined into one message, results directly follow the
 /// reply that contains their calls, and a summary remains a summary. Texts, arguments and existing
 /// ids do not change. For chat, anthropic and responses, each record is a message or an item. For
-/// claude-code, codex, gemini, kimi and pi (also `OpenClaw`), the output is a file that the agent
+/// claude-code, codex, copilot, gemini, kimi and pi (also `OpenClaw`), the output is a file that the agent
 /// can resume. New ids are derived from the content, and records without a time get the time of the
 /// file's last change, so the same file gives the same bytes.
 ///
