@@ -53,6 +53,8 @@ class Agent:
 
     size = None
     joins_texts = False
+    # Members of blocks that are not compared.
+    UNSENT = ("cache_control", "caller")
 
     def __init__(self, installed, wanted="tested"):
         self.installed, self.wanted = installed, wanted
@@ -91,6 +93,10 @@ class Agent:
     def is_own(self, session):
         """Returns True if this agent has written the session."""
         return all(mark in session[:100000] for mark in self.marks)
+
+    def texts(self, text):
+        """Returns the texts of the messages that a text in a request consists of."""
+        return [text]
 
     def module(self, path):
         return os.path.join(self.folder, "node_modules", path)
@@ -295,9 +301,12 @@ class Pi(Agent):
         requests, said = self.requests(home, path, work)
         return self.sent(requests), said
 
+    def texts(self, text):
+        return [self.WRAPPED.sub(r"\1", text)]
+
     def block(self, role, block):
         blocks = ClaudeCode.block(self, role, block)
-        return [(kind, who, self.WRAPPED.sub(r"\1", text)) for kind, who, text in blocks]
+        return [(kind, who, *self.texts(text)) for kind, who, text in blocks]
 
 
 class OldPi(Loader):

@@ -177,7 +177,8 @@ def generations(agent, text, folder, is_made_up):
     was_sound = is_sound(trial.path)
     summary = None
     for turn in (20, 21, 22):
-        report = compacted(trial, is_made_up, "--keep-turns", "2")
+        # A small compaction frees less than agents send along with a summary, which is not what this is about.
+        report = compacted(trial, is_made_up, "--keep-turns", "2", "--no-calibrate")
         before = trial.read()
         after = trial.sent_and_kept()
         check_tail([], after, {**report, "keptAsTheyAre": False, "changed": True})
@@ -233,10 +234,11 @@ def whole(agent, messages):
     for message in messages:
         content = message["content"]
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            block = {key: value for key, value in block.items() if key not in ("cache_control", "caller") and (key, value) != ("is_error", False)}
+            block = {key: value for key, value in block.items() if key not in agent.UNSENT and (key, value) != ("is_error", False)}
             if block["type"] == "text":
-                block["text"] = agent.WRAPPED.sub(r"\1", block["text"]).removeprefix(MARK)
-            elif block["type"] == "tool_result":
+                blocks.extend((message["role"], {**block, "text": text}) for text in agent.texts(block["text"].removeprefix(MARK)))
+                continue
+            if block["type"] == "tool_result":
                 block["content"] = text_of(block.get("content"))
             last = blocks[-1] if blocks and agent.joins_texts else None
             if last and last[0] == message["role"] == "user" and last[1]["type"] == block["type"] == "text":

@@ -1,5 +1,6 @@
 """A model on loopback that answers "recorded", and keeps the requests."""
 
+import contextlib
 import http.server
 import json
 import threading
@@ -70,7 +71,9 @@ class Recorder:
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                with contextlib.suppress(BrokenPipeError):
+                    # The agent may have aborted the request.
+                    self.wfile.write(body)
 
             def do_HEAD(self):
                 self.send(b"", "application/json")
