@@ -345,6 +345,8 @@ class Gemini(Loader):
     script = "gemini.mjs"
 
 
-from kimi import Kimi  # noqa: E402, which needs the classes above
+# These modules need the classes above.
+from copilot import Copilot  # noqa: E402
+from kimi import Kimi  # noqa: E402
 
-AGENTS = [ClaudeCode, Codex, Pi, OldPi, OpenClaw, Gemini, Kimi]
+AGENTS = [ClaudeCode, Codex, Copilot, Pi, OldPi, OpenClaw, Gemini, Kimi]

@@ -27,15 +27,16 @@ def made_up(agent, installed):
     """Returns the trials of made-up sessions: for each its kind, its name, and a function that gets a folder."""
     # Sessions that the agent writes itself are only written when they are needed.
     made_up = {name: lambda text=text: text for name, text in sessions.MADE_UP[agent.name].items()}
-    if agent.name == "pi":
-        made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN})
+    if agent.name in own.OWN:
+        made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN[agent.name][1]})
     if agent.name == "kimi":
         made_up.update({name: lambda name=name: kimi.own(agent, name) for name in kimi.OWN})
     for name, text in made_up.items():
         for tail in judge.TAILS:
             yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text(), tail, folder, True)
         yield "generations", name, lambda folder: judge.generations(agent, text(), folder, True)
-        if agent.name in ("kimi", "pi"):
+        # The Copilot CLI itself answers a call that has no result.
+        if agent.name in (*own.OWN, "kimi") and name != "open":
             yield "view", name, lambda folder: judge.view(agent, text(), folder)
     for other in (kind(installed) for kind in agents.AGENTS if kind not in (agents.OpenClaw, agents.OldPi)):
         if other.format != agent.format and other.install() is None:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import tempfile
 
+import copilot
 import sessions
 from agents import HERE
 from judge import Failed
@@ -127,12 +128,15 @@ def branched(session):
     return session.run(*range(3, 10)).manage(["branch", "assistant", "turn8.answer", None]).run(*range(9, 15))
 
 
-OWN = {"own": plain, "own compacted": compacted, "own edited": edited, "own edited and compacted": edited_and_compacted, "own branched": branched}
+PI = {"own": plain, "own compacted": compacted, "own edited": edited, "own edited and compacted": edited_and_compacted, "own branched": branched}
+# The sessions that each agent writes, by name, and the class of a session.
+OWN = {"copilot": (copilot.Session, copilot.OWN), "pi": (Session, PI)}
 written = {}
 
 
 def text(agent, name):
     """Returns the session of that name; each session is written only once."""
-    if (agent.version, name) not in written:
-        written[agent.version, name] = OWN[name](Session(agent))
-    return written[agent.version, name].text()
+    if (agent.name, agent.version, name) not in written:
+        kind, steps = OWN[agent.name]
+        written[agent.name, agent.version, name] = steps[name](kind(agent))
+    return written[agent.name, agent.version, name].text()

@@ -235,6 +235,46 @@ def imported_by_kimi(turns):
     return "".join(lines)
 
 
+def copilot(turns, compacted_after=None, used=160000, size=SHORT, is_open=False):
+    session = identity("copilot", turns, compacted_after, is_open)
+    lines, parent = [], None
+
+    def add(kind, data):
+        nonlocal parent
+        own = identity(session, len(lines))
+        lines.append(line({"type": kind, "data": data, "id": own, "timestamp": time(len(lines)), "parentId": parent}))
+        parent = own
+
+    def reply(turn, is_answer, text, requests):
+        read = used or used_before(turn, size, is_answer)
+        add("assistant.turn_start", {"turnId": str(int(is_answer))})
+        add("session.usage_record", {"usage": {"model": "claude-sonnet-4.5", "inputTokens": read, "outputTokens": 9, "cacheReadTokens": 0, "cacheWriteTokens": 0,
+                                               "apiCallId": "recorded", "accounting": {"sourceSessionId": session, "sequence": len(lines), "usageId": "recorded"}}})
+        add("assistant.message", {"messageId": identity(session, "message", len(lines)), "model": "claude-sonnet-4.5", "content": text, "toolRequests": requests})
+
+    add("session.start", {"sessionId": session, "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.102", "startTime": time(0),
+                          "selectedModel": "claude-sonnet-4.5", "context": {"cwd": "/work"}})
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn, size)
+        add("user.message", {"content": ask, "transformedContent": f"<current_datetime>{time(len(lines))}</current_datetime>\n\n{ask}"})
+        reply(turn, False, "", [{"toolCallId": call, "name": name, "arguments": given, "type": "function"} for call, name, given, _ in calls])
+        for call, name, given, _ in calls:
+            add("tool.execution_start", {"toolCallId": call, "toolName": name, "arguments": given})
+        if is_open and turn == turns:
+            break
+        # The results are written in the order in which the tools end.
+        for call, _, _, result in reversed(calls):
+            add("tool.execution_complete", {"toolCallId": call, "success": True, "result": {"content": result, "detailedContent": result}})
+        add("assistant.turn_end", {"turnId": "0"})
+        reply(turn, True, answer, [])
+        add("assistant.turn_end", {"turnId": "1"})
+        if turn == compacted_after:
+            summary = "A summary that the client made: turns up to here are done, port 8443 is taken."
+            add("session.compaction_start", {"conversationTokens": 1})
+            add("session.compaction_complete", {"success": True, "preCompactionTokens": 160000, "summaryContent": summary})
+    return "".join(lines)
+
+
 def next_turn(agent, text, turn):
     """Returns a session as its agent would leave it after one more turn, for agents that make no request in these trials."""
     ask, _, answer = said(turn)
@@ -263,6 +303,7 @@ MADE_UP = {
         "2.1.42": claude_code(14, version="2.1.42"), "no-newline": claude_code(14).rstrip("\n"),
     },
     "codex": {"plain": codex(14), "compacted": codex(14, compacted_after=6), "paginated": codex(14, paginated=True), "no-newline": codex(14).rstrip("\n")},
+    "copilot": {"plain": copilot(14), "compacted": copilot(14, compacted_after=6), "open": copilot(14, is_open=True), "no-newline": copilot(14).rstrip("\n")},
     "pi": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
     "pi-0.73": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
     # OpenClaw writes the same entries as pi, and some of its own.
@@ -273,7 +314,7 @@ MADE_UP = {
 }
 
 # 272,000 tokens of results, none so long that Codex shortens it: at the end more was used than the agents' windows hold. With `used` no reply says so.
-SESSIONS = {"claude-code": claude_code, "codex": codex, "kimi": kimi, "pi": pi}
+SESSIONS = {"claude-code": claude_code, "codex": codex, "copilot": copilot, "kimi": kimi, "pi": pi}
 
 
 def long(agent, used=None):
