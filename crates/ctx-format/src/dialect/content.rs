@@ -65,7 +65,16 @@ pub(crate) fn cut_blocks(
     object: &Object<'_>,
     goes: impl Fn(&Object<'_>) -> bool,
 ) -> Vec<Range<usize>> {
-    let elements = object.elements_of("content").unwrap_or_default();
+    cut_elements(record, object.elements_of("content").unwrap_or_default(), goes)
+}
+
+/// Returns the byte ranges to cut from the text of `record` to remove those elements of a list
+/// within the record for which `goes` returns true.
+pub(crate) fn cut_elements(
+    record: &Object<'_>,
+    elements: Vec<&str>,
+    goes: impl Fn(&Object<'_>) -> bool,
+) -> Vec<Range<usize>> {
     let items = elements.into_iter().map(|raw| {
         let gone = Object::within(raw).is_some_and(|block| goes(&block));
         (record.place_of(raw), gone)

@@ -79,7 +79,11 @@ impl Unread {
     pub fn damaged(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Self> {
         let is_read = match record.class {
             Class::NotUtf8 => dialect.log()?.on_damage(record.class)?.0 == Effect::Harmless,
-            Class::Nul => dialect.name() == "claude-code" && record.bytes.starts_with(b"{"),
+            Class::Nul => {
+                let is_of_claude =
+                    dialect.name() == "claude-code" && record.bytes.starts_with(b"{");
+                is_of_claude || dialect.log()?.on_damage(record.class).is_some()
+            }
             _ => return None,
         };
         let what = if record.class == Class::Nul { "has NUL bytes" } else { "is not UTF-8" };

@@ -150,12 +150,23 @@ impl SecondCopy {
         of: &str,
         key: &str,
     ) -> Option<Self> {
+        Self::of(object, within.get(of)?, within, key)
+    }
+
+    /// Returns the duplicate in the member `key` of `within`. `of` holds the original results. Both
+    /// are values within `object`.
+    pub(crate) fn of(
+        object: &Object<'_>,
+        of: &str,
+        within: &Object<'_>,
+        key: &str,
+    ) -> Option<Self> {
         within.get(key)?;
         let mut cuts = cut_members(object, within, |member| member.key == key).into_iter();
         let cut = cuts.next()?;
         // Agents never write the same key twice, so lines with a repeated key are left unchanged.
         let is_one = cuts.next().is_none();
-        is_one.then_some(Self { of: object.place_of(within.get(of)?), cut })
+        is_one.then_some(Self { of: object.place_of(of), cut })
     }
 }
 

@@ -182,11 +182,11 @@ pub enum Remedy {
     /// In the record with the flaw, set the member named by `key` to the value that record number
     /// `to` has in the member named by `of`.
     Link {
-        /// The member that holds the id of the record's parent.
+        /// The member to set, such as the one that holds the id of the record's parent.
         key: &'static str,
-        /// The number of the record that is to become the parent.
+        /// The number of the other record, such as the one that is to become the parent.
         to: usize,
-        /// The member that holds the new parent's own id.
+        /// The member of the other record, such as the one that holds its own id.
         of: &'static str,
     },
     /// Edit the record with [`Log::repaired`], which is given these numbers.

@@ -242,8 +242,13 @@ impl Copy {
                 }
                 let mut edits = Edits::default();
                 edits.set(0, own, key, new);
-                let to = self.lines[*to].source;
-                (RepairKind::Reparent(to), Change::Edit(edits))
+                let is_of_parent = matches!(flaw.rule, "missing-parent" | "parent-loop");
+                let what = if is_of_parent {
+                    RepairKind::Reparent(self.lines[*to].source)
+                } else {
+                    RepairKind::Change(flaw.rule)
+                };
+                (what, Change::Edit(edits))
             }
             Remedy::Change(numbers) => {
                 let edits = self.dialect.log()?.repaired(own.object()?, flaw, numbers);

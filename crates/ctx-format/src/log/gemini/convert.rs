@@ -65,13 +65,7 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
                 let answer = call.id.as_deref().and_then(|id| answers.get(id).copied());
                 calls.push(self::call(call, answer, notes));
                 if is_whole {
-                    let own = block.filter(|_| Object::parse(&call.arguments).is_ok());
-                    content.push(if let Some(raw) = own {
-                        one_line(raw).into_owned()
-                    } else {
-                        let function = notes.call(LineText::default(), call, "args").end();
-                        LineText::default().json("functionCall", &function).end()
-                    });
+                    content.push(call_part(call, block, notes));
                 }
             }
             (Part::Reasoning(_), Some(raw)) if !is_call_or_thought(raw) => {
@@ -79,7 +73,7 @@ fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) 
             }
             // The client would not send a reply with an empty part.
             (Part::Text(text) | Part::Refusal(text), _) if text.is_empty() => {}
-            _ => content.extend(self::piece(piece)),
+            _ => content.extend(own_part(piece)),
         }
     }
     if content.is_empty() && calls.is_empty() && thoughts.is_empty() {
@@ -109,6 +103,15 @@ pub(crate) fn raw_parts<'a>(message: &Object<'a>) -> Vec<Option<&'a str>> {
     });
     let calls = calls.iter().filter(|_| !is_whole).map(|_| None);
     thoughts.into_iter().map(Some).chain(content).chain(calls).chain(results).collect()
+}
+
+/// Writes a call as a part. `block` is the part of the API from which the call was read, if any.
+pub(crate) fn call_part(call: &Call<'_>, block: Option<&str>, notes: &mut Notes<'_>) -> String {
+    if let Some(raw) = block.filter(|_| Object::parse(&call.arguments).is_ok()) {
+        return one_line(raw).into_owned();
+    }
+    let function = notes.call(LineText::default(), call, "args").end();
+    LineText::default().json("functionCall", &function).end()
 }
 
 fn call(call: &Call<'_>, answer: Option<&Answer<'_>>, notes: &mut Notes<'_>) -> String {
@@ -152,7 +155,7 @@ impl Target for Writer {
         if is_command(&said.pieces) {
             notes.count(LossKind::Command, "");
         }
-        let parts: Vec<String> = said.pieces.iter().filter_map(piece).collect();
+        let parts: Vec<String> = said.pieces.iter().filter_map(own_part).collect();
         if parts.is_empty() {
             return Vec::new();
         }
@@ -203,7 +206,7 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
 
 /// Copies a piece that is already a part of the API, and writes any other piece as a part; `None`
 /// if the API does not support it.
-fn piece(piece: &Piece<'_>) -> Option<String> {
+pub(crate) fn own_part(piece: &Piece<'_>) -> Option<String> {
     let is_own = |raw: &&str| match &piece.part {
         Part::Text(_) | Part::Reasoning(_) => true,
         Part::Media(it) => media(it).is_some(),
@@ -236,7 +239,7 @@ fn media(media: &Media<'_>) -> Option<String> {
 }
 
 /// Writes a result of the tool `name` in the API's format.
-fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
+pub(crate) fn response(answer: &Answer<'_>, name: &str, notes: &mut Notes<'_>) -> String {
     let Answer { id, result, .. } = answer;
     if let Some(raw) = answer.block.as_deref().filter(|_| result.name.as_deref() == Some(name)) {
         return one_line(raw).into_owned();
