@@ -263,11 +263,6 @@ fn sessions_of_other_agents_are_refused_by_name() {
             "the program clustervision converts it: cv port opencode:ID --harness claude --out DIR",
         ),
         (
-            "{\"uuid\":\"a\",\"parentUuid\":null,\"sessionId\":\"s\",\"type\":\"user\",\"message\":{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}}\n",
-            "a Qwen Code session",
-            "the program clustervision converts it: cv port qwen:ID --harness claude --out DIR",
-        ),
-        (
             "{\"type\":\"session_start\",\"id\":\"s\",\"version\":2,\"cwd\":\"/w\"}\n{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}}\n",
             "a Factory session",
             "jq -c 'select(.message).message' extracts its messages",

@@ -32,7 +32,7 @@ fn repair(bytes: &[u8], strict: bool) -> Result<RepairedSession> {
 
 /// Returns the lines of a healthy session in each dialect. Each session has two calls in one reply,
 /// one in another, and an open call at the end.
-fn sessions() -> [Vec<String>; 7] {
+fn sessions() -> [Vec<String>; 8] {
     let list = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let chat = r#"{"role":"user","content":"look at a and b"}
 {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"ls","arguments":"{\"p\":\"b\"}"}}]}
@@ -105,8 +105,23 @@ fn sessions() -> [Vec<String>; 7] {
 {"id":"m2","timestamp":"2026-01-01T00:02:00.000Z","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"result":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a.txt"}}}],"status":"success"}]}
 {"id":"m3","timestamp":"2026-01-01T00:03:00.000Z","type":"gemini","content":"a file"}
 {"id":"m4","timestamp":"2026-01-01T00:04:00.000Z","type":"user","content":[{"text":"thanks"}]}"#;
+    let qwen = r#"{"role":"user","parts":[{"text":"look at a and b"}]}
+{"role":"model","parts":[{"functionCall":{"id":"c1","name":"ls","args":{}}},{"functionCall":{"id":"c2","name":"ls","args":{}}}]}
+{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a.txt"}}},{"functionResponse":{"id":"c2","name":"ls","response":{"output":"b.txt"}}}]}
+{"role":"model","parts":[{"text":"two files"}]}
+{"role":"user","parts":[{"text":"read them"}]}
+{"role":"model","parts":[{"functionCall":{"id":"c3","name":"cat","args":{}}}]}
+{"role":"user","parts":[{"functionResponse":{"id":"c3","name":"cat","response":{"output":"text"}}},{"text":"quickly"}]}
+{"role":"model","parts":[{"functionCall":{"id":"c4","name":"cat","args":{}}}]}"#;
+    let of_qwen = |text: &String| {
+        let kind = if text.contains("model") { "assistant" } else { "user" };
+        format!(r#""sessionId":"s","cwd":"/","type":"{kind}","message":{text}"#)
+    };
+    let qwen: Vec<_> = list(qwen).iter().map(of_qwen).collect();
+    let qwen = tree("uuid", "parentUuid", &qwen);
     let claude = tree("uuid", "parentUuid", &claude);
-    [list(chat), list(anthropic), list(responses), claude, codex.collect(), pi, list(gemini)]
+    let codex = codex.collect();
+    [list(chat), list(anthropic), list(responses), claude, codex, pi, list(gemini), qwen]
 }
 
 /// Damages a session. `kind` says how, and `one` and `other` are positions or numbers of lines.

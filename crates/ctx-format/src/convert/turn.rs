@@ -211,7 +211,11 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family, stays: bool) ->
 /// The raw JSON of each of the `parts` of a message, as far as the part has JSON of its own.
 fn blocks<'a>(object: &Object<'a>, parts: &[Part<'_>], family: Family) -> Vec<Option<&'a str>> {
     match family {
-        Family::Gemini => gemini::raw_parts(object),
+        Family::Gemini => match object.elements_of("parts") {
+            // Qwen Code has the messages of the API.
+            Some(parts) => parts.into_iter().map(Some).collect(),
+            None => gemini::raw_parts(object),
+        },
         Family::Items if matches!(parts, [Part::Call(_) | Part::Result(_)]) => {
             vec![Some(object.text().trim())]
         }

@@ -31,11 +31,12 @@ use self::sign::Sign;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
 use crate::log::links::TreeAgent;
-use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, pi};
+use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, pi, qwen};
 use crate::{Effect, Rules};
 
 pub use crate::log::{
     claude_code::ClaudeCode, codex::Codex, copilot::Copilot, gemini::Gemini, kimi::Kimi, pi::Pi,
+    qwen::Qwen,
 };
 pub use anthropic::Anthropic;
 pub use chat::Chat;
@@ -47,8 +48,8 @@ pub use responses::Responses;
 
 /// All dialects: API formats, followed by agent formats in alphabetical order. If a record fits
 /// several dialects, the first of them in this list is used.
-pub static ALL: [&dyn Dialect; 9] =
-    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Copilot, &Gemini, &Kimi, &Pi];
+pub static ALL: [&dyn Dialect; 10] =
+    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Copilot, &Gemini, &Kimi, &Pi, &Qwen];
 
 /// What the rest of the crate needs to know about a format.
 #[derive(Default, Deserialize)]
@@ -67,8 +68,8 @@ pub(crate) struct Format {
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies
     /// missing results, and omits results without a call; pi supplies missing results, but does not
-    /// move results; the Gemini CLI inserts its own message before the first message; Kimi Code
-    /// supplies missing results, and moves results to their calls.
+    /// move results; Qwen Code and Kimi Code do both; the Gemini CLI inserts its own message before
+    /// the first message.
     pub(crate) rules: Rules,
     /// The reason for [`crate::Log::why_by_position`].
     pub(crate) by_position: Option<&'static str>,
@@ -82,8 +83,18 @@ pub(crate) struct Format {
 }
 
 /// The names of the dialects in [`ALL`].
-const NAMES: [&str; ALL.len()] =
-    ["chat", "anthropic", "responses", "claude-code", "codex", "copilot", "gemini", "kimi", "pi"];
+const NAMES: [&str; ALL.len()] = [
+    "chat",
+    "anthropic",
+    "responses",
+    "claude-code",
+    "codex",
+    "copilot",
+    "gemini",
+    "kimi",
+    "pi",
+    "qwen",
+];
 
 /// The format of each dialect in [`ALL`].
 static FORMATS: [LazyLock<Format>; ALL.len()] = [
@@ -96,6 +107,7 @@ static FORMATS: [LazyLock<Format>; ALL.len()] = [
     LazyLock::new(|| Format::read(include_str!("../log/gemini/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/kimi/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/pi/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/qwen/format.json"))),
 ];
 
 impl Format {
@@ -120,6 +132,7 @@ pub(crate) fn writer(dialect: &dyn Dialect) -> Box<dyn Target> {
         "gemini" => Box::new(gemini_log::Writer),
         "kimi" => Box::new(kimi::Writer),
         "pi" => Box::<pi::Writer>::default(),
+        "qwen" => Box::<qwen::Writer>::default(),
         _ => Box::new(target::chat::Writer),
     }
 }
@@ -148,6 +161,7 @@ mod tests {
             "a Gemini CLI session",
             "a Kimi Code session",
             "a pi session",
+            "a Qwen Code session",
         ];
         assert_eq!(
             (&sessions[..3], &sessions[3..]),

@@ -36,6 +36,7 @@ pub(crate) mod gemini;
 pub(crate) mod kimi;
 pub(crate) mod links;
 pub(crate) mod pi;
+pub(crate) mod qwen;
 pub mod view;
 
 use std::borrow::Cow;

@@ -12,6 +12,7 @@ mod copilot;
 mod gemini;
 mod kimi;
 mod pi;
+mod qwen;
 
 /// The text of the summary in every compaction.
 const SUMMARY: &str = "what\nwas";

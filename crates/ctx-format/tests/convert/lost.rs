@@ -51,6 +51,9 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
         "pi" if is(record, "message") => {
             vec![(".message.content".to_owned(), &mut record["message"]["content"])]
         }
+        "qwen" if record.get("message").is_some() => {
+            vec![(".message.parts".to_owned(), &mut record["message"]["parts"])]
+        }
         "gemini" if record.get("content").is_some() => {
             let mut parts = record["content"].as_array().into_iter().flatten();
             // The client then sends no calls and thoughts from outside the content.
@@ -103,7 +106,7 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
             }
             sent
         }
-        "codex" | "gemini" | "kimi" | "pi" => Vec::new(),
+        "codex" | "gemini" | "kimi" | "pi" | "qwen" => Vec::new(),
         _ => vec![(String::new(), record)],
     }
 }

@@ -13,3 +13,4 @@ mod to_gemini;
 mod to_items;
 mod to_kimi;
 mod to_pi;
+mod to_qwen;

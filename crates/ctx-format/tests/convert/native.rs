@@ -61,6 +61,11 @@ fn session(format: &str, numbers: &[usize]) -> Vec<String> {
             let parent = at.checked_sub(1).map(|at| at.to_string());
             json!({"type": record["role"], "uuid": at.to_string(), "parentUuid": parent, "sessionId": "s", "timestamp": time(at), "message": record})
         }
+        "qwen" => {
+            let parent = at.checked_sub(1).map(|at| at.to_string());
+            let kind = if record["role"] == "model" { "assistant" } else { "user" };
+            json!({"type": kind, "uuid": at.to_string(), "parentUuid": parent, "sessionId": "s", "timestamp": time(at), "cwd": "/", "message": record})
+        }
         "codex" => json!({"timestamp": time(at), "type": "response_item", "payload": record}),
         "pi" => {
             let parent = at.checked_sub(1).map(|at| at.to_string());
@@ -152,11 +157,11 @@ fn walk(
             for (key, value) in members {
                 let text = value.as_str().unwrap_or_default();
                 match (key.as_str(), text) {
-                    ("role", _) | ("type", "user") => text.clone_into(&mut place.speaker),
-                    ("type", "user.message") => "user".clone_into(&mut place.speaker),
-                    ("type", "gemini" | "assistant.message") => {
+                    ("role", "model") | ("type", "gemini" | "assistant.message") => {
                         "assistant".clone_into(&mut place.speaker);
                     }
+                    ("role", _) | ("type", "user") => text.clone_into(&mut place.speaker),
+                    ("type", "user.message") => "user".clone_into(&mut place.speaker),
                     (key, id) if is_call_id(id) && key.to_lowercase().ends_with("id") => {
                         id.clone_into(&mut place.id);
                     }

@@ -200,6 +200,37 @@ fn media_that_the_gemini_api_cannot_decode_are_repaired() {
     assert_eq!(broken("gemini", &user(r#"{"text":""}"#)), []);
 }
 
+/// Qwen Code sends images and texts as they are, and leaves out what is empty.
+#[test]
+fn content_that_the_api_of_qwen_code_rejects_is_repaired() {
+    let line = |kind: &str, role: &str, parts: &str| {
+        format!(
+            r#"{{"uuid":"a","parentUuid":null,"sessionId":"s","cwd":"/","type":"{kind}","message":{{"role":"{role}","parts":[{parts}]}}}}"#
+        )
+    };
+    let user = |part: &str| line("user", "user", &format!(r#"{{"text":"x"}},{part}"#));
+    let image = |mime: &str, data: &str| {
+        format!(r#"{{"inlineData":{{"mimeType":"image/{mime}","data":"{data}"}}}}"#)
+    };
+    let good = image("png", "iVBORw0KGgo=");
+    let no_image = r#"{"text":"(image of the type image/png was here)"}"#;
+    for (wrong, right) in [
+        (image("jpeg", "iVBORw0KGgo="), &*good),
+        (image("png", "data:image/png;base64,iVBORw0KGgo="), &good),
+        (image("png", "@"), no_image),
+    ] {
+        check("qwen", &[], ("bad-image", &user(&wrong)), &user(right));
+    }
+    let half = user(r#"{"text":"a\ud800"}"#);
+    check("qwen", &[], ("lone-surrogate", &half), &half.replace("ud800", "ufffd"));
+    let pdf = r#"{"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}}"#;
+    for part in [good.as_str(), pdf, r#"{"text":""}"#] {
+        assert_eq!(broken("qwen", &user(part)), [], "{part}");
+    }
+    let call = line("assistant", "model", r#"{"functionCall":{"id":"c","name":"","args":{}}}"#);
+    assert_eq!(broken("qwen", &call), [(1, "empty-tool-name")]);
+}
+
 #[test]
 fn a_system_message_in_the_conversation_precedes_a_reply() {
     let text = |lines: &[&str]| lines.join("\n");

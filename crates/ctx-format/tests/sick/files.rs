@@ -21,7 +21,7 @@ impl File {
 
 /// Returns one intact file for each agent's format.
 pub(crate) fn all() -> [File; 5] {
-    [claude_code(), codex(), copilot(), gemini(), pi()]
+    [claude_code(), codex(), copilot(), gemini(), pi(), qwen()]
 }
 
 fn time(number: usize) -> String {
@@ -197,4 +197,33 @@ pub(crate) fn pi() -> File {
         says(6),
     ];
     File { name: "pi", lines }
+}
+
+/// A line of Qwen Code whose parent is the line before it.
+fn qwen_line(number: usize, kind: &str, role: &str, part: &str) -> String {
+    let parent = match number {
+        0 => "null".to_owned(),
+        _ => format!("\"u{}\"", number - 1),
+    };
+    format!(
+        r#"{{"uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{}","type":"{kind}","cwd":"/w","message":{{"role":"{role}","parts":[{part}]}}}}"#,
+        time(number)
+    )
+}
+
+pub(crate) fn qwen() -> File {
+    let user = |number| qwen_line(number, "user", "user", r#"{"text":"ask"}"#);
+    let says = |number| qwen_line(number, "assistant", "model", r#"{"text":"so"}"#);
+    let call = r#"{"functionCall":{"id":"t","name":"ls","args":{}}}"#;
+    let result =
+        r#"{"functionResponse":{"id":"t","name":"ls","response":{"output":"a {\"b\":1}"}}}"#;
+    let lines = vec![
+        user(0),
+        qwen_line(1, "assistant", "model", call),
+        qwen_line(2, "tool_result", "user", result),
+        says(3),
+        user(4),
+        says(5),
+    ];
+    File { name: "qwen", lines }
 }

@@ -316,3 +316,29 @@ fn a_rewind_to_nowhere_and_a_message_without_id_are_named() {
     let known = |lines: &mut Vec<String>| lines.push(r#"{"$rewindTo":"u2"}"#.to_owned());
     check(&files::gemini(), known, &[], &[], (3, 3));
 }
+
+/// Qwen Code refuses a file with lines of two sessions, and one whose first line has no folder.
+#[test]
+fn what_qwen_code_does_not_load_is_repaired() {
+    let file = files::qwen();
+    let drop_two = |lines: &mut Vec<String>| drop(lines.drain(3..5));
+    check(&file, drop_two, &[(4, "missing-parent")], &[(4, "reparent")], (1, 4));
+    let in_a_loop = |lines: &mut Vec<String>| {
+        lines[3] = lines[3].replace(r#""parentUuid":"u2""#, r#""parentUuid":"u5""#);
+    };
+    check(&file, in_a_loop, &[(4, "parent-loop")], &[(4, "reparent")], (3, 6));
+    let of_another = |lines: &mut Vec<String>| {
+        lines[4] = lines[4].replace(r#""sessionId":"s""#, r#""sessionId":"t""#);
+    };
+    check(&file, of_another, &[(5, "other-session")], &[(5, "change")], (6, 6));
+    let without_folder = |lines: &mut Vec<String>| {
+        lines[0] = lines[0].replace(r#","cwd":"/w""#, "");
+    };
+    check(&file, without_folder, &[(1, "no-header")], &[(1, "change")], (6, 6));
+    let without_call = |lines: &mut Vec<String>| {
+        lines[1] = lines[1]
+            .replace("functionCall", "functionOther")
+            .replace("{\"functionOther", "{\"text\":\"x\",\"functionOther");
+    };
+    check(&file, without_call, &[], &[(3, "drop-orphan")], (6, 5));
+}

@@ -11,11 +11,11 @@ use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 
 /// The beginning and end of a summary that the client's own compaction wrote.
-pub(super) const SNAPSHOT: &str = "<state_snapshot>";
+pub(crate) const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 
 /// Writes a summary in the form that the client uses.
-pub(super) fn snapshot_of(summary: &str) -> String {
+pub(crate) fn snapshot_of(summary: &str) -> String {
     format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
 }
 

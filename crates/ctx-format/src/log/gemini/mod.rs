@@ -28,7 +28,7 @@ use std::ops::Range;
 use ring::digest::{SHA256, digest};
 
 use self::log::Line;
-use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, accepts, snapshot_of};
+use self::message::{SNAPSHOT_END, SentMessage, accepts};
 use super::compaction::{CompactionWriter, Ids};
 use super::{About, Log};
 use crate::dialect::content::kind_of;
@@ -42,14 +42,15 @@ use crate::{
     Edits, Flaw, Links, Message, Object, Outline, Part, Role, Rule, SecondCopy, Unread, Usage, json,
 };
 
-pub(crate) use convert::{Writer, raw_parts};
+pub(crate) use convert::{Writer, call_part, own_part, raw_parts, response};
+pub(crate) use message::{SNAPSHOT, snapshot_of};
 
 /// The dialect `gemini`.
 pub struct Gemini;
 
 /// Returns the indexes of the parts that the client reads from the files that the user names. The
 /// files may contain the same marks.
-fn added(parts: &[Part<'_>]) -> Range<usize> {
+pub(crate) fn added(parts: &[Part<'_>]) -> Range<usize> {
     let is = |part: &Part<'_>, mark| part.text().is_some_and(|text| text.trim() == mark);
     let start = parts.iter().position(|part| is(part, "--- Content from referenced files ---"));
     let end = parts.iter().rposition(|part| is(part, "--- End of content ---"));
@@ -299,7 +300,7 @@ fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
 }
 
 /// Returns the text of a summary without the `state_snapshot` tags around it.
-fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(crate) fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     let trimmed = text.trim();
     let inner = trimmed.strip_prefix(SNAPSHOT);
     let inner = inner.and_then(|inner| inner.strip_suffix(SNAPSHOT_END));
