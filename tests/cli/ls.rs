@@ -185,6 +185,54 @@ session_  kimi   shop      1d         1      ~1       ?  ?    Greets
     assert!(count.stdout.ends_with("agents/main/wire.jsonl\n"), "{}", count.stdout);
 }
 
+/// Archived sessions of Qwen Code are listed, and the lists of prompts next to them are not.
+#[test]
+fn a_session_of_qwen_code_has_the_name_that_its_user_chose() {
+    let home = tempfile::tempdir().expect("a folder");
+    let line = |id: &str, parent: &str, rest: &str| {
+        format!(
+            "{{\"uuid\":\"{id}\",\"parentUuid\":{parent},\"sessionId\":\"q1\",\"cwd\":\"/w/shop\",{rest}}}\n"
+        )
+    };
+    let session = line(
+        "a",
+        "null",
+        r#""type":"user","message":{"role":"user","parts":[{"text":"hi"}]}"#,
+    ) + &line(
+        "b",
+        "\"a\"",
+        r#""type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"yes"}]},"usageMetadata":{"promptTokenCount":10,"totalTokenCount":12},"contextWindowSize":100"#,
+    );
+    let name = |source: &str, name: &str| {
+        let payload = format!(r#"{{"customTitle":"{name}","titleSource":"{source}"}}"#);
+        line(
+            "c",
+            "\"b\"",
+            &format!(r#""type":"system","subtype":"custom_title","systemPayload":{payload}"#),
+        )
+    };
+    let folder = ".qwen/projects/-w-shop/chats";
+    put(
+        home.path(),
+        &format!("{folder}/q1.jsonl"),
+        DAY,
+        &format!("{session}{}", name("auto", "Greets")),
+    );
+    put(
+        home.path(),
+        &format!("{folder}/archive/q2.jsonl"),
+        2 * DAY,
+        &format!("{session}{}", name("manual", "Till")),
+    );
+    put(home.path(), &format!("{folder}/q1.ledger.jsonl"), 0, &session);
+    let table = "\
+ID  AGENT  PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
+q1  qwen   shop      1d         2      56   56.0%       Greets
+q1  qwen   shop      2d         2      56   56.0%       Till
+";
+    ls(&home).stdout(table).run();
+}
+
 /// The long form shows the file, and the id if the path does not contain it.
 #[test]
 fn long_rows_have_ids_and_paths() {

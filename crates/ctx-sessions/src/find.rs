@@ -3,7 +3,7 @@
 //!
 //! The folders were determined from the source code of these versions of the agents: Claude Code
 //! 2.1.197, Codex 0.169.0, Copilot CLI 1.0.102, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini
-//! CLI 0.61.0, Kimi Code 2.1.0.
+//! CLI 0.61.0, Kimi Code 2.1.0, Qwen Code 0.24.4.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -214,8 +214,8 @@ impl Mark {
 }
 
 /// The names of the agents whose folders are known, as shown in the list.
-pub(crate) const AGENTS: [&str; 7] =
-    ["claude-code", "codex", "copilot", "gemini", "kimi", "openclaw", "pi"];
+pub(crate) const AGENTS: [&str; 8] =
+    ["claude-code", "codex", "copilot", "gemini", "kimi", "openclaw", "pi", "qwen"];
 
 /// A folder in which an agent stores its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,6 +243,7 @@ impl AgentFolder {
         let openclaw =
             set("OPENCLAW_STATE_DIR").or_else(|| below_home_of("OPENCLAW_HOME", ".openclaw"));
         let of_pi = || of("PI_CODING_AGENT_DIR", ".pi/agent").map(|dir| dir.join("sessions"));
+        let of_qwen = || of("QWEN_HOME", ".qwen");
         let folders = [
             ("claude-code", of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects"))),
             ("codex", codex.as_ref().map(|dir| dir.join("sessions"))),
@@ -252,6 +253,7 @@ impl AgentFolder {
             ("kimi", of("KIMI_CODE_HOME", ".kimi-code").map(|dir| dir.join("sessions"))),
             ("openclaw", openclaw.map(|dir| dir.join("agents"))),
             ("pi", set("PI_CODING_AGENT_SESSION_DIR").or_else(of_pi)),
+            ("qwen", set("QWEN_RUNTIME_DIR").or_else(of_qwen).map(|dir| dir.join("projects"))),
         ];
         let places = folders.into_iter();
         places.filter_map(|(agent, folder)| Some(Self { agent, folder: folder? })).collect()
@@ -267,6 +269,13 @@ impl AgentFolder {
                 inside.components().any(|it| it.as_os_str() == "chats")
             }
             "kimi" => kimi_session(path).is_some(),
+            // There are also subagents' sessions, and lists of prompts next to the sessions.
+            "qwen" => {
+                let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+                let mut above = path.ancestors().skip(1);
+                above.find(|dir| !dir.ends_with(ARCHIVE)).is_some_and(|dir| dir.ends_with("chats"))
+                    && !name.ends_with(b".ledger.jsonl")
+            }
             "openclaw" => parent == Some(OsStr::new("sessions")),
             _ => true,
         }
@@ -335,6 +344,9 @@ pub(crate) fn is_packed(path: &Path) -> bool {
     path.file_name().unwrap_or_default().as_encoded_bytes().ends_with(b".jsonl.zst")
 }
 
+/// The folder for archived sessions of Qwen Code, within the folder of the other sessions.
+const ARCHIVE: &str = "archive";
+
 /// Returns true if the file belongs to a subagent: Claude Code names it `agent-*.jsonl` or puts it
 /// in `<session>/subagents/`, the Gemini CLI puts it in `chats/<session>/`, and Kimi Code in a
 /// folder next to `agents/main/`.
@@ -342,8 +354,9 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
     let folder = above.next();
-    let is_in_chat =
-        folder != Some(OsStr::new("chats")) && above.next() == Some(OsStr::new("chats"));
+    let may_be_in_chat =
+        ![Some("chats"), Some(ARCHIVE)].map(|it| it.map(OsStr::new)).contains(&folder);
+    let is_in_chat = may_be_in_chat && above.next() == Some(OsStr::new("chats"));
     let is_of_kimi = folder != Some(OsStr::new("main")) && kimi_session(path).is_some();
     name.starts_with(b"agent-")
         || folder == Some(OsStr::new("subagents"))

@@ -20,7 +20,7 @@ impl File {
 }
 
 /// Returns one intact file for each agent's format.
-pub(crate) fn all() -> [File; 5] {
+pub(crate) fn all() -> [File; 6] {
     [claude_code(), codex(), copilot(), gemini(), pi(), qwen()]
 }
 

@@ -96,6 +96,15 @@ fn of_an_agents_place_only_sessions_are_taken() {
 }
 
 #[test]
+fn only_the_chats_of_qwen_code_are_sessions() {
+    let sessions = ["-w/chats/1.jsonl", "-w/chats/archive/2.jsonl"];
+    let others = ["-w/chats/1.ledger.jsonl", "-w/subagents/1/agent-3.jsonl", "-w/usage.jsonl"];
+    let dir = tree(&[&sessions[..], &others].concat());
+    let places = [AgentFolder { agent: "qwen", folder: dir.path().to_owned() }];
+    assert_eq!(names(dir.path(), &find(&[], &places, true)), sessions);
+}
+
+#[test]
 fn the_snapshots_of_a_store_are_no_sessions_unless_it_is_named() {
     let dir = tree(&["1.jsonl", "kept/memory/2.jsonl"]);
     let store = dir.path().join("kept");
@@ -147,6 +156,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         ("kimi", "/h/.kimi-code/sessions"),
         ("openclaw", "/h/.openclaw/agents"),
         ("pi", "/h/.pi/agent/sessions"),
+        ("qwen", "/h/.qwen/projects"),
     ];
     let usual: Vec<_> = usual.map(|(agent, dir)| (agent, dir.into())).into();
     assert_eq!(folders(&[("HOME", "/h"), ("CODEX_HOME", "")]), usual);
@@ -159,6 +169,7 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         ("KIMI_CODE_HOME", "/k"),
         ("OPENCLAW_HOME", "/o"),
         ("PI_CODING_AGENT_DIR", "~/p"),
+        ("QWEN_HOME", "/q"),
     ]);
     let dirs: Vec<_> = moved.iter().map(|(_, dir)| dir.to_str()).collect();
     let expected = [
@@ -170,10 +181,17 @@ fn places_are_below_the_home_unless_a_variable_names_them() {
         "/k/sessions",
         "/o/.openclaw/agents",
         "/h/p/sessions",
+        "/q/projects",
     ];
     assert_eq!(dirs, expected.map(Some));
-    let named = folders(&[("OPENCLAW_STATE_DIR", "/s"), ("PI_CODING_AGENT_SESSION_DIR", "/t")]);
-    assert_eq!(named, [("openclaw", "/s/agents".into()), ("pi", "/t".into())]);
+    let named = folders(&[
+        ("OPENCLAW_STATE_DIR", "/s"),
+        ("PI_CODING_AGENT_SESSION_DIR", "/t"),
+        ("QWEN_RUNTIME_DIR", "/r"),
+        ("QWEN_HOME", "/q"),
+    ]);
+    let expected = [("openclaw", "/s/agents"), ("pi", "/t"), ("qwen", "/r/projects")];
+    assert_eq!(named, expected.map(|(agent, dir)| (agent, dir.into())));
 }
 
 #[test]
@@ -185,6 +203,7 @@ fn sessions_and_helpers_are_told_by_their_names() {
         ("p/0a1b/tool-results/x.txt", false, false),
         ("chats/session-1.json", true, false),
         ("chats/0a1b/x.jsonl", true, true),
+        ("chats/archive/0a1b.jsonl", true, false),
         ("logs.json", false, false),
         ("wd_x_1/session_1/agents/main/wire.jsonl", true, false),
         ("wd_x_1/session_1/agents/agent-1/wire.jsonl", true, true),
