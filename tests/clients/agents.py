@@ -55,6 +55,8 @@ class Agent:
     joins_texts = False
     # Members of blocks that are not compared.
     UNSENT = ("cache_control", "caller")
+    # The format in which what the agent sends is compared with what our tools show.
+    view = "anthropic"
 
     def __init__(self, installed, wanted="tested"):
         self.installed, self.wanted = installed, wanted
@@ -113,7 +115,7 @@ class Agent:
 class ClaudeCode(Agent):
     name = "claude-code"
     package, tested = "@anthropic-ai/claude-code", "2.1.197"
-    marks = ['"sessionId"', '"parentUuid"']
+    marks = ['"sessionId"', '"parentUuid"', '"isSidechain"']
 
     def program(self):
         scope = self.module("@anthropic-ai")
@@ -345,8 +347,9 @@ class Gemini(Loader):
     script = "gemini.mjs"
 
 
-# These modules need the classes above.
+# These agents have modules of their own, which need the classes above.
 from copilot import Copilot  # noqa: E402
 from kimi import Kimi  # noqa: E402
+from qwen import Qwen  # noqa: E402
 
-AGENTS = [ClaudeCode, Codex, Copilot, Pi, OldPi, OpenClaw, Gemini, Kimi]
+AGENTS = [ClaudeCode, Codex, Copilot, Pi, OldPi, OpenClaw, Gemini, Kimi, Qwen]

@@ -116,7 +116,7 @@ def is_same(before, after):
 
 
 def is_answer(block):
-    return block[:2] in (("text", "model"), ("text", "assistant")) and block[2].startswith("Understood. I go on")
+    return block[:2] in (("text", "model"), ("text", "assistant")) and block[2].startswith(("Understood. I go on", "Got it. Thanks for"))
 
 
 def is_summary_of_agent(block):
@@ -204,8 +204,14 @@ def view(agent, text, folder):
             raise Failed(f"{step}: nothing has changed")
         if not was_sound or not is_sound(trial.path):
             raise Failed(f"{step}: ctx-check finds something wrong with it")
-        ours = tool("ctx-convert", "-q", "--to", "anthropic", trial.path)
-        ours = whole(agent, [json.loads(line) for line in ours.splitlines()])
+        ours = tool("ctx-convert", "-q", "--to", agent.view, trial.path)
+        ours = [json.loads(line) for line in ours.splitlines()]
+        if agent.view == "chat":
+            ours, theirs = agent.blocks(ours), trial.sent()
+            check_same(theirs, ours, step)
+            outcomes.append(f"{step} {len(ours)}")
+            continue
+        ours = whole(agent, ours)
         # The Anthropic API requires a first message by the user, so ctx-convert adds this one if a session begins with a reply.
         if ours[:1] == [("user", {"type": "text", "text": "The beginning of this session is missing."})]:
             del ours[0]

@@ -15,6 +15,8 @@ import hook
 import judge
 import kimi
 import own
+import qwen
+import qwen_random
 import sessions
 import shapes
 import terminal
@@ -31,13 +33,17 @@ def made_up(agent, installed):
         made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN[agent.name][1]})
     if agent.name == "kimi":
         made_up.update({name: lambda name=name: kimi.own(agent, name) for name in kimi.OWN})
+    if agent.name == "qwen":
+        made_up.update({name: lambda name=name: qwen.text(agent, name) for name in qwen.OWN})
     for name, text in made_up.items():
         for tail in judge.TAILS:
             yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text(), tail, folder, True)
         yield "generations", name, lambda folder: judge.generations(agent, text(), folder, True)
         # The Copilot CLI itself answers a call that has no result.
-        if agent.name in (*own.OWN, "kimi") and name != "open":
+        if agent.name in (*own.OWN, "kimi", "qwen") and name != "open":
             yield "view", name, lambda folder: judge.view(agent, text(), folder)
+    if agent.name == "qwen":
+        yield "view", "random sessions", lambda folder: qwen_random.view(agent, folder)
     for other in (kind(installed) for kind in agents.AGENTS if kind not in (agents.OpenClaw, agents.OldPi)):
         if other.format != agent.format and other.install() is None:
             yield "conversion", f"from {other.name}", lambda folder: judge.conversion(agent, sessions.MADE_UP[other.name]["plain"], other, folder)

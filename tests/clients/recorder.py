@@ -53,6 +53,20 @@ def responses_events(request):
     ]
 
 
+def chat_answer(request, content):
+    """Returns the reply of the Chat Completions API: all of it, and as a chunk."""
+    said = {"role": "assistant", "content": "".join(block.get("text", "") for block in content)}
+    calls = [{"index": at, "id": block["id"], "type": "function", "function": {"name": block["name"], "arguments": json.dumps(block["input"])}}
+             for at, block in enumerate(block for block in content if block["type"] == "tool_use")]
+    said = {**said, "tool_calls": calls} if calls else said
+    end = "tool_calls" if calls else "stop"
+    read = len(json.dumps(request.get("messages"))) // 4
+    about = {"id": "chatcmpl-recorded", "created": 1, "model": request.get("model"),
+             "usage": {"prompt_tokens": read, "completion_tokens": 1, "total_tokens": read + 1}}
+    whole = {**about, "object": "chat.completion", "choices": [{"index": 0, "message": said, "finish_reason": end}]}
+    return whole, {**about, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": said, "finish_reason": end}]}
+
+
 class Recorder:
     """A server that runs until it is closed. `requests` are the posted bodies; `says` returns the blocks of an answer."""
 
@@ -91,6 +105,11 @@ class Recorder:
                     return self.send(b'{"input_tokens":7}', "application/json")
                 recorder.requests.append(request)
                 is_responses = "input" in request
+                if self.path.endswith("/chat/completions"):
+                    whole, chunk = chat_answer(request, says(request))
+                    if not request.get("stream"):
+                        return self.send(json.dumps(whole).encode(), "application/json")
+                    return self.send(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
                 if not request.get("stream"):
                     answer = responses_events(request)[-1]["response"] if is_responses else anthropic_answer(request)
                     return self.send(json.dumps(answer).encode(), "application/json")

@@ -275,6 +275,48 @@ def copilot(turns, compacted_after=None, used=160000, size=SHORT, is_open=False)
     return "".join(lines)
 
 
+def qwen(turns, compacted_after=None, rewound_after=None):
+    session = identity("qwen", turns, compacted_after, rewound_after)
+    lines, parent = [], None
+
+    def add(kind, subtype=None, **rest):
+        nonlocal parent
+        own = identity(session, len(lines))
+        more = {"subtype": subtype} if subtype else {}
+        lines.append(line({"uuid": own, "parentUuid": parent, "sessionId": session, "timestamp": time(len(lines)), "type": kind, "cwd": "/work",
+                           "version": "0.24.4", **more, **rest}))
+        parent = own
+
+    def reply(turn, is_answer, parts):
+        used = used_before(turn, SHORT, is_answer)
+        usage = {"promptTokenCount": used, "candidatesTokenCount": 9, "thoughtsTokenCount": 0, "totalTokenCount": used + 9, "cachedContentTokenCount": 0}
+        add("system", "ui_telemetry", systemPayload={"uiEvent": {"event.name": "qwen-code.api_response", "model": "gpt-4.1"}})
+        add("assistant", model="gpt-4.1", message={"role": "model", "parts": parts}, usageMetadata=usage, contextWindowSize=131072)
+
+    def ask(turn):
+        add("user", message={"role": "user", "parts": [{"text": said(turn)[0]}]})
+
+    for turn in range(1, turns + 1):
+        _, calls, answer = said(turn)
+        ask(turn)
+        reply(turn, False, [{"functionCall": {"id": call, "name": name, "args": given}} for call, name, given, _ in calls])
+        for call, name, _, result in calls:
+            add("tool_result", message={"role": "user", "parts": [{"functionResponse": {"id": call, "name": name, "response": {"output": result}}}]},
+                toolCallResult={"callId": call, "status": "success", "resultDisplay": result})
+        reply(turn, True, [{"text": answer}])
+        if turn == compacted_after:
+            summary = "<state_snapshot>A summary that the client made: turns up to here are done, port 8443 is taken.</state_snapshot>\n\nResume the prior task."
+            history = [{"role": "user", "parts": [{"text": summary}]}, {"role": "model", "parts": [{"text": "Got it. Thanks for the additional context!"}]}]
+            add("system", "chat_compression", systemPayload={"info": {"originalTokenCount": 90000, "newTokenCount": 9000, "compressionStatus": 1}, "compressedHistory": history})
+        if turn == rewound_after:
+            above = parent
+            ask(30)
+            reply(turn, True, [{"text": said(30)[2]}])
+            parent = above
+            add("system", "rewind", systemPayload={"truncatedCount": 2})
+    return "".join(lines)
+
+
 def next_turn(agent, text, turn):
     """Returns a session as its agent would leave it after one more turn, for agents that make no request in these trials."""
     ask, _, answer = said(turn)
@@ -310,6 +352,9 @@ MADE_UP = {
     "openclaw": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "reset": pi(14, reset_after=6)},
     "kimi": {"plain": kimi(14), "compacted": kimi(14, compacted_after=6), "undone": kimi(14, undone_after=8), "cleared": kimi(14, cleared_after=4),
              "imported": imported_by_kimi(14), "no-newline": kimi(14).rstrip("\n")},
+    "qwen": {
+        "plain": qwen(14), "compacted": qwen(14, compacted_after=6), "rewound": qwen(14, compacted_after=4, rewound_after=8), "no-newline": qwen(14).rstrip("\n"),
+    },
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
 }
 
