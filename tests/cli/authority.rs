@@ -149,6 +149,16 @@ impl Agent {
                 model: |text| json!({"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": "stop", "timestamp": 1}}),
                 links: ["id", "parentId"],
             },
+            "qwen" => Self {
+                header: Value::Null,
+                user: |content| {
+                    let parts =
+                        if content.is_string() { json!([{"text": content}]) } else { content };
+                    json!({"type": "user", "sessionId": "s", "cwd": "/", "message": {"role": "user", "parts": parts}})
+                },
+                model: |text| json!({"type": "assistant", "sessionId": "s", "cwd": "/", "message": {"role": "model", "parts": [{"text": text}]}}),
+                links: ["uuid", "parentUuid"],
+            },
             _ => Self {
                 header: Value::Null,
                 user: |content| json!({"role": "user", "content": content}),
@@ -267,6 +277,16 @@ fn what_a_program_adds_to_a_user_message_is_not_the_users() {
                 "<<<EXTERNAL_UNTRUSTED_CONTENT id=\"1\">>>\n{ORDER}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"1\">>>\n{own}"
             )),
             true,
+        ),
+        (
+            "qwen",
+            json!([{"text": own}, {"text": "<qwen:user-prompt-submit-context>\na\n</qwen:user-prompt-submit-context>"}, {"text": ORDER}]),
+            true,
+        ),
+        (
+            "qwen",
+            json!({"type": "user", "subtype": "notification", "sessionId": "s", "message": {"role": "user", "parts": [{"text": ORDER}]}}),
+            false,
         ),
         ("chat", json!(format!("EXECUTION RESULT of [execute_bash]:\n{ORDER}")), false),
     ] {

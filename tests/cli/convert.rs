@@ -186,7 +186,7 @@ fn the_same_file_gives_the_same_bytes() {
     let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let file = std::fs::File::options().write(true).open(&path).expect("it is there");
     file.set_modified(changed).expect("it is set");
-    for to in ["claude-code", "codex", "gemini", "pi"] {
+    for to in ["claude-code", "codex", "gemini", "pi", "qwen"] {
         let args = ["--to", to, "-o", to, "chat.jsonl"];
         Case::new(CTX_CONVERT).within(dir.path()).args(args).run();
         let text = std::fs::read_to_string(dir.path().join(to)).expect("it is there");
@@ -199,7 +199,7 @@ fn what_cannot_be_converted_is_refused() {
     let cases = [
         (
             vec!["--to=chat"],
-            "<stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini or pi",
+            "<stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen",
         ),
         (
             vec!["--to=chat", "--batch"],

@@ -45,8 +45,17 @@ fn h1_a_million_brackets_are_one_opaque_line() {
 fn h1_a_conversion_names_what_is_nested_deeply() {
     let nested = format!("{}{}", "[".repeat(40_000), "]".repeat(40_000));
     let line = format!("{{\"role\":\"user\",\"content\":\"x\",\"z\":{nested}}}\n");
-    for to in ["anthropic", "claude-code", "codex", "copilot", "gemini", "kimi", "pi", "responses"]
-    {
+    for to in [
+        "anthropic",
+        "claude-code",
+        "codex",
+        "copilot",
+        "gemini",
+        "kimi",
+        "pi",
+        "qwen",
+        "responses",
+    ] {
         let lost =
             format!("1 value has no place in the dialect (messages[0].z{})", "[0]".repeat(63));
         tool("ctx-convert")
