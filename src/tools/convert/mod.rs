@@ -35,8 +35,8 @@ fn command() -> clap::Command {
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
 /// the conversion fails. Reasoning is kept between anthropic and claude-code, between responses and
-/// codex, between gemini and qwen, and within anthropic, gemini, kimi, pi and qwen, because only the
-/// API that wrote it accepts it.
+/// codex, between gemini and qwen, and within anthropic, gemini, kimi, pi and qwen, because only
+/// the API that wrote it accepts it.
 ///
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]

@@ -57,8 +57,8 @@ fn is_fetched(url: &str) -> bool {
 }
 
 impl Media<'_> {
-    /// Returns the MIME type and the base64 data of an image or a document; `None` if the record does
-    /// not hold its data.
+    /// Returns the MIME type and the base64 data of an image or a document; `None` if the record
+    /// does not hold its data.
     pub fn data(&self) -> Option<(String, String)> {
         const KINDS: [&str; 7] =
             ["image", "document", "image_url", "input_image", "file", "input_file", "inlineData"];

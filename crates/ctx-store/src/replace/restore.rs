@@ -265,8 +265,8 @@ impl Restore<'_> {
         Ok(PrefixHashes::of(path, std::iter::empty())?.is(&self.meta))
     }
 
-    /// Returns true if another program has rewritten the file since a tool last changed or saved it,
-    /// so that it is unknown which lines are new.
+    /// Returns true if another program has rewritten the file since a tool last changed or saved
+    /// it, so that it is unknown which lines are new.
     pub fn is_rewritten(&self, path: &Path) -> Result<bool> {
         Ok(self.beginning(path)?.is_none() && !self.is_in(path)?)
     }

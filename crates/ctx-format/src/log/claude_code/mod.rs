@@ -345,8 +345,8 @@ fn version(raw: &str) -> [u32; 3] {
     [(); 3].map(|()| numbers.next().unwrap_or(0))
 }
 
-/// Returns true if the line is an attachment with a copy of the system prompt, which the client does
-/// not send from there.
+/// Returns true if the line is an attachment with a copy of the system prompt, which the client
+/// does not send from there.
 fn is_snapshot(object: &Object<'_>) -> bool {
     let attachment = object.object_of("attachment").map(|it| kind_of(&it) == "prompt_snapshot");
     attachment == Some(true)
