@@ -55,7 +55,8 @@ def own(agent, name):
             identity = re.search(r"kimi -r (session_\S+)", said).group(1)
         folder = next(os.path.join(root, identity) for root, folders, _ in os.walk(os.path.join(home, "sessions")) if identity in folders)
         with open(os.path.join(folder, "agents", "main", "wire.jsonl"), newline="") as text:
-            written[name] = text.read()
+            # Another folder is not the workspace to which the session is bound.
+            written[name] = "".join(line for line in text if '"type":"runtime.set_binding"' not in line)
     return written[name]
 
 

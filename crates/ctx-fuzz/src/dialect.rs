@@ -33,6 +33,10 @@ fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
 /// Checks that a summary record that this program writes is read as the same summary.
 fn summary(bytes: &[u8], dialect: &dyn Dialect) {
     let text = String::from_utf8_lossy(bytes);
+    // The Copilot CLI ignores a compaction without a summary.
+    if text.is_empty() {
+        return;
+    }
     for role in [Role::User, Role::System] {
         let line = dialect.summary_record(dialect.summary_role(role), &text);
         let object = ctx_format::Object::parse(&line).expect("a summary is an object");

@@ -67,9 +67,9 @@ pub(crate) struct Format {
     /// What the API requires of a sequence of messages; the name of the dialect is not among it.
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies
-    /// missing results, and omits results without a call; pi supplies missing results, but does not
-    /// move results; Qwen Code and Kimi Code do both; the Gemini CLI inserts its own message before
-    /// the first message.
+    /// missing results, and omits results without a call; the Copilot CLI does both, and moves
+    /// results to their calls; pi supplies missing results, but does not move results; Qwen Code
+    /// and Kimi Code do both; the Gemini CLI inserts its own message before the first message.
     pub(crate) rules: Rules,
     /// The reason for [`crate::Log::why_by_position`].
     pub(crate) by_position: Option<&'static str>,

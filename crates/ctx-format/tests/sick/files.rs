@@ -20,8 +20,8 @@ impl File {
 }
 
 /// Returns one intact file for each agent's format.
-pub(crate) fn all() -> [File; 6] {
-    [claude_code(), codex(), copilot(), gemini(), pi(), qwen()]
+pub(crate) fn all() -> [File; 7] {
+    [claude_code(), codex(), copilot(), gemini(), pi(), qwen(), kimi()]
 }
 
 fn time(number: usize) -> String {
@@ -157,6 +157,30 @@ pub(crate) fn gemini() -> File {
         gemini_line("g3", "gemini", r#""content":"so""#),
     ];
     File { name: "gemini", lines }
+}
+
+pub(crate) fn kimi() -> File {
+    let said = |role: &str, text: &str| {
+        format!(
+            r#"{{"type":"context.append_message","agentId":"main","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}],"toolCalls":[]}},"time":1}}"#
+        )
+    };
+    let event = |event: &str| {
+        format!(
+            r#"{{"type":"context.append_loop_event","agentId":"main","event":{event},"time":1}}"#
+        )
+    };
+    let lines = vec![
+        r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#.to_owned(),
+        said("user", "ask"),
+        event(r#"{"type":"step.begin","uuid":"s"}"#),
+        event(r#"{"type":"tool.call","stepUuid":"s","toolCallId":"t","name":"ls","args":{}}"#),
+        event(r#"{"type":"tool.result","toolCallId":"t","result":{"output":"a {\"b\":1}"}}"#),
+        event(r#"{"type":"step.end","uuid":"s"}"#),
+        said("assistant", "so"),
+        said("user", "ask again"),
+    ];
+    File { name: "kimi", lines }
 }
 
 /// An entry of pi whose parent is the entry before it.

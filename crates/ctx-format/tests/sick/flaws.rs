@@ -36,6 +36,16 @@ fn a_healthy_file_has_none_and_keeps_its_bytes() {
     }
 }
 
+/// Kimi Code removes a line that is not JSON, and all lines after it.
+#[test]
+fn a_line_that_is_not_json_cuts_the_rest_off() {
+    let file = files::kimi();
+    let torn = |lines: &mut Vec<String>| lines.insert(4, "{\"type\":".to_owned());
+    check(&file, torn, &[(5, "cut-off")], &[(5, "remove")], (2, 5));
+    let header = |lines: &mut Vec<String>| lines[0] = lines[0].replace("1.5", "0.9");
+    check(&file, header, &[(1, "bad-header")], &[(1, "change")], (5, 5));
+}
+
 #[test]
 fn lines_that_hang_on_nothing_are_hung_on_the_one_before() {
     let file = files::claude_code();

@@ -226,7 +226,8 @@ impl Log for Kimi {
     fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
         let mut edits = Edits::default();
         edits.set(0, object, "protocol_version", "\"1.5\"");
-        edits.set(0, object, "created_at", object.get("created_at").unwrap_or("0"));
+        let time = object.get("created_at").filter(|raw| raw.parse::<f64>().is_ok());
+        edits.set(0, object, "created_at", time.unwrap_or("0"));
         edits
     }
 }
