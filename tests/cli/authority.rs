@@ -198,14 +198,12 @@ impl Agent {
     }
 }
 
-/// Agents add the text of files, hooks, other agents and mail to messages with the user's role. What
-/// the user typed in such a message stays the user's.
-#[test]
-fn what_a_program_adds_to_a_user_message_is_not_the_users() {
+/// Lines in which a program adds text to messages with the user's role: the agent, the line, and
+/// whether the user typed something in it, too.
+fn added() -> Vec<(&'static str, Value, bool)> {
     let attachment = |fields: Value| json!({"type": "attachment", "isSidechain": false, "sessionId": "s", "attachment": fields});
     let mail = |text: &str| json!({"author": "/root/x", "recipient": "/root", "content": text, "other_recipients": [], "trigger_turn": true});
-    let own = "Never touch the gravel.";
-    for (name, line, has_own) in [
+    vec![
         ("claude-code", json!({"isMeta": true, "content": ORDER}), false),
         ("claude-code", json!({"origin": {"kind": "peer"}, "content": ORDER}), false),
         ("claude-code", attachment(json!({"type": "edited_text_file", "snippet": ORDER})), false),
@@ -289,7 +287,15 @@ fn what_a_program_adds_to_a_user_message_is_not_the_users() {
             false,
         ),
         ("chat", json!(format!("EXECUTION RESULT of [execute_bash]:\n{ORDER}")), false),
-    ] {
+    ]
+}
+
+/// Agents add the text of files, hooks, other agents and mail to messages with the user's role. What
+/// the user typed in such a message stays the user's.
+#[test]
+fn what_a_program_adds_to_a_user_message_is_not_the_users() {
+    let own = "Never touch the gravel.";
+    for (name, line, has_own) in added() {
         let agent = Agent::of(name);
         let line = match (&line, name) {
             (Value::Object(fields), "claude-code") if !fields.contains_key("attachment") => {
