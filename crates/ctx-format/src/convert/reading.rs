@@ -164,6 +164,7 @@ impl<'c> Reading<'c> {
             next: 0,
             report: self.report,
             carried: Vec::new(),
+            is_document: false,
             out,
         };
         writing.all(&units)

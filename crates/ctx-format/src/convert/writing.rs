@@ -46,12 +46,17 @@ pub(crate) struct Writing<'w> {
     pub(crate) next: usize,
     /// The records written for this unit, and for earlier units with content of its records.
     pub(crate) carried: Vec<String>,
+    /// Whether the records become the list of a JSON document.
+    pub(crate) is_document: bool,
     pub(crate) out: &'w mut dyn Write,
 }
 
 impl Writing<'_> {
     /// Writes all units and returns the report.
     pub(crate) fn all(mut self, units: &[Unit]) -> io::Result<Report> {
+        let [begin, end] = self.target.frame(&self.session).unwrap_or_default();
+        self.out.write_all(begin.as_bytes())?;
+        self.is_document = !begin.is_empty();
         let lines = self.target.begin(&mut self.session);
         lines.into_iter().try_for_each(|line| self.line(line, &[]))?;
         let is_summary = |unit: &Unit| unit.entries().iter().any(|it| self.entries[*it].is_summary);
@@ -62,6 +67,7 @@ impl Writing<'_> {
         }
         let left = std::mem::take(&mut self.session.before).into_iter();
         left.map(|json| Line::new(json, [])).try_for_each(|line| self.line(line, &[]))?;
+        self.out.write_all(end.as_bytes())?;
         Ok(self.report)
     }
 
@@ -292,8 +298,9 @@ impl Writing<'_> {
                 origins: sources,
             });
         }
+        let is_next = self.is_document && self.report.records > 0;
         self.report.records += 1;
-        writeln!(self.out, "{}", record.end())
+        writeln!(self.out, "{}{}", if is_next { "," } else { "" }, record.end())
     }
 }
 

@@ -64,6 +64,8 @@ pub(crate) struct Format {
     pub(crate) is_inside: bool,
     /// Whether the model receives a summary before the messages that precede it.
     pub(crate) is_moved: bool,
+    /// Whether a session is a JSON document rather than a file of lines.
+    pub(crate) is_document: bool,
     /// What the API requires of a sequence of messages; the name of the dialect is not among it.
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies

@@ -74,6 +74,12 @@ pub trait Log: Dialect {
         Format::of(self.name()).by_position
     }
 
+    /// Whether a session of the agent is a JSON document, so that new lines become messages in its
+    /// list.
+    fn is_document(&self) -> bool {
+        Format::of(self.name()).is_document
+    }
+
     /// Returns the edits that lower the prompt size recorded in `object` to at most `prompt`
     /// tokens. Only token counts change, and none of them increases. If the agent bases no decision
     /// on token counts, there are no edits.

@@ -16,9 +16,9 @@ pub trait ViewBuilder {
     /// records.
     fn push(&mut self, record: usize, object: &Object<'_>);
 
-    /// Announces that the records are the messages of a single document. The builder does not
-    /// receive the other members of the document.
-    fn begin_document(&mut self) {}
+    /// Announces that the records are the messages of a single document. `members` are the other
+    /// members of the document, as keys and raw values.
+    fn begin_document(&mut self, _members: &[(String, String)]) {}
 
     /// Announces that the file begins with a byte order mark.
     fn begin_with_mark(&mut self) {}

@@ -150,12 +150,13 @@ impl<'a> Object<'a> {
     }
 
     /// The time in the member `timestamp`, or in the member `time` as milliseconds since 1970, as
-    /// agents write it.
+    /// agents write it, or, in opencode's messages, the time in the member `info`.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         if let Some(time) = self.text_of("timestamp") {
             return Some(DateTime::parse_from_rfc3339(&time).ok()?.to_utc());
         }
-        DateTime::from_timestamp_millis(self.get("time")?.parse().ok()?)
+        let created = || self.object_of("info")?.object_of("time")?.get("created");
+        DateTime::from_timestamp_millis(self.get("time").or_else(created)?.parse().ok()?)
     }
 
     /// Returns the value of `key` as an object; `None` if the value is not an object.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::dialect::{self, Detector, Dialect, Sniff};
 use crate::record::BYTE_ORDER_MARK;
-use crate::{Object, Record, json};
+use crate::{Log, Object, Record, json};
 
 /// A session that was read as a single JSON value.
 pub(crate) struct Document {
@@ -22,6 +22,8 @@ pub(crate) struct Document {
     places: std::vec::IntoIter<(u64, u64)>,
     /// The members other than `messages`, as keys and raw values.
     pub(crate) beside: Vec<(String, String)>,
+    /// The document, if the agent's own sessions are documents. Its messages can be replaced.
+    pub(crate) frame: Option<Frame>,
 }
 
 impl Document {
@@ -50,6 +52,12 @@ impl Document {
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
         let (_, elements, object) = list_of(source)?;
+        let first = elements.first().and_then(|raw| Object::parse(raw).ok());
+        let is_agents = first.is_some_and(|first| {
+            let of_documents = |it: &dyn Dialect| it.log().is_some_and(Log::is_document);
+            let mut all = dialect::ALL.into_iter().filter(|it| of_documents(*it));
+            all.any(|it| it.sniff(&first) == Sniff::Yes)
+        });
         let mut places = Vec::with_capacity(elements.len());
         let (mut line, mut counted) = (1, 0);
         for element in &elements {
@@ -61,7 +69,8 @@ impl Document {
         let members = object.as_ref().map_or(&[][..], Object::members).iter();
         let beside = members.filter(|member| member.key != "messages");
         let beside = beside.map(|it| (it.key.to_string(), it.value.to_owned())).collect();
-        Some(Self { text: lines_of(elements), places: places.into_iter(), beside })
+        let frame = if is_agents { Frame::of_document(input.to_vec()) } else { None };
+        Some(Self { text: lines_of(elements), places: places.into_iter(), beside, frame })
     }
 
     /// Sets the line number and byte offset of the next record in [`Self::text`] to those in the

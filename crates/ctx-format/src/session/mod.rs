@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_with::skip_serializing_none;
 
-use self::document::Document;
+use self::document::{Document, Frame};
 use self::reread::{Again, SecondReading, Source};
 use crate::compaction::LineText;
 use crate::convert::Loss;
@@ -123,8 +123,8 @@ impl<R: Read> Records<R> {
                 Some(source) => Source::Reader(BufReader::with_capacity(READ_AHEAD, source)),
                 None => Source::Spool(options.spool()),
             });
-            if records.document.is_some() {
-                view.begin_document();
+            if let Some(document) = &records.document {
+                view.begin_document(&document.beside);
             }
             while let Some(record) = records.next()? {
                 second.push(&record, view.as_mut())?;
@@ -153,10 +153,19 @@ impl<R: Read> Records<R> {
         json::text(raw).map(Into::into)
     }
 
+    /// Takes the document whose list of messages the records are, if the agent's own sessions are
+    /// documents.
+    pub fn take_frame(&mut self) -> Option<Frame> {
+        self.document.as_mut()?.frame.take()
+    }
+
     /// Takes the members that a document has besides `messages`: the record that comes before the
     /// messages, and the loss of the other members. The record is the header of a Gemini CLI
     /// document, or the system prompt of a request.
     pub fn take_beside(&mut self) -> (Option<String>, Option<Loss>) {
+        if self.dialect.and_then(Dialect::log).is_some_and(Log::is_document) {
+            return (None, None);
+        }
         let is_log = self.document_text("projectHash").is_some();
         let beside = self.document.as_mut().map(|it| std::mem::take(&mut it.beside));
         let beside = beside.unwrap_or_default();

@@ -18,6 +18,11 @@ pub(crate) mod items;
 /// Writes sessions in one dialect. Implementations must write messages and results;
 /// everything else has default methods.
 pub(crate) trait Target {
+    /// Returns what to write before and after all records, if the session is a JSON document.
+    fn frame(&mut self, _: &Session) -> Option<[String; 2]> {
+        None
+    }
+
     /// Writes the lines that precede all messages.
     fn begin(&mut self, _: &mut Session) -> Vec<Line> {
         Vec::new()

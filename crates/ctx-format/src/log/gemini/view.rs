@@ -71,7 +71,7 @@ impl ViewBuilder for Log {
         self.add(record, object);
     }
 
-    fn begin_document(&mut self) {
+    fn begin_document(&mut self, _: &[(String, String)]) {
         // A document needs no header line, because its other members contain the same data as a
         // header.
         self.has_header = true;
