@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ctx_cli::{Failure, Input, Io, Result, is_stdin, metadata};
-use ctx_format::counted;
+use ctx_format::{Frame, counted};
 use ctx_policy::duration::FixedSpan;
 use ctx_store::{
     Addition, AtomicFile, Destination, Figures, Growth, MinIdle, NewContent, OutputTarget,
@@ -249,6 +249,15 @@ pub enum Output<'a> {
     Stream(BufWriter<File>),
     /// A session whose new version is collected in a temporary file.
     Session(Box<SessionOutput<'a>>),
+    /// A JSON document whose messages are collected as lines.
+    Document(Box<DocumentOutput<'a>>),
+}
+
+/// The messages of a JSON document, and where to write the document.
+pub struct DocumentOutput<'a> {
+    frame: Frame,
+    lines: Vec<u8>,
+    output: Output<'a>,
 }
 
 /// A new session, and the one that it replaces.
@@ -300,10 +309,19 @@ impl Target<'_> {
 }
 
 impl Output<'_> {
+    /// Returns an output for lines that become the messages of `document`, if there is one.
+    #[must_use]
+    pub fn of_document(self, document: Option<Frame>) -> Self {
+        let Some(frame) = document else { return self };
+        Self::Document(Box::new(DocumentOutput { frame, lines: Vec::new(), output: self }))
+    }
+
     /// Sets the figures for the audit record, which is written if the output replaces a session.
     pub fn set_figures(&mut self, figures: Figures) {
-        if let Self::Session(session) = self {
-            session.figures = figures;
+        match self {
+            Self::Session(session) => session.figures = figures,
+            Self::Document(document) => document.output.set_figures(figures),
+            _ => {}
         }
     }
 
@@ -315,6 +333,7 @@ impl Output<'_> {
             Self::File(file) => file.commit().map_err(store::failure),
             Self::Stream(mut file) => file.flush().map_err(failure),
             Self::Session(session) => session.finish(|| Ok(())),
+            Self::Document(document) => document.complete()?.finish(),
         }
     }
 
@@ -326,7 +345,7 @@ impl Output<'_> {
         write: impl FnOnce(&mut Self) -> Result<()>,
         first: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        if !matches!(self, Self::Session(_)) {
+        if !matches!(self, Self::Session(_) | Self::Document(_)) {
             first()?;
             write(&mut self)?;
             return self.finish();
@@ -334,6 +353,16 @@ impl Output<'_> {
         write(&mut self)?;
         match self {
             Self::Session(session) => session.finish(first),
+            Self::Document(document) => match document.output {
+                Self::Session(_) => match document.complete()? {
+                    Self::Session(session) => session.finish(first),
+                    other => other.finish(),
+                },
+                _ => {
+                    first()?;
+                    document.complete()?.finish()
+                }
+            },
             other => other.finish(),
         }
     }
@@ -343,6 +372,7 @@ impl Output<'_> {
         match self {
             Self::Stdout(io) => write(io.out()),
             Self::Stream(file) => write(file),
+            Self::Document(document) => write(&mut document.lines),
             Self::File(file) => write(file.as_mut()).map_err(|error| {
                 let failure = Failure::new(format_args!("cannot write: {error}"))
                     .at(file.output.target.display().to_string(), None);
@@ -352,6 +382,15 @@ impl Output<'_> {
                 write(&mut session.temp).map_err(|error| io::Error::other(no_temporary(&error)))
             }
         }
+    }
+}
+
+impl<'a> DocumentOutput<'a> {
+    /// Writes the document, and returns the output to be finished.
+    fn complete(self) -> Result<Output<'a>> {
+        let Self { frame, lines, mut output } = self;
+        output.write_all(&frame.with(&lines)).map_err(failure)?;
+        Ok(output)
     }
 }
 

@@ -8,7 +8,7 @@ use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use ctx_cli::{Failure, Input, Io, Result, Walk, is_like_an_id, metadata};
 use ctx_engine::check::{CheckPass, Plan, Report};
 use ctx_engine::{BadLines, Invalid, Notes, PassError, Time};
-use ctx_format::{Dialect, Options, Record, dialect};
+use ctx_format::{Dialect, Frame, Options, Record, dialect};
 use ctx_sessions::sessions_of_id;
 use ctx_store::is_kept_aside;
 
@@ -139,6 +139,11 @@ impl Session {
     /// Returns the bad lines read so far.
     pub fn bad(&self) -> &BadLines {
         &self.inner.bad
+    }
+
+    /// Takes the JSON document that holds the records, if the agent's own sessions are documents.
+    pub fn take_document(&mut self) -> Option<Frame> {
+        self.inner.records.take_frame()
     }
 
     /// Warns about members of a JSON document other than its messages.

@@ -254,9 +254,9 @@ impl SessionFile<'_> {
                 let failure = |error| self.failure(error);
                 let document = source.as_document(&lines).map_err(failure)?;
                 // If other processes appended lines, the JSON document would be invalid.
-                let replacement =
-                    if document.is_some() { replacement.unless_it_grows() } else { replacement };
                 let content = document.as_ref().unwrap_or(&lines);
+                let replacement =
+                    if content.is_document { replacement.unless_it_grows() } else { replacement };
                 let temporary = |error| self.failure(PassError::temporary(error));
                 let sha256 = hash(&mut content.file().map_err(failure)?).map_err(temporary)?;
                 let mut new = NewContent {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use ctx_format::dialect::Sniff;
 use ctx_format::{
-    Class, Conversation, Dialect, Foreign, Options, Record, Records, Unread, UnreadRule, counted,
-    dialect,
+    Class, Conversation, Dialect, Foreign, Log, Options, Record, Records, Unread, UnreadRule,
+    counted, dialect,
 };
 
 use crate::{ErrorKind, Notes, Result};
@@ -76,6 +76,13 @@ impl Session {
     /// Returns true if the input is one JSON document whose messages are its records.
     pub fn is_document(&self) -> bool {
         self.records.document_members_beside().is_some()
+    }
+
+    /// Returns true if the input is a document and the agent's own sessions are documents, so that
+    /// a changed session is a document, too.
+    pub fn stays_document(&self) -> bool {
+        let log = self.dialect().and_then(Dialect::log);
+        self.is_document() && log.is_some_and(Log::is_document)
     }
 
     /// Returns the dialect. Returns an error if the dialect is unknown, or if the input is in a
@@ -152,7 +159,11 @@ impl Session {
     /// own file. Its messages would be written as lines, which the owner of the file does not expect.
     pub fn refuse_document(&self, done: &'static str, is_replaced: bool) -> Result<()> {
         match self.dialect() {
-            Some(dialect) if self.is_document() && (is_replaced || dialect.is_log()) => {
+            Some(dialect)
+                if self.is_document()
+                    && !self.stays_document()
+                    && (is_replaced || dialect.is_log()) =>
+            {
                 let dialect = dialect.name();
                 Err(ErrorKind::Document { dialect, done }.into())
             }
@@ -162,6 +173,9 @@ impl Session {
 
     /// Warns if a JSON document has members other than its messages, because they are left out.
     pub fn tell_of_document(&self, notes: &mut Notes) {
+        if self.stays_document() {
+            return;
+        }
         let others = self.records.document_members_beside().unwrap_or_default().join(", ");
         if !others.is_empty() {
             notes.warn(format_args!(

@@ -29,7 +29,8 @@ impl Time {
     pub fn of(object: &Object<'_>) -> Option<Self> {
         const KEYS: [&str; 6] = ["timestamp", "created_at", "createdAt", "created", "time", "ts"];
         let value = |key| object.get(key).map(|raw| object.text_of(key).unwrap_or(raw.into()));
-        KEYS.into_iter().find_map(|key| value(key)?.parse().ok())
+        let named = KEYS.into_iter().find_map(|key| value(key)?.parse().ok());
+        named.or_else(|| object.time().map(Self))
     }
 
     /// Returns the date of this time in UTC.

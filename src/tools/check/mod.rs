@@ -3,6 +3,7 @@
 
 mod report;
 
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ use minijinja::value::{Serde, Value};
 
 use crate::args::{CountingArgs, PolicyArgs, TriggerArgs};
 use crate::json;
-use crate::output::OutputArgs;
+use crate::output::{self, OutputArgs};
 use crate::passes;
 use crate::session::{ReadArgs, operand, walk};
 use crate::store::LazyStore;
@@ -314,13 +315,16 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     if session.bad().left_out() > 0 {
         session.report(io);
     }
+    let document = session.take_document();
     let copy = session.read(|_| pass.finish(args.strict))?;
     session.telling(io, |notes| copy.warn(notes));
     if args.dry_run && !copy.actions.is_empty() {
         io.warn(format_args!("{}: nothing was written (-n)", session.name));
     }
     if !args.dry_run {
-        target.write(&copy.bytes, io)?;
+        let mut output = target.open(io)?.of_document(document);
+        output.write_all(&copy.bytes).map_err(output::failure)?;
+        output.finish()?;
     }
     if args.json {
         let actions = copy.actions.iter().map(|action| {

@@ -342,7 +342,9 @@ fn pass<'a>(
     let mut session = args.filter.read.session(source.open(plan.path)?)?.of_model(model);
     session.read(|session| session.refuse_document("changed", source.is_saved()))?;
     session.note_document(io);
+    let document = session.take_document();
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
+    let output = output.map(|output| output.of_document(document));
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.filter.read.batch,

@@ -141,7 +141,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.print(&shown)?;
         return Ok(ExitStatus::Done);
     }
-    let done = decision.write(left_out, target.open(io)?);
+    let records = target.open(io)?.of_document(session.take_document());
+    let done = decision.write(left_out, records);
     done.map_err(|error| failure(error, &name))?.finish()?;
     session.telling(io, |notes| decision.warn_of_reasoning(notes));
     if args.filter.json {

@@ -178,10 +178,10 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the session's JSON document with the new content, or `None` if the session is not a
-    /// document.
+    /// document, or if the new content is already the document.
     pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
-        if !original.is_document {
+        if !original.is_document || new.is_document {
             return Ok(None);
         }
         original.document_with(new).map(Some)

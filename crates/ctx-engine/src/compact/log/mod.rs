@@ -182,6 +182,13 @@ fn write_once(
     };
     let (file, read) = if let Some(writer) = decision.records.writer.take() {
         let lines = decision.compaction_lines(writer, plan, report)?;
+        if log.is_document {
+            let document = log.document_with_lines(&lines)?;
+            let read = lower_session(log, document.session()?, with, look)?;
+            same_context(new, &read)?;
+            report.resize(&read.counted.unwrap_or_default());
+            return Ok((NewFile::Whole(document), bound));
+        }
         let session = log.session_with(&behind(log, &lines)?)?;
         let read = lower_session(log, session, with, look)?;
         (NewFile::Appended(lines), read)
