@@ -118,7 +118,7 @@ fn encoded() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (
             beside(b"SQLite format 3\0"),
             "an SQLite database, in which opencode, Cursor and other agents keep sessions",
-            "opencode export ID prints a session of opencode as JSON, and the program clustervision converts it",
+            "opencode export ID prints a session of opencode as JSON, which the tools read",
         ),
         (
             beside(b"PAR1"),
@@ -257,11 +257,6 @@ fn requests_and_training_data_are_refused_by_name() {
 #[test]
 fn sessions_of_other_agents_are_refused_by_name() {
     let formats = [
-        (
-            "{\n \"info\": {\"id\": \"ses_1\", \"title\": \"t\"},\n \"messages\": [\n  {\"info\": {\"id\": \"msg_1\", \"role\": \"user\"}, \"parts\": [{\"type\": \"text\", \"text\": \"a\"}]}\n ]\n}\n",
-            "an opencode session",
-            "the program clustervision converts it: cv port opencode:ID --harness claude --out DIR",
-        ),
         (
             "{\"type\":\"session_start\",\"id\":\"s\",\"version\":2,\"cwd\":\"/w\"}\n{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}}\n",
             "a Factory session",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
+use crate::log::opencode;
 use crate::record::json::quoted;
 use crate::{Media, Object, Part, ToolResult};
 
@@ -124,6 +125,10 @@ impl Data {
                 Self { name, ..Self::of_url(&url?) }
             }
             "image_generation_call" => here("image/png".into(), &text(&object, "result")),
+            opencode::MEDIA => {
+                let name = object.text_of("filename").map(Into::into);
+                Self { name, ..Self::of_url(&object.text_of("url")?) }
+            }
             "inlineData" => from(&within("inlineData")?, "mimeType"),
             "fileData" => {
                 let data = within("fileData")?;

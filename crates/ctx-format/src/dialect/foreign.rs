@@ -244,7 +244,6 @@ mod tests {
         r#"{"display":"a","pastedContents":{}}"#,
         r#"{"type":"user.message","data":{"content":"a"}}"#,
         r#"{"type":"metadata","protocol_version":"1.5"}"#,
-        r#"{"info":{"id":"ses_1"},"messages":[]}"#,
         r#"{"sessionId":"s","history":[{"message":{"role":"user"}}]}"#,
         r#"{"history":[{"role":"user","parts":[{"text":"a"}]}]}"#,
         r#"{"history":[{"role":"user","content":"a"}]}"#,
@@ -291,7 +290,6 @@ mod tests {
             ),
             (r#"{"lc":1,"type":"constructor","kwargs":{}}"#, "a list of LangChain messages"),
             (r#"{"messages":[{"type":"human","content":"a"}]}"#, "a list of LangChain messages"),
-            (r#"{"info":{"id":"m"},"parts":[]}"#, "an opencode session"),
             (
                 r#"{"role":"assistant","content":"","toolInvocations":[]}"#,
                 "a list of UI messages of the Vercel AI SDK",

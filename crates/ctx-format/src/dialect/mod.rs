@@ -31,12 +31,12 @@ use self::sign::Sign;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
 use crate::log::links::TreeAgent;
-use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, pi, qwen};
+use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, opencode, pi, qwen};
 use crate::{Effect, Rules};
 
 pub use crate::log::{
-    claude_code::ClaudeCode, codex::Codex, copilot::Copilot, gemini::Gemini, kimi::Kimi, pi::Pi,
-    qwen::Qwen,
+    claude_code::ClaudeCode, codex::Codex, copilot::Copilot, gemini::Gemini, kimi::Kimi,
+    opencode::Opencode, pi::Pi, qwen::Qwen,
 };
 pub use anthropic::Anthropic;
 pub use chat::Chat;
@@ -48,8 +48,19 @@ pub use responses::Responses;
 
 /// All dialects: API formats, followed by agent formats in alphabetical order. If a record fits
 /// several dialects, the first of them in this list is used.
-pub static ALL: [&dyn Dialect; 10] =
-    [&Chat, &Anthropic, &Responses, &ClaudeCode, &Codex, &Copilot, &Gemini, &Kimi, &Pi, &Qwen];
+pub static ALL: [&dyn Dialect; 11] = [
+    &Chat,
+    &Anthropic,
+    &Responses,
+    &ClaudeCode,
+    &Codex,
+    &Copilot,
+    &Gemini,
+    &Kimi,
+    &Opencode,
+    &Pi,
+    &Qwen,
+];
 
 /// What the rest of the crate needs to know about a format.
 #[derive(Default, Deserialize)]
@@ -94,6 +105,7 @@ const NAMES: [&str; ALL.len()] = [
     "copilot",
     "gemini",
     "kimi",
+    "opencode",
     "pi",
     "qwen",
 ];
@@ -108,6 +120,7 @@ static FORMATS: [LazyLock<Format>; ALL.len()] = [
     LazyLock::new(|| Format::read(include_str!("../log/copilot/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/gemini/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/kimi/format.json"))),
+    LazyLock::new(|| Format::read(include_str!("../log/opencode/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/pi/format.json"))),
     LazyLock::new(|| Format::read(include_str!("../log/qwen/format.json"))),
 ];
@@ -133,6 +146,7 @@ pub(crate) fn writer(dialect: &dyn Dialect) -> Box<dyn Target> {
         "copilot" => Box::<copilot::Writer>::default(),
         "gemini" => Box::new(gemini_log::Writer),
         "kimi" => Box::new(kimi::Writer),
+        "opencode" => Box::<opencode::Writer>::default(),
         "pi" => Box::<pi::Writer>::default(),
         "qwen" => Box::<qwen::Writer>::default(),
         _ => Box::new(target::chat::Writer),
@@ -162,6 +176,7 @@ mod tests {
             "a Copilot CLI session",
             "a Gemini CLI session",
             "a Kimi Code session",
+            "an opencode session",
             "a pi session",
             "a Qwen Code session",
         ];

@@ -35,6 +35,7 @@ pub(crate) mod copilot;
 pub(crate) mod gemini;
 pub(crate) mod kimi;
 pub(crate) mod links;
+pub(crate) mod opencode;
 pub(crate) mod pi;
 pub(crate) mod qwen;
 pub mod view;

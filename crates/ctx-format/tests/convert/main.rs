@@ -12,5 +12,6 @@ mod to_copilot;
 mod to_gemini;
 mod to_items;
 mod to_kimi;
+mod to_opencode;
 mod to_pi;
 mod to_qwen;
