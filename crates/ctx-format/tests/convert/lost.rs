@@ -54,6 +54,24 @@ fn sent<'v>(dialect: &dyn Dialect, record: &'v mut Value) -> Vec<(String, &'v mu
         "qwen" if record.get("message").is_some() => {
             vec![(".message.parts".to_owned(), &mut record["message"]["parts"])]
         }
+        "opencode" => {
+            let parts = record["parts"].as_array_mut().expect("parts").iter_mut().enumerate();
+            let values = parts.flat_map(|(at, part)| {
+                let path = format!(".parts[{at}]");
+                let members = part.as_object_mut().expect("an object").iter_mut();
+                members.flat_map(move |(key, value)| match key.as_str() {
+                    "text" | "url" => vec![(format!("{path}.{key}"), value)],
+                    "state" => {
+                        let sent = ["input", "output", "error", "attachments"];
+                        let members = value.as_object_mut().expect("an object").iter_mut();
+                        let members = members.filter(|(key, _)| sent.contains(&key.as_str()));
+                        members.map(|(key, it)| (format!("{path}.state.{key}"), it)).collect()
+                    }
+                    _ => Vec::new(),
+                })
+            });
+            values.collect()
+        }
         "gemini" if record.get("content").is_some() => {
             let mut parts = record["content"].as_array().into_iter().flatten();
             // The client then sends no calls and thoughts from outside the content.

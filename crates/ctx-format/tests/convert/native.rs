@@ -84,6 +84,13 @@ fn session(format: &str, numbers: &[usize]) -> Vec<String> {
             record["timestamp"] = json!(time(at));
             record
         }
+        "opencode" => {
+            let mut record = record;
+            let info = &mut record["info"];
+            (info["id"], info["sessionID"]) = (json!(format!("msg_{at:04}")), json!("ses_s"));
+            info["time"] = json!({"created": 1_767_225_600_000_u64 + at as u64 * 1000});
+            record
+        }
         "gemini" => {
             let mut record = record;
             (record["id"], record["timestamp"]) = (json!(at.to_string()), json!(time(at)));
@@ -156,6 +163,9 @@ fn walk(
             let mut place = outer.clone();
             for (key, value) in members {
                 let text = value.as_str().unwrap_or_default();
+                if let ("info", Some(role)) = (key.as_str(), value["role"].as_str()) {
+                    role.clone_into(&mut place.speaker);
+                }
                 match (key.as_str(), text) {
                     ("role", "model") | ("type", "gemini" | "assistant.message") => {
                         "assistant".clone_into(&mut place.speaker);
@@ -168,10 +178,14 @@ fn walk(
                     _ => {}
                 }
             }
-            // The Copilot CLI sends attachments after the text.
-            let (last, first): (Vec<_>, Vec<_>) =
-                members.iter().partition(|(key, _)| key.as_str() == "attachments");
-            let all = first.into_iter().chain(last);
+            // Formats differ in whether the name of a file comes before its data, and the Copilot
+            // CLI sends attachments after the text.
+            let mut all: Vec<_> = members.iter().collect();
+            all.sort_by_key(|(key, _)| match key.as_str() {
+                "attachments" => 2,
+                "filename" => 1,
+                _ => 0,
+            });
             all.for_each(|(_, value)| walk(value, &place, places, order));
         }
         _ => {}

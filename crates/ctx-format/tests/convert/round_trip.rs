@@ -137,8 +137,10 @@ pub(crate) fn records(lines: &[String]) -> Records<impl Read> {
 
 /// Removes from the events what the dialect cannot represent.
 fn in_dialect(dialect: &dyn Dialect, events: Vec<Event>) -> Vec<Event> {
-    let has_instructions =
-        !matches!(dialect.name(), "claude-code" | "copilot" | "gemini" | "kimi" | "pi" | "qwen");
+    let has_instructions = !matches!(
+        dialect.name(),
+        "claude-code" | "copilot" | "gemini" | "kimi" | "opencode" | "pi" | "qwen"
+    );
     let marks_errors = !matches!(dialect.name(), "chat" | "responses" | "codex");
     let kept =
         events.into_iter().filter(|event| has_instructions || !matches!(event, Event::System(_)));

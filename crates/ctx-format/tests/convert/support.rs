@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use ctx_format::convert::{Converter, Reading, Report};
-use ctx_format::{Options, Records, Spool, dialect};
+use ctx_format::{Frame, Log, Options, Records, Spool, dialect};
 
 /// Converts a session to the dialect `to`, and returns its lines and the report.
 pub(crate) fn convert(to: &str, session: &str) -> (Vec<String>, Report) {
@@ -21,7 +21,18 @@ pub(crate) fn lowering() -> Converter<'static> {
     Converter { mark: Some("_source"), ..Converter::new(to) }
 }
 
+/// Converts a session. The lines of a document are its messages.
 pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<String>, Report) {
+    let is_document = converter.to.log().is_some_and(Log::is_document);
+    let (mut out, report) = bytes_of(source, converter);
+    if is_document {
+        out = Frame::of_document(out).map(|frame| frame.lines()).unwrap_or_default();
+    }
+    let text = String::from_utf8(out).expect("UTF-8");
+    (text.lines().map(str::to_owned).collect(), report)
+}
+
+pub(crate) fn bytes_of(source: impl Read, converter: Converter<'_>) -> (Vec<u8>, Report) {
     let mut records = Records::open(source, &Options::default()).expect("it can be read");
     let from = records.dialect().expect("a known dialect");
     let mut reading = Reading::new(converter, from, Spool::new(std::env::temp_dir()));
@@ -30,8 +41,7 @@ pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<Str
     }
     let mut out = Vec::new();
     let report = reading.write(&mut out).expect("memory takes it");
-    let text = String::from_utf8(out).expect("UTF-8");
-    (text.lines().map(str::to_owned).collect(), report)
+    (out, report)
 }
 
 /// The losses in the report, each as kind, name and count.

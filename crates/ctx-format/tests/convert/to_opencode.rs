@@ -1,8 +1,10 @@
 //! Tests that the members which opencode needs to import a session are written.
 
+use ctx_format::convert::Converter;
+use ctx_format::dialect;
 use serde_json::{Value, json};
 
-use crate::support::{convert, losses};
+use crate::support::{bytes_of, losses};
 
 const SESSION: &str = r#"{"role":"user","content":"earlier","timestamp":"2026-01-01T00:00:00.000Z"}
 {"role":"user","name":"ctx_summary","content":"what was"}
@@ -14,9 +16,11 @@ const SESSION: &str = r#"{"role":"user","content":"earlier","timestamp":"2026-01
 "#;
 
 fn document(session: &str) -> Value {
-    let (lines, report) = convert("opencode", session);
-    assert_eq!(losses(&report), [""; 0]);
-    serde_json::from_str(&lines.concat()).expect("a document")
+    let to = dialect::by_name("opencode").expect("a dialect");
+    let (bytes, report) =
+        bytes_of(session.as_bytes(), Converter { times: true, ..Converter::new(to) });
+    assert_eq!(losses(&report), ["BeforeSummary  1"]);
+    serde_json::from_slice(&bytes).expect("a document")
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Writer {
         let mut parts = Vec::new();
         for piece in &said.pieces {
             match &piece.part {
-                Part::Reasoning(text) => {
+                Part::Reasoning(text) if notes.is_same_api => {
                     let time = self.span();
                     let line = self.part("reasoning", &id, notes).text("text", text);
                     parts.push(line.json("time", &time).end());
