@@ -262,7 +262,9 @@ impl Head {
             if source.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            let Some(object) = object_of(&line) else { continue };
+            // Agents do not indent lines. An indented object is part of a document.
+            let is_inside = line.starts_with(b" ") || line.starts_with(b"\t");
+            let Some(object) = object_of(&line).filter(|_| !is_inside) else { continue };
             if head.dialect.is_none() && detector.look_at(&object) {
                 head.dialect = detector.decide();
             }
@@ -534,6 +536,7 @@ mod head_tests {
             r#"{"role":"user","content":"hi","sessionId":"s","id":"x"}"#,
             r#"{"sessionId":"s"}"#,
             // The lines of a document that spans several lines cannot be read one by one.
+            "{\"messages\":[\n  {\"info\":{\"id\":\"m\",\"sessionID\":\"s\",\"role\":\"user\"},\"parts\":[]}\n]}",
             "{\n  \"sessionId\": \"g\",\n  \"projectHash\": \"h\",\n  \"messages\": []\n}",
         ] {
             assert_eq!(told(text), (None, None), "{text}");
