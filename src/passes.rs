@@ -19,6 +19,7 @@ pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -
         let text = format_args!("{}: {}", within(name, &note.lines), note.text);
         match note.level {
             Level::Warning => io.warn(text),
+            Level::Advice => io.advise(text),
             Level::Info => io.note(text),
             Level::Detail => io.detail(text),
         }

@@ -54,6 +54,7 @@ mod offload;
 mod old_store;
 mod on_terminal;
 mod one_number;
+mod opencode;
 mod output;
 mod page;
 mod pages;

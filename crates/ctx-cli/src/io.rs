@@ -149,6 +149,11 @@ impl Io {
         self.say(Verbosity::Normal, &kind, what);
     }
 
+    /// Prints what the user should do next, unless `-q` is given.
+    pub fn advise(&mut self, what: impl fmt::Display) {
+        self.say(Verbosity::Normal, "", what);
+    }
+
     /// Prints a note if `-v` is given.
     pub fn note(&mut self, what: impl fmt::Display) {
         self.say(Verbosity::Verbose, "", what);

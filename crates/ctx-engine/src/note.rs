@@ -10,6 +10,8 @@ use ctx_llm::Usage;
 pub enum Level {
     /// A problem that the user should know about, although it does not stop the operation.
     Warning,
+    /// What the user should do next.
+    Advice,
     /// A remark about the result.
     Info,
     /// A change to a single record.

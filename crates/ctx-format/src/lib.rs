@@ -39,7 +39,7 @@ pub use legality::content::Content;
 pub use legality::problems::{Problem, Rule, Validator, counted};
 pub use legality::{binding, content, problems, repair, rules, rules::Rules};
 pub use log::links::{Bond, GoodFor, Link, Links, SecondCopy};
-pub use log::{About, EditWriter, Effect, Flaw, Log, Remedy, compaction, view};
+pub use log::{About, EditWriter, Effect, Flaw, Import, Log, Remedy, compaction, view};
 pub use record::edit::{Edits, Slot};
 pub use record::json::map_strings;
 pub use record::message::{

@@ -222,6 +222,9 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     } else {
         io.note(done);
     }
+    if !args.dry_run && !offloader.results.is_empty() {
+        session.note_import(io);
+    }
     unaudited.map_or(Ok(ExitStatus::Done), Err)
 }
 
@@ -274,6 +277,9 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         "{name}: {} restored, {left} left unchanged",
         counted(put_back, "result")
     ));
+    if !args.dry_run && put_back > 0 {
+        session.note_import(io);
+    }
     if left > 0 {
         return Ok(ExitStatus::Partial);
     }

@@ -23,14 +23,14 @@ mod within_budget;
 
 use std::collections::BTreeMap;
 
-use ctx_format::{InvalidReasoning, Record};
+use ctx_format::{InvalidReasoning, Log, Record};
 use ctx_policy::When;
 use ctx_policy::trigger::{Size, Step};
 use options::Plan;
 use pruning::{Rules, prune};
 
 use crate::message_counter::PRIMING;
-use crate::{Invalid, Notes, Result};
+use crate::{Invalid, Level, Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
 pub use compaction::{Compacted, Compaction};
@@ -145,7 +145,14 @@ impl<'a> Source<'a> {
         let messages = report.tokens_after.saturating_sub(PRIMING);
         let left = usage.and_then(|it| it.after.estimate(messages));
         report.calibrated_after = left.map(|left| left.tokens);
-        Ok(self.frees_enough(report).then_some(file))
+        let is_enough = self.frees_enough(report);
+        if is_enough
+            && log.is_document
+            && let Some(import) = log.dialect.log().and_then(Log::import)
+        {
+            notes.add(Level::Advice, &[], import.added);
+        }
+        Ok(is_enough.then_some(file))
     }
 
     /// Returns true if a compacted session is smaller and, if the session was neither due nor above

@@ -30,6 +30,7 @@ use serde::Deserialize;
 use self::sign::Sign;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
+use crate::log::Import;
 use crate::log::links::TreeAgent;
 use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, opencode, pi, qwen};
 use crate::{Effect, Rules};
@@ -77,6 +78,8 @@ pub(crate) struct Format {
     pub(crate) is_moved: bool,
     /// Whether a session is a JSON document rather than a file of lines.
     pub(crate) is_document: bool,
+    /// How the agent reads such a document again.
+    pub(crate) import: Import,
     /// What the API requires of a sequence of messages; the name of the dialect is not among it.
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies

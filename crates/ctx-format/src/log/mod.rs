@@ -81,6 +81,11 @@ pub trait Log: Dialect {
         Format::of(self.name()).is_document
     }
 
+    /// How the agent reads a document again, if its sessions are documents.
+    fn import(&self) -> Option<Import> {
+        self.is_document().then(|| Format::of(self.name()).import)
+    }
+
     /// Returns the edits that lower the prompt size recorded in `object` to at most `prompt`
     /// tokens. Only token counts change, and none of them increases. If the agent bases no decision
     /// on token counts, there are no edits.
@@ -102,6 +107,15 @@ pub trait Log: Dialect {
         let (_, effect, what) = damage.find(|(of, ..)| *of == <&str>::from(class))?;
         Some((*effect, *what))
     }
+}
+
+/// How an agent reads a document with one of its sessions, in words for the user.
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
+pub struct Import {
+    /// What to do if messages were added to the document.
+    pub added: &'static str,
+    /// What to do if messages were changed or removed.
+    pub changed: &'static str,
 }
 
 /// Receives all records of a session and the changes to them, and then writes lines with the new

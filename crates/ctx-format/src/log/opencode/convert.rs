@@ -108,11 +108,6 @@ impl Writer {
         let mut parts = Vec::new();
         for piece in &said.pieces {
             match &piece.part {
-                Part::Reasoning(text) if notes.is_same_api => {
-                    let time = self.span();
-                    let line = self.part("reasoning", &id, notes).text("text", text);
-                    parts.push(line.json("time", &time).end());
-                }
                 Part::Call(call) => {
                     let own = call.id.as_deref().unwrap_or_default();
                     let answer = answers.iter().find(|answer| answer.id == own);
