@@ -87,7 +87,7 @@ fn a_format_that_is_not_known_has_no_size() {
         .stdin("{\"what\":1}\n")
         .code(2)
         .stderr(
-            "ctx-count: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n",
+            "ctx-count: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n",
         )
         .run();
 }

@@ -155,7 +155,7 @@ fn a_file_without_a_message_is_a_problem() {
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
         .stderr(
-            "ctx-check: x.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n",
+            "ctx-check: x.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n",
         )
         .code(2)
         .run();
@@ -697,7 +697,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .args(["--repair"])
         .stdin("{\"type\":\"progress\"}\n")
         .stderr(
-            "ctx-check: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n",
+            "ctx-check: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n",
         )
         .code(2)
         .run();

@@ -420,7 +420,7 @@ fn what_cannot_be_read_is_named_and_left_alone() {
     compact("{\"a\":1}\n")
         .args(["s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n")
+        .stderr("ctx-compact: s.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n")
         .run();
     compact(&session(30))
         .args(["--preset", "sanbot", "s.jsonl", "missing.jsonl"])

@@ -77,7 +77,7 @@ fn a_failing_record_stops_nothing() {
         .stdout_any()
         .code(3)
         .stderr(concat!(
-            "ctx-compact: <stdin>:2: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n",
+            "ctx-compact: <stdin>:2: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n",
             "ctx-compact: warning: <stdin>:3: 1 bad line kept in place; the first: not JSON: expected ident at column 2\n",
             "ctx-compact: warning: <stdin>: lines without a conversation (\"messages\"): 1\n",
         ))

@@ -199,7 +199,7 @@ fn what_cannot_be_converted_is_refused() {
     let cases = [
         (
             vec!["--to=chat"],
-            "<stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen",
+            "<stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen",
         ),
         (
             vec!["--to=chat", "--batch"],

@@ -281,7 +281,7 @@ fn records_of_an_unknown_format_are_refused() {
     extract()
         .stdin("{\"type\":\"x\",\"uuid\":1}\n")
         .code(2)
-        .stderr("ctx-extract: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n")
+        .stderr("ctx-extract: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n")
         .run();
 }
 

@@ -42,7 +42,7 @@ const OTHERS: [&str; 4] = ["ctx-gc", "ctx-ls", "ctx-rollback", "ctx-snapshot"];
 const SESSION: &str =
     "{\"role\":\"user\",\"content\":\"go\"}\n{\"role\":\"assistant\",\"content\":\"done\"}\n";
 
-const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen";
+const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen";
 
 /// A file, what it is called, and how to convert it.
 type Format<'a> = (&'a [u8], &'a str, &'a str);

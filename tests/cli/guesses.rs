@@ -86,7 +86,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-convert s.jsonl pi", "unexpected operand pi: the tool takes one FILE; did you mean --to pi? (ctx-convert -h)"),
     ("ctx-convert --from chat --to pi s.jsonl", "there is no flag --from; did you mean --dialect? (ctx-convert -h)"),
     ("ctx-convert -t pi s.jsonl", "there is no flag -t; did you mean --to? (ctx-convert -h)"),
-    ("ctx-convert --to claude s.jsonl", "--to cannot be \"claude\"; did you mean claude-code for the agent, anthropic for the API? (use one of chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi, qwen)"),
+    ("ctx-convert --to claude s.jsonl", "--to cannot be \"claude\"; did you mean claude-code for the agent, anthropic for the API? (use one of chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi, qwen)"),
     ("ctx-check s.jsonl --fix", "there is no flag --fix; to repair FILE itself: ctx-check --repair -o FILE FILE"),
     ("ctx-check --max s.jsonl", "there is no flag --max; did you mean --max-tokens, --max-messages, --max-tool-bytes or --max-bad-lines? (ctx-check -h)"),
     ("ctx-check --format xml s.jsonl", "--format cannot be \"xml\"; use one of text, json, github, junit"),

@@ -52,6 +52,7 @@ fn h1_a_conversion_names_what_is_nested_deeply() {
         "copilot",
         "gemini",
         "kimi",
+        "opencode",
         "pi",
         "qwen",
         "responses",

@@ -10,7 +10,7 @@ const REPLY: &str = "{\"role\":\"assistant\",\"content\":\"It is all right\"}\n"
 const CALL: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{}}]}\n";
 const RESULT: &str = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}\n";
 
-const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen";
+const UNKNOWN: &str = "the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen";
 
 fn tool(name: &str) -> Case {
     Case::new(tool_path(name))
@@ -81,7 +81,9 @@ fn a_wrong_dialect_is_found_out() {
     };
     let log = line("u", "null") + &line("v", "\"u\"");
     let why = ": this is a Claude Code session, so it cannot be read; leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read";
-    for dialect in ["chat", "anthropic", "codex", "gemini", "kimi", "pi", "qwen", "responses"] {
+    for dialect in
+        ["chat", "anthropic", "codex", "gemini", "kimi", "opencode", "pi", "qwen", "responses"]
+    {
         // The lines show that a file is an agent's own, whatever the flag says.
         refuses("ctx-compact", &["--min-idle", "0s", "--dialect", dialect], &log, why);
         refuses("ctx-convert", &["--to", "chat", "--dialect", dialect], &log, why);

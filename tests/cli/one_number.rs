@@ -39,7 +39,7 @@ fn numbers(dir: &Path, name: &str) -> Option<Numbers> {
     let list = told(dir, "ctx-ls", &[])?;
     let check = told(dir, "ctx-check", &[])?;
     let api = told(dir, "ctx-count", &["--calibrate"])?;
-    let is_log = ["claude-code", "codex", "copilot", "gemini", "kimi", "pi", "qwen"]
+    let is_log = ["claude-code", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen"]
         .contains(&list["dialect"].as_str()?);
     let calibrates = is_log && api["calibrated"] == true;
     let numbers = Numbers {

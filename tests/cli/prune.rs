@@ -237,7 +237,7 @@ fn what_cannot_be_done_is_told() {
         .args(["--clear"])
         .stdin("{\"type\":\"progress\"}\n")
         .code(2)
-        .stderr("ctx-prune: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n")
+        .stderr("ctx-prune: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n")
         .run();
     stays(&["--clear"], "");
 }

@@ -284,7 +284,7 @@ fn input_that_is_no_session_is_refused() {
     score()
         .file("odd.jsonl", "{\"a\":1}\n{\"b\":2}\n")
         .args(["odd.jsonl", "after.jsonl"])
-        .stderr("ctx-score: odd.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n")
+        .stderr("ctx-score: odd.jsonl: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n")
         .code(2)
         .run();
     score()

@@ -201,7 +201,7 @@ fn an_unknown_format_is_refused() {
         case()
             .stdin(tagged(&[(zone, r#"{"type":"a"}"#), ("keep", r#"{"type":"b"}"#)]))
             .code(2)
-            .stderr("ctx-summarize: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n")
+            .stderr("ctx-summarize: <stdin>: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n")
             .run();
     }
 }

@@ -226,7 +226,7 @@ fn a_bad_session_is_told() {
         (
             2,
             "",
-            "ctx-stats: other: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, pi or qwen\n"
+            "ctx-stats: other: the format is not known, so it cannot be read; a file without messages has no format; for others, name it with --dialect: chat, anthropic, responses, claude-code, codex, copilot, gemini, kimi, opencode, pi or qwen\n"
         )
     );
     assert!(!dir.path().join("page.html").exists());

@@ -200,7 +200,7 @@ mod tests {
     }
 
     /// A record of each format that has a sign, in the order of the files.
-    const RECORDS: [&str; 69] = [
+    const RECORDS: [&str; 68] = [
         r#"{"role":"_checkpoint","id":0}"#,
         r#"{"type":"session_start","id":"s","version":2,"cwd":"/"}"#,
         r#"{"role":"assistant","content":[{"type":"toolRequest","id":"t"}]}"#,

@@ -186,7 +186,7 @@ fn walk(
                 "filename" => 1,
                 _ => 0,
             });
-            all.for_each(|(_, value)| walk(value, &place, places, order));
+            all.into_iter().for_each(|(_, value)| walk(value, &place, places, order));
         }
         _ => {}
     }
