@@ -92,6 +92,10 @@ class Agent:
         """Returns True if the agent rewrites the file of a session when it opens it."""
         return False
 
+    def keeps(self, before, after):
+        """Returns True if no message or line of the session `before` has changed in `after`."""
+        return after.startswith(before)
+
     def is_own(self, session):
         """Returns True if this agent has written the session."""
         return all(mark in session[:100000] for mark in self.marks)
@@ -350,6 +354,7 @@ class Gemini(Loader):
 # These agents have modules of their own, which need the classes above.
 from copilot import Copilot  # noqa: E402
 from kimi import Kimi  # noqa: E402
+from opencode import Opencode  # noqa: E402
 from qwen import Qwen  # noqa: E402
 
-AGENTS = [ClaudeCode, Codex, Copilot, Pi, OldPi, OpenClaw, Gemini, Kimi, Qwen]
+AGENTS = [ClaudeCode, Codex, Copilot, Pi, OldPi, OpenClaw, Gemini, Kimi, Opencode, Qwen]

@@ -40,7 +40,7 @@ def made_up(agent, installed):
             yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text(), tail, folder, True)
         yield "generations", name, lambda folder: judge.generations(agent, text(), folder, True)
         # The Copilot CLI itself answers a call that has no result.
-        if agent.name in (*own.OWN, "kimi", "qwen") and name != "open":
+        if agent.name in (*own.OWN, "kimi", "opencode", "qwen") and name != "open":
             yield "view", name, lambda folder: judge.view(agent, text(), folder)
     if agent.name == "qwen":
         yield "view", "random sessions", lambda folder: qwen_random.view(agent, folder)

@@ -111,6 +111,45 @@ def codex(turns, compacted_after=None, paginated=False, used=160000, size=SHORT)
     return "".join(lines)
 
 
+def opencode(turns, compacted_after=None, tail=False, used=160000, size=SHORT):
+    session = "ses_" + identity("opencode", turns, compacted_after, tail).replace("-", "")
+    began, messages, count = 1767225600000, [], 0
+
+    def new(kind):
+        nonlocal count
+        count += 1
+        return f"{kind}_{((began + count) * 4096 + 1) & 0xffffffffffff:012x}{identity(session, count).replace('-', '')[:14]}"
+
+    def add(role, *parts, **info):
+        own = new("msg")
+        who = {"model": {"providerID": "recorder", "modelID": "recorded"}}
+        if role == "assistant":
+            who = {"providerID": "recorder", "modelID": "recorded", "mode": "build", "path": {"cwd": "/work", "root": "/"}, "cost": 0, "finish": "stop",
+                   "tokens": {"input": used, "output": 9, "reasoning": 0, "cache": {"read": 0, "write": 0}}}
+        parts = [{**part, "id": new("prt"), "sessionID": session, "messageID": own} for part in parts]
+        messages.append({"info": {"role": role, "time": {"created": began + count}, "agent": "build", **who, **info, "id": own, "sessionID": session}, "parts": parts})
+        return own
+
+    def text(said):
+        return {"type": "text", "text": said}
+
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn, size)
+        asked = add("user", text(ask))
+        done = {"title": "", "metadata": {}, "time": {"start": began, "end": began}}
+        called = add("assistant", *({"type": "tool", "tool": name.lower(), "callID": call, "state": {"status": "completed", "input": given, "output": result, **done}}
+                                    for call, name, given, result in calls), parentID=asked, finish="tool-calls")
+        add("assistant", text(answer), parentID=asked)
+        if turn == compacted_after:
+            named = {"tail_start_id": called} if tail else {}
+            asked = add("user", {"type": "compaction", "auto": True, **named})
+            summary = "A summary that the client made: turns up to here are done, port 8443 is taken."
+            add("assistant", text(summary), parentID=asked, summary=True, mode="compaction", agent="compaction")
+    info = {"id": session, "slug": "made-up", "projectID": "global", "directory": "/work", "title": "Made up", "version": "1.18.33",
+            "time": {"created": began, "updated": began + count}}
+    return json.dumps({"info": info, "messages": messages}, indent=2) + "\n"
+
+
 def pi(turns, compacted_after=None, version=3, used=160000, reset_after=None, size=SHORT):
     lines = [line({"type": "session", **({"version": version} if version > 1 else {}), "id": identity("pi", turns, compacted_after, version),
                    "timestamp": time(0), "cwd": "/work"})]
@@ -356,6 +395,7 @@ MADE_UP = {
         "plain": qwen(14), "compacted": qwen(14, compacted_after=6), "rewound": qwen(14, compacted_after=4, rewound_after=8), "no-newline": qwen(14).rstrip("\n"),
     },
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
+    "opencode": {"plain": opencode(14), "compacted": opencode(14, compacted_after=6), "compacted-with-tail": opencode(14, compacted_after=6, tail=True)},
 }
 
 # 272,000 tokens of results, none so long that Codex shortens it: at the end more was used than the agents' windows hold. With `used` no reply says so.
