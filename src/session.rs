@@ -154,6 +154,14 @@ impl Session {
         }
     }
 
+    /// Warns about members of a JSON document other than its messages, unless the result is a
+    /// document, too.
+    pub fn note_lost_members(&self, io: &mut Io) {
+        if !self.inner.stays_document() {
+            self.note_document(io);
+        }
+    }
+
     /// Warns about members of a JSON document other than its messages.
     pub fn note_document(&self, io: &mut Io) {
         self.telling(io, |notes| self.inner.tell_of_document(notes));

@@ -233,6 +233,23 @@ q1  qwen   shop      2d         2      56   56.0%       Till
     ls(&home).stdout(table).run();
 }
 
+/// The database of opencode is not read, but the documents that it exports are.
+#[test]
+fn an_export_of_opencode_is_listed() {
+    let home = tempfile::tempdir().expect("a folder");
+    let document = r#"{
+  "info": {"id": "ses_1"},
+  "messages": [{
+    "info": {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}},
+    "parts": [{"type": "text", "text": "hello"}]
+  }]
+}"#;
+    put(home.path(), "exports/ses_1.json", DAY, document);
+    let folder = home.path().join("exports");
+    let args = ["--json".to_owned(), folder.display().to_string()];
+    ls(&home).args(args).stdout_has(r#""dialect":"opencode","session":"ses_1""#).run();
+}
+
 /// The long form shows the file, and the id if the path does not contain it.
 #[test]
 fn long_rows_have_ids_and_paths() {

@@ -140,6 +140,22 @@ fn what_is_pruned_or_offloaded_stays_a_document() {
     assert_eq!(restored, serde_json::from_str::<Value>(&session()).expect("JSON"));
 }
 
+/// opencode would remove the compaction with what was taken back.
+#[test]
+fn a_session_with_a_pending_undo_is_not_compacted() {
+    let undone = session().replace(
+        "\"title\": \"Ports\"",
+        "\"title\": \"Ports\", \"revert\": {\"messageID\": \"msg_9\"}",
+    );
+    let done = Case::new(tool_path("ctx-compact"))
+        .file("s.json", &undone)
+        .args(["--min-idle", "0s", "--keep-messages", "2", "s.json"])
+        .code(2)
+        .stderr_has("the agent would not read the compaction as intended; nothing was written")
+        .run();
+    assert_eq!(done.read("s.json"), undone.as_bytes());
+}
+
 #[test]
 fn a_document_with_flaws_is_named() {
     let twice = session().replace(

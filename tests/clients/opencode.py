@@ -38,6 +38,10 @@ class Opencode(agents.Agent):
         before, after = json.loads(before), json.loads(after)
         return before["info"] == after["info"] and after["messages"][:len(before["messages"])] == before["messages"]
 
+    def rewrites(self, session):
+        """The export after a turn has new members in old messages."""
+        return True
+
     def configure(self, home, model):
         # Import keeps the messages that the database has, so each resume begins without one.
         shutil.rmtree(os.path.join(home, ".local"), ignore_errors=True)

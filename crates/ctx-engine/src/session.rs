@@ -173,9 +173,6 @@ impl Session {
 
     /// Warns if a JSON document has members other than its messages, because they are left out.
     pub fn tell_of_document(&self, notes: &mut Notes) {
-        if self.stays_document() {
-            return;
-        }
         let others = self.records.document_members_beside().unwrap_or_default().join(", ");
         if !others.is_empty() {
             notes.warn(format_args!(

@@ -332,10 +332,11 @@ pub fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
 }
 
 /// Returns true if the file name looks like the name of an agent's session. Older Gemini CLI
-/// sessions are JSON documents.
+/// sessions are JSON documents, and so are opencode's if they are exported to files named by id.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let is_document = name.starts_with(b"session-") && name.ends_with(b".json");
+    let is_document = [&b"session-"[..], b"ses_"].iter().any(|it| name.starts_with(it))
+        && name.ends_with(b".json");
     name.ends_with(b".jsonl") || is_document || is_packed(path)
 }
 

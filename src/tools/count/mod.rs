@@ -188,7 +188,7 @@ fn annotate(
 ) -> Outcome {
     let (source, target) = args.output.session(false, paths, None, store, Growth::Follows)?;
     let mut session = args.read.session(source.open(&paths[0])?)?.of_any_format();
-    session.note_document(io);
+    session.note_lost_members(io);
     let output = target.open(io)?;
     let mut pass = AnnotatePass::new(plan, session.dialect(), output, &std::env::temp_dir());
     session.pass(|record| pass.push(record))?;

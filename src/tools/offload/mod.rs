@@ -347,7 +347,7 @@ fn pass<'a>(
     let model = args.counting.models.name();
     let mut session = args.filter.read.session(source.open(plan.path)?)?.of_model(model);
     session.read(|session| session.refuse_document("changed", source.is_saved()))?;
-    session.note_document(io);
+    session.note_lost_members(io);
     let document = session.take_document();
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let output = output.map(|output| output.of_document(document));

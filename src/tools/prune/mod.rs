@@ -88,7 +88,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let model = args.counting.models.name();
     let mut session = args.filter.read.session(source.open(path)?)?.of_model(model);
     session.read(|session| session.refuse_document("pruned", source.is_saved()))?;
-    session.note_document(io);
+    session.note_lost_members(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
     let (flags, policy) = (&args.flags, args.policy.named(io)?);

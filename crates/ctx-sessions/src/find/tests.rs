@@ -202,6 +202,7 @@ fn sessions_and_helpers_are_told_by_their_names() {
         ("p/0a1b/subagents/agent-7.jsonl", true, true),
         ("p/0a1b/tool-results/x.txt", false, false),
         ("chats/session-1.json", true, false),
+        ("exports/ses_1.json", true, false),
         ("chats/0a1b/x.jsonl", true, true),
         ("chats/archive/0a1b.jsonl", true, false),
         ("logs.json", false, false),
