@@ -345,24 +345,19 @@ impl Output<'_> {
         write: impl FnOnce(&mut Self) -> Result<()>,
         first: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        if !matches!(self, Self::Session(_) | Self::Document(_)) {
+        let replaces = match &self {
+            Self::Document(document) => matches!(document.output, Self::Session(_)),
+            output => matches!(output, Self::Session(_)),
+        };
+        if !replaces {
             first()?;
             write(&mut self)?;
             return self.finish();
         }
         write(&mut self)?;
-        match self {
+        let output = if let Self::Document(document) = self { document.complete()? } else { self };
+        match output {
             Self::Session(session) => session.finish(first),
-            Self::Document(document) => match document.output {
-                Self::Session(_) => match document.complete()? {
-                    Self::Session(session) => session.finish(first),
-                    other => other.finish(),
-                },
-                _ => {
-                    first()?;
-                    document.complete()?.finish()
-                }
-            },
             other => other.finish(),
         }
     }

@@ -206,18 +206,18 @@ impl Content {
 
     /// Returns this document with its messages replaced by the records in `new`.
     pub(super) fn document_with(&self, new: &Self) -> Result<Self> {
-        self.framed(Frame::of_document(self.bytes()?), new.bytes()?)
+        self.framed(Frame::of_document(self.bytes()?), &new.bytes()?)
     }
 
     /// Returns this document with `lines` as further messages.
     pub(super) fn document_with_lines(&self, lines: &[u8]) -> Result<Self> {
         let frame = Frame::of_document(self.bytes()?);
         let own = frame.as_ref().map(Frame::lines).unwrap_or_default();
-        self.framed(frame, [&own, lines].concat())
+        self.framed(frame, &[&own, lines].concat())
     }
 
-    fn framed(&self, frame: Option<Frame>, lines: Vec<u8>) -> Result<Self> {
-        let document = frame.map(|frame| frame.with(&lines)).unwrap_or_default();
+    fn framed(&self, frame: Option<Frame>, lines: &[u8]) -> Result<Self> {
+        let document = frame.map(|frame| frame.with(lines)).unwrap_or_default();
         let written = Frame::of_document(document.clone()).map(|written| written.lines());
         if written.is_none_or(|written| written != lines) {
             return Err(ErrorKind::OtherContext.into());

@@ -121,7 +121,7 @@ impl Writer {
                 }
             }
         }
-        message(info.end(), &parts)
+        message(&info.end(), &parts)
     }
 
     /// A time for parts that have a beginning and an end.
@@ -186,8 +186,8 @@ impl Writer {
 }
 
 /// Writes a message; `None` if it has no parts.
-fn message(info: String, parts: &[String]) -> Option<String> {
-    let line = LineText::default().json("info", &info).list("parts", parts);
+fn message(info: &str, parts: &[String]) -> Option<String> {
+    let line = LineText::default().json("info", info).list("parts", parts);
     (!parts.is_empty()).then(|| line.end())
 }
 
@@ -228,7 +228,7 @@ impl Target for Writer {
                 }
             });
         }
-        message(info, &parts).into_iter().collect()
+        message(&info, &parts).into_iter().collect()
     }
 
     /// Writes a result whose call is not in the preceding reply.
@@ -236,7 +236,7 @@ impl Target for Writer {
         let (id, info) = self.user(&[answer.origin], notes);
         let text = notes.texts(&answer.result).join("\n");
         let text = self.part("text", &id, notes).text("text", &text).end();
-        message(info, &[text]).unwrap_or_default()
+        message(&info, &[text]).unwrap_or_default()
     }
 
     /// Writes a compaction that keeps all messages before it, because opencode sends the summary
@@ -248,11 +248,11 @@ impl Target for Writer {
             .part("compaction", &id, notes)
             .json("auto", "false")
             .some_text("tail_start_id", first.as_deref());
-        let request = message(info, &[request.end()]);
+        let request = message(&info, &[request.end()]);
         let of = (&summary.origins, None, "stop");
         let (id, info) = self.reply("compaction", of, notes);
         let text = self.part("text", &id, notes).text("text", &summary.text).end();
-        let answer = message(info.json("summary", "true").end(), &[text]);
+        let answer = message(&info.json("summary", "true").end(), &[text]);
         let lines = request.map(|it| Line::new(it, [])).into_iter();
         lines.chain(answer.map(|it| Line::new(it, summary.origins.clone()))).collect()
     }

@@ -188,13 +188,10 @@ pub(super) fn result<'a>(record: &Object<'a>, part: &Object<'a>) -> ToolResult<'
             return result;
         }
         ("completed", Some(state)) => (state, "output"),
-        ("error", Some(state)) => match partial {
-            Some(metadata) => (metadata, "output"),
-            None => {
-                result.is_error = true;
-                (state, "error")
-            }
-        },
+        ("error", Some(state)) => {
+            result.is_error = partial.is_none();
+            partial.map_or((state, "error"), |metadata| (metadata, "output"))
+        }
         _ => {
             result.is_error = true;
             result.parts.push(Part::Text(INTERRUPTED.into()));

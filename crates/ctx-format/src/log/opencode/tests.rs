@@ -165,7 +165,7 @@ fn the_result_of_a_call_is_what_opencode_sends() {
     for (state, result, is_error, has_slot) in [
         (format!(r#"{{"status":"completed","input":{{}},"output":"out",{time}}}"#), "out", false, true),
         (
-            format!(r#"{{"status":"completed","input":{{}},"output":"out","time":{{"compacted":3}}}}"#),
+            r#"{"status":"completed","input":{},"output":"out","time":{"compacted":3}}"#.into(),
             "[Old tool result content cleared]", false, false,
         ),
         (format!(r#"{{"status":"error","input":{{}},"error":"bad",{time}}}"#), "bad", true, true),

@@ -15,8 +15,10 @@ pub(super) struct Line {
     record: usize,
     /// The time in milliseconds, and the id.
     pub(super) order: (i64, String),
-    /// The id in `tail_start_id`, if the message is the request for a compaction.
-    compaction: Option<Option<String>>,
+    /// Whether the message is the request for a compaction.
+    is_request: bool,
+    /// The id in `tail_start_id`, if the message is such a request.
+    tail: Option<String>,
     /// The id of the request that this summary answers, and whether the summary is complete.
     summary_of: Option<(String, bool)>,
     /// Whether the message has content for the model.
@@ -28,13 +30,9 @@ impl Line {
         &self.order.1
     }
 
-    fn tail(&self) -> Option<&str> {
-        self.compaction.as_ref()?.as_deref()
-    }
-
     /// Returns true if the message is part of a compaction.
     pub(super) fn is_compaction(&self) -> bool {
-        self.compaction.is_some() || self.summary_of.is_some()
+        self.is_request || self.summary_of.is_some()
     }
 }
 
@@ -42,7 +40,7 @@ impl Line {
 #[derive(Default)]
 pub(super) struct Lines {
     /// The messages in the order in which opencode reads them.
-    lines: BTreeMap<(i64, String), Line>,
+    by_time: BTreeMap<(i64, String), Line>,
     ids: HashSet<String>,
     /// The records that opencode does not import, because an earlier message has the same id.
     repeated: Vec<usize>,
@@ -74,16 +72,17 @@ impl Lines {
         let line = Line {
             record,
             order: order.clone(),
-            compaction: entry.compaction().map(tail),
+            is_request: entry.compaction().is_some(),
+            tail: entry.compaction().and_then(tail),
             summary_of: entry.is_named_summary().then(|| (parent(), entry.is_summary())),
             is_sent: !entry.sent(object).0.is_empty(),
         };
-        self.lines.insert(order, line);
+        self.by_time.insert(order, line);
     }
 
     /// The messages in the order in which opencode reads them.
     pub(super) fn all(&self) -> Vec<&Line> {
-        self.lines.values().collect()
+        self.by_time.values().collect()
     }
 
     /// The messages that the user has not taken back.
@@ -107,8 +106,8 @@ fn context<'l>(all: &[&'l Line]) -> Vec<&'l Line> {
                 begin = place;
                 break;
             }
-        } else if line.compaction.is_some() && done.contains(line.id()) {
-            tail = line.tail();
+        } else if line.is_request && done.contains(line.id()) {
+            tail = line.tail.as_deref();
             if tail.is_none_or(|tail| tail == line.id()) {
                 begin = place;
                 break;
@@ -124,8 +123,8 @@ fn context<'l>(all: &[&'l Line]) -> Vec<&'l Line> {
 /// Returns the messages with the tail of the last compaction after its summary; `None` if the tail
 /// stays where it is.
 fn moved<'l>(read: &[&'l Line]) -> Option<Vec<&'l Line>> {
-    let request = read.iter().rposition(|line| line.tail().is_some())?;
-    let (id, tail) = (read[request].id(), read[request].tail()?);
+    let request = read.iter().rposition(|line| line.tail.is_some())?;
+    let (id, tail) = (read[request].id(), read[request].tail.as_deref()?);
     let answers = |line: &&Line| line.summary_of.as_ref().is_some_and(|(of, _)| of == id);
     let summary = request + 1 + read[request + 1..].iter().position(answers)?;
     let begin = read.iter().position(|line| line.id() == tail).filter(|it| *it < request)?;
@@ -166,12 +165,12 @@ impl ViewBuilder for Lines {
             }
         }
         let ids: HashSet<&str> = valid.iter().map(|line| line.id()).collect();
-        let missing = |line: &&&Line| line.tail().is_some_and(|tail| !ids.contains(tail));
+        let missing = |line: &&&Line| line.tail.as_deref().is_some_and(|tail| !ids.contains(tail));
         view.flaws.extend(valid.iter().filter(missing).map(|line| {
             let what = "the first message of the compaction's tail is not in the session: opencode sends the messages before the compaction";
             Flaw::new(line.record, "kept-entry-missing", Effect::Ignored, what)
         }));
-        view.flaws.extend(self.lines.values().find(|it| Some(it.id()) == self.undone.as_deref()).map(|line| {
+        view.flaws.extend(self.by_time.values().find(|it| Some(it.id()) == self.undone.as_deref()).map(|line| {
             let what = "the user took back this message: with the next request, opencode removes it and all messages after it";
             Flaw::new(line.record, "pending-undo", Effect::Harmless, what)
         }));
