@@ -200,7 +200,7 @@ impl Agent {
 
 /// Lines in which a program adds text to messages with the user's role: the agent, the line, and
 /// whether the user typed something in it, too.
-fn added() -> Vec<(&'static str, Value, bool)> {
+fn added(own: &str) -> Vec<(&'static str, Value, bool)> {
     let attachment = |fields: Value| json!({"type": "attachment", "isSidechain": false, "sessionId": "s", "attachment": fields});
     let mail = |text: &str| json!({"author": "/root/x", "recipient": "/root", "content": text, "other_recipients": [], "trigger_turn": true});
     vec![
@@ -295,7 +295,7 @@ fn added() -> Vec<(&'static str, Value, bool)> {
 #[test]
 fn what_a_program_adds_to_a_user_message_is_not_the_users() {
     let own = "Never touch the gravel.";
-    for (name, line, has_own) in added() {
+    for (name, line, has_own) in added(own) {
         let agent = Agent::of(name);
         let line = match (&line, name) {
             (Value::Object(fields), "claude-code") if !fields.contains_key("attachment") => {
