@@ -186,7 +186,9 @@ fn walk(
                 "filename" => 1,
                 _ => 0,
             });
-            all.into_iter().for_each(|(_, value)| walk(value, &place, places, order));
+            for (_, value) in all {
+                walk(value, &place, places, order);
+            }
         }
         _ => {}
     }
