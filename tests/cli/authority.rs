@@ -290,8 +290,8 @@ fn added(own: &str) -> Vec<(&'static str, Value, bool)> {
     ]
 }
 
-/// Agents add the text of files, hooks, other agents and mail to messages with the user's role. What
-/// the user typed in such a message stays the user's.
+/// Agents add the text of files, hooks, other agents and mail to messages with the user's role.
+/// What the user typed in such a message stays the user's.
 #[test]
 fn what_a_program_adds_to_a_user_message_is_not_the_users() {
     let own = "Never touch the gravel.";

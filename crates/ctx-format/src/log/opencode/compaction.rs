@@ -1,7 +1,9 @@
-//! A compaction in opencode's format: a user message that requests it, and a reply with the summary.
+//! A compaction in opencode's format: a user message that requests it, and a reply with the
+//! summary.
 //!
-//! The request names the first message to keep. If a message after that one is removed, or if a kept
-//! message has changed, the request names none, and copies of the kept messages follow the summary.
+//! The request names the first message to keep. If a message after that one is removed, or if a
+//! kept message has changed, the request names none, and copies of the kept messages follow the
+//! summary.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! Finds the messages that opencode sends, and the flaws of the session.
 //!
-//! The rules follow `filterCompacted` in version 1.18.33, and were checked against what that version
-//! sends. opencode reads messages in the order of their times and then of their ids. The last
-//! complete compaction replaces everything before its tail, which follows the summary.
+//! The rules follow `filterCompacted` in version 1.18.33, and were checked against what that
+//! version sends. opencode reads messages in the order of their times and then of their ids. The
+//! last complete compaction replaces everything before its tail, which follows the summary.
 
 use std::collections::{BTreeMap, HashSet};
 
