@@ -100,9 +100,12 @@ class Agent:
         """Returns True if this agent has written the session."""
         return all(mark in session[:100000] for mark in self.marks)
 
+    # The text that the agent puts around a summary; by default, none.
+    WRAPPED = re.compile(r"(?!)()")
+
     def texts(self, text):
         """Returns the texts of the messages that a text in a request consists of."""
-        return [text]
+        return [self.WRAPPED.sub(r"\1", text)]
 
     def module(self, path):
         return os.path.join(self.folder, "node_modules", path)
@@ -306,9 +309,6 @@ class Pi(Agent):
     def ask(self, home, path, _identity, work):
         requests, said = self.requests(home, path, work)
         return self.sent(requests), said
-
-    def texts(self, text):
-        return [self.WRAPPED.sub(r"\1", text)]
 
     def block(self, role, block):
         blocks = ClaudeCode.block(self, role, block)

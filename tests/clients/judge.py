@@ -241,16 +241,15 @@ def whole(agent, messages):
         content = message["content"]
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             block = {key: value for key, value in block.items() if key not in agent.UNSENT and (key, value) != ("is_error", False)}
-            if block["type"] == "text":
-                blocks.extend((message["role"], {**block, "text": text}) for text in agent.texts(block["text"].removeprefix(MARK)))
-                continue
             if block["type"] == "tool_result":
                 block["content"] = text_of(block.get("content"))
-            last = blocks[-1] if blocks and agent.joins_texts else None
-            if last and last[0] == message["role"] == "user" and last[1]["type"] == block["type"] == "text":
-                last[1]["text"] += "\n\n" + block["text"]
-            else:
-                blocks.append((message["role"], block))
+            is_text = block["type"] == "text"
+            for block in [{**block, "text": text} for text in agent.texts(block["text"].removeprefix(MARK))] if is_text else [block]:
+                last = blocks[-1] if blocks and agent.joins_texts else None
+                if last and last[0] == message["role"] == "user" and last[1]["type"] == block["type"] == "text":
+                    last[1]["text"] += "\n\n" + block["text"]
+                else:
+                    blocks.append((message["role"], block))
     return blocks
 
 
