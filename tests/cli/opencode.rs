@@ -140,7 +140,7 @@ fn what_is_pruned_or_offloaded_stays_a_document() {
     assert_eq!(restored, serde_json::from_str::<Value>(&session()).expect("JSON"));
 }
 
-/// opencode would remove the compaction with what was taken back.
+/// opencode would remove the compaction together with the undone messages.
 #[test]
 fn a_session_with_a_pending_undo_is_not_compacted() {
     let undone = session().replace(

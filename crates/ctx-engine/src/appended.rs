@@ -51,10 +51,10 @@ impl AppendedEdits {
     }
 }
 
-/// Takes back changes that were written as new lines, by removing these lines.
+/// Undoes changes that were written as new lines, by removing these lines.
 #[derive(Default)]
 pub(crate) struct RemovedEdits {
-    /// The ids of the records whose changes are taken back.
+    /// The ids of the records whose changes are undone.
     pub(crate) of: HashSet<String>,
     /// Maps the id of each removed line to the id of its parent.
     parents: HashMap<String, Option<String>>,

@@ -253,7 +253,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// What is said of a file that an agent has compacted or cleaned up by itself.
+/// The warning about a file that an agent has compacted or cleaned up by itself.
 const REWRITTEN: &str = "was rewritten by another program since ctx last saw it";
 
 /// Records the rollback in the store's daily log.

@@ -10,6 +10,7 @@ use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
 use crate::{Call, Denial, Dialect, Object, Part, Role, Slot, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
+use std::collections::HashSet;
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -88,13 +89,61 @@ pub(crate) trait Target {
         None
     }
 
+    /// Whether the format stores results in the record of the reply with the calls.
+    fn holds_results(&self) -> bool {
+        false
+    }
+
+    /// Writes a reply and the results of its calls as one record, if the format holds them
+    /// together; `None` if nothing is left of the reply.
+    fn answered(
+        &mut self,
+        _said: &TurnMessage<'_>,
+        _answers: &[Answer<'_>],
+        _notes: &mut Notes<'_>,
+    ) -> Option<String> {
+        None
+    }
+
+    /// Writes a reply and its results as one record, followed by any other content from the records
+    /// with the results.
+    fn exchange(
+        &mut self,
+        said: &TurnMessage<'_>,
+        results: &Results<'_>,
+        notes: &mut Notes<'_>,
+    ) -> Vec<Line> {
+        let answers = &results.answers;
+        let from = answers.iter().map(|answer| answer.origin);
+        let origins: Origins = said.origins.iter().copied().chain(from).collect();
+        let reply = self.answered(said, answers, notes);
+        let mut lines: Vec<Line> = reply.map(|it| Line::new(it, origins)).into_iter().collect();
+        if let Some(beside) = results.said_beside() {
+            lines.extend(self.message(&beside, notes));
+        }
+        let calls: HashSet<&str> = said.pieces.iter().filter_map(Piece::call_id).collect();
+        for answer in answers.iter().filter(|answer| !calls.contains(&*answer.id)) {
+            lines.push(Line::new(self.answer(answer, notes), [answer.origin]));
+        }
+        lines
+    }
+
     /// Writes the records for a unit, which consists of turns that belong together.
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let lines = turns.iter().flat_map(|turn| {
+        let (mut lines, mut turns) = (Vec::new(), turns.iter().peekable());
+        while let Some(turn) = turns.next() {
             notes.origin = turn.origin();
-            self.turn(turn, notes)
-        });
-        lines.collect()
+            lines.extend(match (turn, turns.peek()) {
+                (Turn::Message(said), Some(Turn::Results(results)))
+                    if self.holds_results() && said.role == Role::Assistant =>
+                {
+                    turns.next();
+                    self.exchange(said, results, notes)
+                }
+                _ => self.turn(turn, notes),
+            });
+        }
+        lines
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes session files of the Gemini CLI in the format that version 0.61.0 uses.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use ring::digest::{SHA256, digest};
 
@@ -8,38 +8,13 @@ use super::message::{NOT_SENT, SentMessage, accepts, snapshot_of, written};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
 use crate::convert::target::{Line, Notes, Session, Target};
-use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::dialect::gemini::{self as part, is_call_or_thought};
 use crate::log::compaction::{LineText, list};
 use crate::record::json::one_line;
 use crate::{Call, Media, Object, Part, Role};
 
 pub(crate) struct Writer;
-
-impl Writer {
-    /// Writes a reply and its results as one message, followed by any other content from the
-    /// records with the results.
-    fn answered(
-        &mut self,
-        said: &TurnMessage<'_>,
-        results: &Results<'_>,
-        notes: &mut Notes<'_>,
-    ) -> Vec<Line> {
-        let answers = &results.answers;
-        let from = answers.iter().map(|answer| answer.origin);
-        let origins: Origins = said.origins.iter().copied().chain(from).collect();
-        let reply = reply(said, answers, notes);
-        let mut lines: Vec<Line> = reply.map(|it| Line::new(it, origins)).into_iter().collect();
-        if let Some(beside) = results.said_beside() {
-            lines.extend(self.message(&beside, notes));
-        }
-        let calls: HashSet<&str> = said.pieces.iter().filter_map(Piece::call_id).collect();
-        for answer in answers.iter().filter(|answer| !calls.contains(&*answer.id)) {
-            lines.push(Line::new(self.answer(answer, notes), [answer.origin]));
-        }
-        lines
-    }
-}
 
 /// Writes a message of the type `kind`. `at` lists the indexes, within the unit, of the source
 /// records.
@@ -179,21 +154,17 @@ impl Target for Writer {
         vec![Line::new(json, summary.origins.clone())]
     }
 
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let (mut lines, mut turns) = (Vec::new(), turns.iter().peekable());
-        while let Some(turn) = turns.next() {
-            notes.origin = turn.origin();
-            lines.extend(match (turn, turns.peek()) {
-                (Turn::Message(said), Some(Turn::Results(results)))
-                    if said.role == Role::Assistant =>
-                {
-                    turns.next();
-                    self.answered(said, results, notes)
-                }
-                _ => self.turn(turn, notes),
-            });
-        }
-        lines
+    fn holds_results(&self) -> bool {
+        true
+    }
+
+    fn answered(
+        &mut self,
+        said: &TurnMessage<'_>,
+        answers: &[Answer<'_>],
+        notes: &mut Notes<'_>,
+    ) -> Option<String> {
+        reply(said, answers, notes)
     }
 }
 

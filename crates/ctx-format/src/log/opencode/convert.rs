@@ -4,7 +4,7 @@ use super::NO_USAGE;
 use super::compaction::{NewIds, part};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::target::{Line, Notes, Session, Target};
-use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Origins, Summary, TurnMessage};
 use crate::log::compaction::{LineText, quoted};
 use crate::{Call, Media, Part, Role};
 
@@ -93,35 +93,6 @@ impl Writer {
     fn part(&mut self, kind: &str, id: &str, notes: &mut Notes<'_>) -> LineText {
         let own = self.id("prt", notes);
         part(kind, &own, id, &self.session)
-    }
-
-    /// Writes a reply and the results of its calls as one message.
-    fn answered(
-        &mut self,
-        said: &TurnMessage<'_>,
-        answers: &[Answer<'_>],
-        notes: &mut Notes<'_>,
-    ) -> Option<String> {
-        let finish = if said.has_calls() { "tool-calls" } else { "stop" };
-        let of = (&said.origins, said.model.as_deref(), finish);
-        let (id, info) = self.reply("build", of, notes);
-        let mut parts = Vec::new();
-        for piece in &said.pieces {
-            match &piece.part {
-                Part::Call(call) => {
-                    let own = call.id.as_deref().unwrap_or_default();
-                    let answer = answers.iter().find(|answer| answer.id == own);
-                    parts.push(self.tool(&id, call, answer, notes));
-                }
-                other => {
-                    let text = other.said().filter(|text| !text.is_empty());
-                    if let Some(text) = text {
-                        parts.push(self.part("text", &id, notes).text("text", text).end());
-                    }
-                }
-            }
-        }
-        message(&info.end(), &parts)
     }
 
     /// A time for parts that have a beginning and an end.
@@ -257,44 +228,35 @@ impl Target for Writer {
         lines.chain(answer.map(|it| Line::new(it, summary.origins.clone()))).collect()
     }
 
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let (mut lines, mut turns) = (Vec::new(), turns.iter().peekable());
-        while let Some(turn) = turns.next() {
-            notes.origin = turn.origin();
-            lines.extend(match (turn, turns.peek()) {
-                (Turn::Message(said), Some(Turn::Results(results)))
-                    if said.role == Role::Assistant =>
-                {
-                    turns.next();
-                    self.exchange(said, results, notes)
-                }
-                _ => self.turn(turn, notes),
-            });
-        }
-        lines
+    fn holds_results(&self) -> bool {
+        true
     }
-}
 
-impl Writer {
-    /// Writes a reply and its results as one message, followed by any other content from the
-    /// records with the results.
-    fn exchange(
+    fn answered(
         &mut self,
         said: &TurnMessage<'_>,
-        results: &Results<'_>,
+        answers: &[Answer<'_>],
         notes: &mut Notes<'_>,
-    ) -> Vec<Line> {
-        let from = results.answers.iter().map(|answer| answer.origin);
-        let origins: Origins = said.origins.iter().copied().chain(from).collect();
-        let reply = self.answered(said, &results.answers, notes);
-        let mut lines: Vec<Line> = reply.map(|it| Line::new(it, origins)).into_iter().collect();
-        if let Some(beside) = results.said_beside() {
-            lines.extend(self.message(&beside, notes));
+    ) -> Option<String> {
+        let finish = if said.has_calls() { "tool-calls" } else { "stop" };
+        let of = (&said.origins, said.model.as_deref(), finish);
+        let (id, info) = self.reply("build", of, notes);
+        let mut parts = Vec::new();
+        for piece in &said.pieces {
+            match &piece.part {
+                Part::Call(call) => {
+                    let own = call.id.as_deref().unwrap_or_default();
+                    let answer = answers.iter().find(|answer| answer.id == own);
+                    parts.push(self.tool(&id, call, answer, notes));
+                }
+                other => {
+                    let text = other.said().filter(|text| !text.is_empty());
+                    if let Some(text) = text {
+                        parts.push(self.part("text", &id, notes).text("text", text).end());
+                    }
+                }
+            }
         }
-        let calls: Vec<&str> = said.pieces.iter().filter_map(Piece::call_id).collect();
-        for answer in results.answers.iter().filter(|answer| !calls.contains(&&*answer.id)) {
-            lines.push(Line::new(self.answer(answer, notes), [answer.origin]));
-        }
-        lines
+        message(&info.end(), &parts)
     }
 }

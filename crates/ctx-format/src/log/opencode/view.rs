@@ -85,7 +85,7 @@ impl Lines {
         self.by_time.values().collect()
     }
 
-    /// The messages that the user has not taken back.
+    /// The messages that the user has not undone.
     fn valid(&self) -> Vec<&Line> {
         let mut all = self.all();
         let undone = self.undone.as_deref();
