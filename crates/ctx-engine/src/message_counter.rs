@@ -308,7 +308,7 @@ fn gemini(width: u64, height: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+    use ctx_format::{Call, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 
     use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING, sealed};
@@ -396,10 +396,8 @@ mod tests {
         let result = Part::Result(ToolResult {
             id: Some("call_0123456789".into()),
             name: Some("ls".into()),
-            is_error: false,
-            denial: Denial::None,
             parts: vec![Part::Text("hello world".into()), image(), Part::Opaque("7".into())],
-            slot: None,
+            ..ToolResult::default()
         });
         let parts = vec![
             Part::Text("hello world".into()),

@@ -43,7 +43,7 @@ pub use log::{About, EditWriter, Effect, Flaw, Import, Log, Remedy, compaction, 
 pub use record::edit::{Edits, Slot};
 pub use record::json::map_strings;
 pub use record::message::{
-    Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult,
+    Call, Denial, Media, MediaPlace, Message, Outline, Part, Role, SummaryRole, ToolResult,
 };
 pub use record::object::{Member, NotObject, Object};
 pub use record::presence::{Portion, Presences};

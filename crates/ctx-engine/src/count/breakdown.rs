@@ -146,7 +146,7 @@ impl Breakdown {
 #[cfg(test)]
 mod slice_tests {
     use crate::message_counter::MessageCounter;
-    use ctx_format::{Call, Denial, Message, Options, Part, Role, ToolResult};
+    use ctx_format::{Call, Message, Options, Part, Role, ToolResult};
     use ctx_testkit::chat_session;
     use ctx_tokens::Encoding;
     use proptest::prelude::*;
@@ -183,12 +183,8 @@ mod slice_tests {
             slot: None,
         });
         let result = Part::Result(ToolResult {
-            id: None,
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![text("12345678"), Part::media("image", "{}")],
-            slot: None,
+            ..ToolResult::default()
         });
         let thought = Part::Reasoning("1234".into());
         let mut counts = counted(&[

@@ -164,7 +164,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+    use ctx_format::{Call, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 
     use super::{Share, Tally};
@@ -188,10 +188,8 @@ mod tests {
             vec![Part::Result(ToolResult {
                 id: Some(id.into()),
                 name: name.map(Into::into),
-                is_error: false,
-                denial: Denial::None,
                 parts: vec![Part::Text("hello world".into())],
-                slot: None,
+                ..ToolResult::default()
             })],
         )
     }

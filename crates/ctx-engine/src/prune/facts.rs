@@ -9,7 +9,8 @@ use std::ops::{Range, RangeInclusive};
 use ctx_format::files::{Access, FileUse};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{
-    Dialect, Handle, Message, Object, Outline, Part, Record, Role, Saved, ShortHash, Usage, UsageOf,
+    Dialect, Handle, MediaPlace, Message, Object, Outline, Part, Record, Role, Saved, ShortHash,
+    ToolResult, Usage, UsageOf,
 };
 use ctx_policy::Rule;
 use indexmap::IndexSet;
@@ -189,9 +190,11 @@ impl Image {
     }
 }
 
-/// Iterates over the parts of a message, and the parts of its results.
+/// Iterates over the parts of a message, and the parts of its results. Skips results whose media a
+/// text cannot replace.
 fn parts_of<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
     message.parts.iter().flat_map(|part| match part {
+        Part::Result(ToolResult { media: MediaPlace::Apart { text: None }, .. }) => [].iter(),
         Part::Result(result) => result.parts.iter(),
         part => std::slice::from_ref(part).iter(),
     })

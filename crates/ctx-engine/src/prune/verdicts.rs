@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use ctx_format::{Call, Dialect, Edits, Message, Object, Part, Record, ToolResult};
+use ctx_format::{
+    Call, Dialect, Edits, MediaPlace, Message, Object, Part, Record, Slot, ToolResult,
+};
 use ctx_policy::Rule;
 use ctx_policy::trigger::Size;
 
@@ -199,14 +201,16 @@ impl<'p> Verdicts<'p> {
         let mut results = self.facts.results_of(record);
         for part in &mut message.parts {
             if images {
-                self.drop_image(record, part, object, &mut edits);
+                self.drop_images(record, std::slice::from_mut(part), None, object, &mut edits);
             }
             match part {
                 Part::Result(result) => {
+                    let text = match &result.media {
+                        MediaPlace::Apart { text } => text.as_ref(),
+                        MediaPlace::AmongTexts => None,
+                    };
                     if images {
-                        for part in &mut result.parts {
-                            self.drop_image(record, part, object, &mut edits);
-                        }
+                        self.drop_images(record, &mut result.parts, text, object, &mut edits);
                     }
                     if let Some(index) = results.next() {
                         self.replace_result(index, result, &mut edits);
@@ -233,18 +237,31 @@ impl<'p> Verdicts<'p> {
         (edits, message)
     }
 
-    fn drop_image(
+    /// Replaces images among `parts` with their handles. If the parts belong to a result that keeps
+    /// its media apart from its `text`, the handles are added to the text.
+    fn drop_images(
         &self,
         record: usize,
-        part: &mut Part<'_>,
+        parts: &mut [Part<'_>],
+        text: Option<&Slot>,
         object: &Object<'_>,
         edits: &mut Edits,
     ) {
-        let (Part::Media(media), Some(place)) = (&*part, place_of(part, object)) else { return };
-        let mut images = self.facts.images.get(&record).into_iter().flatten();
-        if let Some(image) = images.find(|image| image.place == place) {
-            edits.replace(place, media.as_text(&image.handle));
-            *part = Part::Text(Cow::Owned(image.handle.clone()));
+        let Some(images) = self.facts.images.get(&record) else { return };
+        let handle = |part: &Part<'_>| {
+            let place = place_of(part, object)?;
+            Some(images.iter().find(|image| image.place == place)?.handle.clone())
+        };
+        let handles: Vec<Option<String>> = parts.iter().map(handle).collect();
+        if let Some(text) = text.filter(|_| handles.iter().any(Option::is_some)) {
+            edits.detach(object, text, parts, &handles);
+        }
+        for (part, handle) in parts.iter_mut().zip(handles) {
+            let (Part::Media(media), Some(handle)) = (&*part, handle) else { continue };
+            if text.is_none() {
+                edits.replace(object.place_of(&media.raw), media.as_text(&handle));
+            }
+            *part = Part::Text(handle.into());
         }
     }
 

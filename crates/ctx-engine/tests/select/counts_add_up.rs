@@ -3,7 +3,7 @@
 
 use ctx_engine::count::{Share, Tally};
 use ctx_engine::message_counter::{ByKind, MessageCounter, PRIMING};
-use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+use ctx_format::{Call, Message, Part, Role, ToolResult};
 use ctx_tokens::Encoding;
 use proptest::prelude::*;
 
@@ -35,11 +35,7 @@ fn part() -> impl Strategy<Value = Part<'static>> {
         1 => result.prop_map(|(id, name, parts)| Part::Result(ToolResult {
             id: id.map(Into::into),
             name: name.map(Into::into),
-            is_error: false,
-            denial: Denial::None,
-            parts,
-            slot: None,
-        })),
+            parts, ..ToolResult::default() })),
     ]
 }
 

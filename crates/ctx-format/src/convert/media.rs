@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
+use crate::log::compaction::LineText;
 use crate::log::opencode;
-use crate::record::json::quoted;
 use crate::{Media, Object, Part, ToolResult};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -61,8 +61,16 @@ impl Media<'_> {
     /// Returns the MIME type and the base64 data of an image or a document; `None` if the record
     /// does not hold its data.
     pub fn data(&self) -> Option<(String, String)> {
-        const KINDS: [&str; 7] =
-            ["image", "document", "image_url", "input_image", "file", "input_file", "inlineData"];
+        const KINDS: [&str; 8] = [
+            "image",
+            "document",
+            "image_url",
+            "input_image",
+            "file",
+            "input_file",
+            "inlineData",
+            opencode::MEDIA,
+        ];
         let data = Data::of(self).filter(|_| KINDS.contains(&self.kind))?;
         let DataLocation::Here(base64) = data.place else { return None };
         Some((data.mime, base64))
@@ -70,14 +78,28 @@ impl Media<'_> {
 
     /// Returns the JSON of a part with `text` that can take the place of this part.
     pub fn as_text(&self, text: &str) -> String {
-        let text = quoted(text);
+        let object = Object::parse(&self.raw).ok();
+        let own = |key: &str| object.as_ref()?.text_of(key);
         match self.kind {
-            "inlineData" => format!("{{\"text\":{text}}}"),
+            "inlineData" => LineText::default().text("text", text),
             kind if kind.starts_with("input_") => {
-                format!("{{\"type\":\"input_text\",\"text\":{text}}}")
+                LineText::of_type("input_text").text("text", text)
             }
-            _ => format!("{{\"type\":\"text\",\"text\":{text}}}"),
+            opencode::MEDIA => {
+                let ids = ["id", "sessionID", "messageID"];
+                let line = LineText::of_type("text");
+                let line = ids.iter().fold(line, |line, id| line.some_text(id, own(id).as_deref()));
+                line.text("text", text)
+            }
+            // The Copilot CLI attaches images to a message, and sends such a text with files.
+            _ if own("type").is_some_and(|kind| matches!(&*kind, "blob" | "file")) => {
+                let name = own("path").or_else(|| own("displayName")).unwrap_or("image".into());
+                let line = LineText::of_type("file").text("path", &name).text("displayName", &name);
+                line.text("taggedFilesEntry", text)
+            }
+            _ => LineText::of_type("text").text("text", text),
         }
+        .end()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::dialect::content::call_of;
-use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
+use crate::{Call, MediaPlace, Object, Part, Slot, ToolResult, json, scan};
 
 /// The kind of a part, as determined by its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,24 +133,26 @@ pub(crate) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
 fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     let response = function.object_of("response");
     let media = list(function.get("parts"));
-    let (mut parts, mut slot) = (Vec::new(), None);
+    let (mut parts, mut text) = (Vec::new(), None);
     // The model receives a response as an object, unless its only member is a string, as in
     // `{"output":"…"}` or `{"error":"…"}`.
     if let Some([member]) = response.as_ref().map(Object::members)
-        && let Some(text) = json::text(member.value)
+        && let Some(output) = json::text(member.value)
     {
-        parts.push(Part::Text(text));
-        // A single text could not replace both the response and the media.
-        slot = media.is_empty().then(|| Slot::text(record, member.value));
+        parts.push(Part::Text(output));
+        text = Some(Slot::text(record, member.value));
     } else if let Some(raw) = function.get("response") {
         parts.push(Part::Opaque(raw.into()));
     }
+    // A single text could not replace both the response and the media.
+    let slot = text.clone().filter(|_| media.is_empty());
     parts.extend(media.into_iter().map(|raw| part(record, raw)));
     ToolResult {
         id: function.text_of("id"),
         name: function.text_of("name"),
         is_error: response.is_some_and(|response| response.get("error").is_some()),
         parts,
+        media: MediaPlace::Apart { text },
         slot,
         ..ToolResult::default()
     }

@@ -1,6 +1,6 @@
 //! Edits to a record, which replace some of its JSON values and leave all other bytes unchanged.
 
-use crate::{Member, Object, json};
+use crate::{Media, Member, Object, Part, json};
 use std::ops::Range;
 
 /// A replaceable JSON value in a record: the content of a tool result or the arguments of a call.
@@ -73,6 +73,32 @@ impl Edits {
         let inside = start + object.inside();
         let comma = if object.members().is_empty() { "" } else { "," };
         self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
+    }
+
+    /// Removes media from a result that keeps them apart from its text in `slot`, and adds a text
+    /// for each to that text. For each part of the result, `texts` has the text that replaces it,
+    /// if there is one.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the text to replace overlaps a range that has already been replaced.
+    pub fn detach(
+        &mut self,
+        object: &Object<'_>,
+        slot: &Slot,
+        parts: &[Part<'_>],
+        texts: &[Option<String>],
+    ) {
+        let places = parts.iter().zip(texts).filter_map(|(part, text)| {
+            let (Part::Media(Media { raw, .. }) | Part::Opaque(raw)) = part else { return None };
+            Some((object.place_of(raw), text.is_some()))
+        });
+        self.cut(cuts(object.text(), places));
+        let own = json::text(&object.text()[slot.range.clone()]).unwrap_or_default();
+        let own = Some(&*own).filter(|own| !own.is_empty());
+        let texts: Vec<&str> =
+            own.into_iter().chain(texts.iter().flatten().map(|it| &**it)).collect();
+        self.put(slot, &texts.join("\n"));
     }
 
     /// Returns true if any replacement lies completely within `place`.

@@ -208,6 +208,19 @@ pub struct Call<'a> {
     pub slot: Option<Slot>,
 }
 
+/// Where a format keeps the media of a tool result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MediaPlace {
+    /// Among the texts, so that a text can take the place of each.
+    #[default]
+    AmongTexts,
+    /// In a list that may not contain texts.
+    Apart {
+        /// The only text of the result; `None` if the result is not text.
+        text: Option<Slot>,
+    },
+}
+
 /// A tool result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult<'a> {
@@ -221,6 +234,8 @@ pub struct ToolResult<'a> {
     pub denial: Denial,
     /// The content of the result: text, media and opaque parts.
     pub parts: Vec<Part<'a>>,
+    /// Where the media in `parts` are.
+    pub media: MediaPlace,
     /// Where the content can be replaced; `None` if there is no content, or if a text cannot
     /// replace it.
     pub slot: Option<Slot>,
@@ -347,6 +362,7 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
             is_error: result.is_error,
             denial: result.denial,
             parts: result.parts.into_iter().map(owned_part).collect(),
+            media: MediaPlace::default(),
             slot: None,
         }),
         Part::Media(media) => Part::media(media.kind, media.raw.into_owned()),
@@ -387,7 +403,7 @@ mod tests {
             is_error: true,
             denial: Denial::Marked,
             parts: parts(),
-            slot: None,
+            ..ToolResult::default()
         });
         let call = Part::Call(Call {
             id: Some("1".into()),

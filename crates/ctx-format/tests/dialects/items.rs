@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use ctx_format::dialect::{Dialect, Sniff};
 use ctx_format::repair::{MISSING_RESULT, NewResult};
 use ctx_format::rules::{Results, Rules};
-use ctx_format::{Call, Denial, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
+use ctx_format::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 
 pub(crate) struct Items;
 
@@ -67,11 +67,9 @@ impl Dialect for Items {
             })],
             "output" => vec![Part::Result(ToolResult {
                 id,
-                name: None,
-                is_error: false,
-                denial: Denial::None,
                 parts: text("output"),
                 slot: slot("output"),
+                ..ToolResult::default()
             })],
             _ => text("text"),
         };

@@ -10,8 +10,8 @@ use ctx_format::dialect::{Dialect, HeldMessage, Sniff, Wrapped};
 use ctx_format::rules::{Results, Rules};
 use ctx_format::view::{Outside, View, ViewBuilder};
 use ctx_format::{
-    About, Call, Class, Denial, Edits, Effect, Flaw, Links, Log, Message, Object, Outline, Part,
-    Role, Slot, ToolResult, Unread,
+    About, Call, Class, Edits, Effect, Flaw, Links, Log, Message, Object, Outline, Part, Role,
+    Slot, ToolResult, Unread,
 };
 
 pub(crate) struct Tree;
@@ -67,11 +67,10 @@ impl Dialect for Tree {
         let part = if role == Role::Tool {
             Some(Part::Result(ToolResult {
                 id: object.text_of("of"),
-                name: None,
-                is_error: false,
-                denial: Denial::None,
                 parts: text().into_iter().collect(),
                 slot: object.get("text").map(|raw| Slot::text(object, raw)),
+
+                ..ToolResult::default()
             }))
         } else if let Some(id) = object.text_of("call") {
             Some(Part::Call(Call {

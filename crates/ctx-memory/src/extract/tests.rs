@@ -1,6 +1,6 @@
 //! Tests of the extraction from messages.
 
-use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+use ctx_format::{Call, Message, Part, Role, ToolResult};
 
 use super::{Extractor, LISTS};
 use crate::entry::MemoryItem;
@@ -81,11 +81,8 @@ fn only_the_tool_that_asks_has_answers_of_the_user() {
             Call { id: Some("c1".into()), name: tool.into(), arguments: "{}".into(), slot: None };
         let result = ToolResult {
             id: Some("c1".into()),
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![Part::Text(answers.into())],
-            slot: None,
+            ..ToolResult::default()
         };
         let mut extractor = Extractor::new("s", &MemoryKind::ALL[..3]);
         let call = Message::new(Role::Assistant, vec![Part::Call(call)]);
@@ -123,11 +120,8 @@ fn calls_and_errors_name_the_tool() {
         Role::Tool,
         vec![Part::Result(ToolResult {
             id: Some("c1".into()),
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![Part::Text("Exit code 2\nno rule".into())],
-            slot: None,
+            ..ToolResult::default()
         })],
     );
     let text = |items: Vec<MemoryItem>| {
@@ -155,11 +149,9 @@ fn an_item_is_one_line_without_control_characters() {
     };
     let result = ToolResult {
         id: Some("c".into()),
-        name: None,
         is_error: true,
-        denial: Denial::None,
         parts: vec![Part::Text("Error: no \u{9b}c\nmore".into())],
-        slot: None,
+        ..ToolResult::default()
     };
     let call = Message::new(Role::Assistant, vec![Part::Call(call)]);
     let result = Message::new(Role::Tool, vec![Part::Result(result)]);

@@ -132,7 +132,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
 #[cfg(test)]
 mod tests {
     use ctx_engine::message_counter::MessageCounter;
-    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+    use ctx_format::{Call, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 
     use super::{ContentKind, count};
@@ -143,12 +143,8 @@ mod tests {
 
     fn result() -> Part<'static> {
         Part::Result(ToolResult {
-            id: None,
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![text("12345678"), Part::media("image", "{}")],
-            slot: None,
+            ..ToolResult::default()
         })
     }
 

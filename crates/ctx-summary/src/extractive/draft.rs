@@ -171,7 +171,7 @@ fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
 #[cfg(test)]
 mod tests {
     use crate::ledger::Ledger;
-    use ctx_format::{Denial, Message, Part, Role, ToolResult, Zone};
+    use ctx_format::{Message, Part, Role, ToolResult, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
 
     use super::written;
@@ -185,14 +185,7 @@ mod tests {
     }
 
     fn answers(text: &str) -> Message<'_> {
-        let result = ToolResult {
-            id: None,
-            name: None,
-            is_error: false,
-            denial: Denial::None,
-            parts: vec![Part::Text(text.into())],
-            slot: None,
-        };
+        let result = ToolResult { parts: vec![Part::Text(text.into())], ..ToolResult::default() };
         Message::new(Role::Tool, vec![Part::Result(result)])
     }
 

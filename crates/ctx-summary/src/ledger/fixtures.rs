@@ -1,6 +1,6 @@
 //! Messages for the tests of this crate.
 
-use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+use ctx_format::{Call, Message, Part, Role, ToolResult};
 
 use crate::ledger::{Arguments, Leaf};
 
@@ -29,11 +29,8 @@ pub(crate) fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
 pub(crate) fn result(text: &str) -> ToolResult<'_> {
     ToolResult {
         id: Some("c".into()),
-        name: None,
-        is_error: false,
-        denial: Denial::None,
         parts: vec![Part::Text(text.into())],
-        slot: None,
+        ..ToolResult::default()
     }
 }
 

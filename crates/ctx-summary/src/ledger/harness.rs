@@ -410,11 +410,9 @@ mod tests {
     fn result<'t>(id: &'t str, is_error: bool, text: &'t str) -> ToolResult<'t> {
         ToolResult {
             id: Some(id.into()),
-            name: None,
             is_error,
-            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
-            slot: None,
+            ..ToolResult::default()
         }
     }
 

@@ -1,5 +1,5 @@
 use ctx_format::{
-    Call, Denial, Dialect, Message, Object, Outline, Part, Role, Saved, Slot, ToolResult, dialect,
+    Call, Dialect, Message, Object, Outline, Part, Role, Saved, Slot, ToolResult, dialect,
 };
 use ctx_tokens::Encoding;
 
@@ -506,11 +506,10 @@ fn a_result_may_be_in_the_record_of_its_call() {
         });
         let result = Part::Result(ToolResult {
             id: Some("c".into()),
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![Part::Text(text.clone())],
             slot: Some(Slot::text(&object, raw)),
+
+            ..ToolResult::default()
         });
         let message = Message::new(Role::Assistant, vec![call, result]);
         pruner.message(&Outline::of_line(), &message, &object, false);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::dialect::content::kind_of;
 use crate::dialect::unread::has_text;
-use crate::{Call, Object, Part, Role, Slot, ToolResult};
+use crate::{Call, MediaPlace, Object, Part, Role, Slot, ToolResult};
 
 /// The text that opencode sends in place of an output that it has pruned.
 const CLEARED: &str = "[Old tool result content cleared]";
@@ -200,9 +200,10 @@ pub(super) fn result<'a>(record: &Object<'a>, part: &Object<'a>) -> ToolResult<'
     };
     result.parts.push(Part::Text(of.text_of(key).unwrap_or_default()));
     let media = of.elements_of("attachments").unwrap_or_default();
+    let text = of.get(key).filter(|raw| raw.starts_with('"')).map(|raw| Slot::text(record, raw));
     // One text could not replace both the output and the media.
-    let raw = of.get(key).filter(|raw| raw.starts_with('"') && media.is_empty());
-    result.slot = raw.map(|raw| Slot::text(record, raw));
+    result.slot = text.clone().filter(|_| media.is_empty());
+    result.media = MediaPlace::Apart { text };
     result.parts.extend(media.into_iter().map(|raw| Part::media(MEDIA, raw)));
     result
 }

@@ -174,7 +174,7 @@ impl Mentions {
 
 #[cfg(test)]
 mod tests {
-    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult, Zone};
+    use ctx_format::{Call, Message, Part, Role, ToolResult, Zone};
     use hashbrown::HashTable;
 
     use super::{Event, Mentions, Reading, Source};
@@ -199,11 +199,8 @@ mod tests {
     fn answers(text: &str) -> Message<'_> {
         let result = ToolResult {
             id: Some("c".into()),
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
-            slot: None,
+            ..ToolResult::default()
         };
         Message::new(Role::Tool, vec![Part::Result(result)])
     }

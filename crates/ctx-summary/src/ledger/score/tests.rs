@@ -1,6 +1,6 @@
 //! Tests of the scores of whole sessions.
 
-use ctx_format::{Call, Denial, Handle, Message, Part, Role, Saved, ToolResult, Zone};
+use ctx_format::{Call, Handle, Message, Part, Role, Saved, ToolResult, Zone};
 use proptest::prelude::*;
 
 use crate::ledger::score::{After, Class, Future, Needed, Score, Scored, Scorer, Standing};
@@ -27,11 +27,8 @@ fn answers(text: &str) -> Message<'_> {
         Role::Tool,
         vec![Part::Result(ToolResult {
             id: Some("c".into()),
-            name: None,
-            is_error: false,
-            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
-            slot: None,
+            ..ToolResult::default()
         })],
     )
 }
