@@ -3,7 +3,7 @@
 //!
 //! The folders were determined from the source code of these versions of the agents: Claude Code
 //! 2.1.197, Codex 0.169.0, Copilot CLI 1.0.102, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini
-//! CLI 0.61.0, Kimi Code 2.1.0, Qwen Code 0.24.4.
+//! CLI 0.61.0, Kimi Code 2.1.0, Qwen Code 0.24.4, oh-my-pi 18.3.4.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -214,8 +214,8 @@ impl Mark {
 }
 
 /// The names of the agents whose folders are known, as shown in the list.
-pub(crate) const AGENTS: [&str; 8] =
-    ["claude-code", "codex", "copilot", "gemini", "kimi", "openclaw", "pi", "qwen"];
+pub(crate) const AGENTS: [&str; 9] =
+    ["claude-code", "codex", "copilot", "gemini", "kimi", "oh-my-pi", "openclaw", "pi", "qwen"];
 
 /// A folder in which an agent stores its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,6 +251,7 @@ impl AgentFolder {
             ("copilot", of("COPILOT_HOME", ".copilot").map(|dir| dir.join("session-state"))),
             ("gemini", below_home_of("GEMINI_CLI_HOME", ".gemini").map(|dir| dir.join("tmp"))),
             ("kimi", of("KIMI_CODE_HOME", ".kimi-code").map(|dir| dir.join("sessions"))),
+            ("oh-my-pi", home().map(|home| home.join(".omp/agent/sessions"))),
             ("openclaw", openclaw.map(|dir| dir.join("agents"))),
             ("pi", set("PI_CODING_AGENT_SESSION_DIR").or_else(of_pi)),
             ("qwen", set("QWEN_RUNTIME_DIR").or_else(of_qwen).map(|dir| dir.join("projects"))),

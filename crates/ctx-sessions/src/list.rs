@@ -73,7 +73,7 @@ impl Row {
         let dialect = content.map(|content| content.dialect.as_str());
         // The file may be in the folder of an agent that did not write it.
         let is_own = |agent: &&str| {
-            let written = if *agent == "openclaw" { "pi" } else { *agent };
+            let written = if matches!(*agent, "oh-my-pi" | "openclaw") { "pi" } else { *agent };
             dialect.is_none_or(|dialect| dialect == written)
         };
         let agent = found.agent.filter(is_own);

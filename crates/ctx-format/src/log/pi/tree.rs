@@ -37,7 +37,7 @@ pub(super) enum Content {
     Message,
     /// Other content for the model: summaries of branches, commands, and texts from extensions.
     Extra,
-    /// A boundary: a compaction, or a reset in `OpenClaw`. Entries before the boundary are no
+    /// A boundary: a compaction, or a reset in `OpenClaw` and oh-my-pi. Entries before the boundary are no
     /// longer sent, except those that the boundary keeps.
     Boundary {
         /// The id of the first kept entry before the boundary.
@@ -60,7 +60,7 @@ impl Node {
         let kind = kind_of(object);
         let content = match (&*kind, entry.as_ref().map(|entry| entry.kind)) {
             ("compaction", _) => boundary(false),
-            ("reset", _) => boundary(true),
+            ("reset" | "reset_boundary", _) => boundary(true),
             (_, Some(EntryKind::User | EntryKind::Assistant | EntryKind::ToolResult)) => {
                 Content::Message
             }
@@ -111,6 +111,10 @@ pub(super) struct Entries {
 impl Entries {
     /// Adds the next record in the session.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
+        // oh-my-pi writes the title in front of the header.
+        if self.lines == 0 && kind_of(object) == "title" {
+            return;
+        }
         if self.lines == 0 {
             self.version = header_version(object);
             if self.version.is_none() {

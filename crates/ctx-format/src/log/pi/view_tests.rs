@@ -292,6 +292,13 @@ fn a_reset_is_a_boundary_without_a_summary_and_keeps_messages_only() {
     assert_eq!(again.context(), "t d e");
 }
 
+#[test]
+fn in_oh_my_pi_a_title_precedes_the_header_and_a_reset_keeps_nothing() {
+    let titled = format!("{{\"type\":\"title\",\"v\":1,\"title\":\"x\",\"pad\":\" \"}}\n{HEADER}");
+    let reset = two_turns().add("R>d", r#""type":"reset_boundary""#).user("e>R");
+    assert_eq!(reset.context_behind(&titled), ["e"]);
+}
+
 /// Only `OpenClaw` writes such entries.
 #[test]
 fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
