@@ -138,7 +138,7 @@ impl<T: Copy + Default> Pairs<T> {
             return step;
         }
         let is_item = self.rules.results == Results::Later && self.last_role == Some(outline.role);
-        self.messages += u64::from(!is_item);
+        self.messages += u64::from(!is_item && outline.begins_message());
         self.references += u64::from(outline.content.as_ref().is_some_and(|it| it.may_be_call));
         self.turns += u64::from(outline.begins_turn);
         let is_reply = outline.role == Role::Assistant;

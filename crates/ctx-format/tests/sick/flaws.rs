@@ -225,6 +225,14 @@ fn a_result_of_another_call_goes_and_its_call_gets_one() {
     }
 }
 
+/// Kimi Code reads a result only after its call.
+#[test]
+fn a_call_that_is_repeated_after_its_result_gets_a_result_of_its_own() {
+    let file = files::kimi();
+    let again = |lines: &mut Vec<String>| lines.insert(5, lines[3].clone());
+    check(&file, again, &[], &[(6, "rename"), (6, "answer")], (6, 7));
+}
+
 #[test]
 fn the_last_line_of_a_paginated_file_gets_a_number() {
     let without = |at: usize| {

@@ -162,7 +162,7 @@ impl Planner {
     /// Moves a call's misplaced result to where the API expects it, or inserts a result saying that
     /// the original is missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
-        let Call { id, line, found, .. } = self.repair.calls[call].clone();
+        let Call { id, line, found, record, .. } = self.repair.calls[call].clone();
         if found.is_none() {
             self.act(line, &id, RepairKind::Answer);
         }
@@ -172,7 +172,9 @@ impl Planner {
             edit.into.push(call);
             edit.drop = false;
         } else {
-            self.edit(exchange.last).behind.push(call);
+            // In a log, a later record may belong to an earlier message: the call may come after
+            // the results of the reply's other calls.
+            self.edit(exchange.last.max(record)).behind.push(call);
         }
     }
 
