@@ -211,11 +211,9 @@ fn damaged(mut bytes: Vec<u8>, damage: &Damage) -> Vec<u8> {
 }
 
 proptest! {
-    /// The file of Kimi Code is left out: if a call is written again after its result, no repair
-    /// puts a result behind both.
     #[test]
     fn whatever_became_of_a_file_it_is_read_and_repaired(
-        which in 0usize..6,
+        which in 0usize..7,
         damages in proptest::collection::vec(damage(), 1..6),
     ) {
         let file = &files::all()[which];

@@ -234,6 +234,16 @@ fn a_call_that_is_repeated_after_its_result_gets_a_result_of_its_own() {
 }
 
 #[test]
+fn a_call_without_an_id_gets_one() {
+    let file = files::kimi();
+    let without = |lines: &mut Vec<String>| {
+        lines[3] = lines[3].replace(r#""toolCallId":"t","#, "");
+    };
+    let done = [(4, "change"), (4, "answer")];
+    check(&file, without, &[(5, "orphan-result")], &done, (4, 5));
+}
+
+#[test]
 fn the_last_line_of_a_paginated_file_gets_a_number() {
     let without = |at: usize| {
         move |lines: &mut Vec<String>| {

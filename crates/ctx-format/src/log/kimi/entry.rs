@@ -148,6 +148,17 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// The member with the id of a call, or of the call that a result answers.
+    pub(super) fn id_key(&self) -> &'static str {
+        let is_listed = self.kind == EntryKind::Message && self.role() != Some(Role::Tool);
+        if is_listed { "id" } else { "toolCallId" }
+    }
+
+    /// The id, as raw JSON, of a call of the reply.
+    pub(super) fn id_of(&self, call: &Object<'a>) -> Option<&'a str> {
+        call.get(self.id_key())
+    }
+
     /// The id, as raw JSON, of the call that a result answers.
     pub(super) fn answers(&self) -> Option<&'a str> {
         self.body.get("toolCallId").filter(|_| self.role() == Some(Role::Tool))
@@ -162,8 +173,16 @@ impl<'a> Entry<'a> {
         let mut all = parts(content, &part);
         // Nothing is left of such a thought.
         all.retain(|part| !matches!(part, Part::Reasoning(text) if text.is_empty()));
-        all.extend(self.calls().iter().map(|it| Part::Call(call(record, it))));
+        all.extend(self.calls().iter().map(|it| Part::Call(self.call(record, it))));
         all
+    }
+
+    fn call(&self, record: &Object<'a>, call: &Object<'a>) -> Call<'a> {
+        let function = function_of(call);
+        let raw = function.get("args").or_else(|| function.get("arguments"));
+        let (arguments, slot) = text_or_json(record, raw.filter(|raw| *raw != "null"));
+        let name = function.text_of("name").unwrap_or_default();
+        Call { id: self.id_of(call).and_then(json::text), name, arguments, slot }
     }
 
     /// Reads a result. The agent sends the member `note` in a line of its own.
@@ -252,22 +271,9 @@ pub(super) fn is_vacuous(part: &Object<'_>) -> bool {
         && part.text_of(&kind).is_some_and(|text| text.chars().all(is_blank))
 }
 
-/// The id of a call, as raw JSON.
-pub(super) fn id_of<'a>(call: &Object<'a>) -> Option<&'a str> {
-    call.get("toolCallId").or_else(|| call.get("id"))
-}
-
 /// The object with the name and the arguments of a call. Versions before 1.1 of the format nest it.
 pub(super) fn function_of<'a>(call: &Object<'a>) -> Object<'a> {
     call.object_of("function").unwrap_or_else(|| call.clone())
-}
-
-fn call<'a>(record: &Object<'a>, call: &Object<'a>) -> Call<'a> {
-    let function = function_of(call);
-    let raw = function.get("args").or_else(|| function.get("arguments"));
-    let (arguments, slot) = text_or_json(record, raw.filter(|raw| *raw != "null"));
-    let name = function.text_of("name").unwrap_or_default();
-    Call { id: id_of(call).and_then(json::text), name, arguments, slot }
 }
 
 /// Returns the slot of a result. A new text replaces the output and the note; if other members are

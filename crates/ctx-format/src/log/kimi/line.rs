@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::entry::{Entry, EntryKind, MEDIA, Source, id_of, is_vacuous};
+use super::entry::{Entry, EntryKind, MEDIA, Source, is_vacuous};
 use crate::dialect::content::kind_of;
 use crate::log::links::LineId;
 use crate::{Object, Role, json};
@@ -38,6 +38,7 @@ pub(super) struct Facts {
     pub(super) id: Option<LineId>,
     /// The id of the request to which a message of the agent belongs.
     pub(super) owner: Option<LineId>,
+    /// The ids of the calls; the default for a call without an id.
     pub(super) calls: Vec<LineId>,
     /// The call that the message answers.
     pub(super) answers: Option<LineId>,
@@ -69,7 +70,8 @@ pub(super) struct Switch {
 
 impl Facts {
     pub(super) fn of_result(call: LineId) -> Self {
-        Self { role: Role::Tool, answers: Some(call), ..Self::default() }
+        let answers = Some(call).filter(|call| *call != LineId::default());
+        Self { role: Role::Tool, answers, ..Self::default() }
     }
 
     /// Returns true if the agent does not send the message.
@@ -85,7 +87,10 @@ impl Facts {
             role: role.unwrap_or_default(),
             source,
             is_request: entry.is_request(),
-            calls: calls.iter().filter_map(|call| id(id_of(call)?)).collect(),
+            calls: calls
+                .iter()
+                .map(|it| entry.id_of(it).and_then(id).unwrap_or_default())
+                .collect(),
             answers: entry.answers().and_then(id),
             is_vacuous: role != Some(Role::Tool) && blocks.iter().all(is_vacuous),
             ..Self::default()
@@ -134,7 +139,7 @@ impl Line {
                 EntryKind::Part | EntryKind::Call => {
                     Self::Part(id("stepUuid").unwrap_or_default(), Facts::of(&entry))
                 }
-                EntryKind::Result => id("toolCallId").map_or(Self::Other, Self::Result),
+                EntryKind::Result => Self::Result(id("toolCallId").unwrap_or_default()),
                 EntryKind::Compaction => Shape::of(&entry).map_or(Self::Other, Self::Compaction),
             };
         }

@@ -17,7 +17,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::convert::message;
-use self::entry::{Entry, EntryKind, Source, function_of, id_of};
+use self::entry::{Entry, EntryKind, Source, function_of};
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{About, Log};
@@ -62,7 +62,8 @@ impl Dialect for Kimi {
             ..Outline::of_line()
         };
         for call in entry.calls() {
-            let id = id_of(&call).and_then(json::text).unwrap_or_default();
+            let id = entry.id_of(&call).and_then(json::text).unwrap_or_default();
+            outline.fault_if(id.is_empty(), Rule::BadCallId, &id);
             outline.check_tool_name(&function_of(&call), NAME, &id);
             outline.calls.push(id);
         }
@@ -102,8 +103,13 @@ impl Dialect for Kimi {
 
     fn mend(&self, object: &Object<'_>, mend: &mut Mend<'_, '_>) {
         let Some(entry) = Entry::of(object) else { return };
+        // What is accepted as the name of a tool is also accepted as the id of a call.
         for call in entry.calls() {
             mend.name(&function_of(&call), "name", NAME);
+            mend.name(&call, entry.id_key(), NAME);
+        }
+        if entry.role() == Some(Role::Tool) {
+            mend.name(&entry.body, entry.id_key(), NAME);
         }
         mend.bad_images(entry.blocks());
     }
@@ -170,7 +176,8 @@ impl Dialect for Kimi {
         let Some(entry) = Entry::of(object) else { return object.text().to_owned() };
         let mut edits = Edits::default();
         let calls = entry.calls();
-        let calls = change.rename_calls.iter().map(|(at, to)| Some((id_of(calls.get(*at)?), to)));
+        let calls =
+            change.rename_calls.iter().map(|(at, to)| Some((entry.id_of(calls.get(*at)?), to)));
         let results = change.rename_results.values().map(|to| Some((entry.answers(), to)));
         for (id, to) in calls.chain(results).flatten().filter_map(|(id, to)| Some((id?, to))) {
             edits.replace(object.place_of(id), json::quoted(to));
