@@ -4,7 +4,6 @@
 use crate::compaction::LineText;
 use crate::dialect::content::{
     SUMMARY_NAME, bad_images, blocks, kind_of, parts, role_of, summary_text, text_or_json,
-    with_text,
 };
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::dialect::items;
@@ -12,10 +11,9 @@ use crate::dialect::sign::Sign;
 use crate::dialect::unread::has_text;
 use crate::legality::content::{ANY_NAME, Mend, NO_CONTENT, Names, Naming};
 use crate::record::edit::cut_members;
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
+use crate::repair::{MISSING_RESULT, RecordChange};
 use crate::{
-    Call, Edits, Member, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread,
-    json, scan,
+    Call, Member, Message, Object, Outline, Part, Role, Rule, Slot, ToolResult, Unread, json, scan,
 };
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -202,30 +200,19 @@ impl Dialect for Chat {
     }
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
-        let mut edits = Edits::default();
-        let calls = object.elements_of("tool_calls").unwrap_or_default();
-        let id_of = |place: &usize| Object::within(calls.get(*place)?)?.get("id");
-        let calls = change.rename_calls.iter().map(|(place, to)| (id_of(place), to));
-        let result = change.rename_results.get(&0).map(|to| (object.get("tool_call_id"), to));
-        for (id, to) in calls.chain(result).filter_map(|(id, to)| Some((id?, to))) {
-            edits.put(&Slot::text(object, id), to);
-        }
-        edits.of_object(object)
+        let calls = object.objects_of("tool_calls").into_iter().flatten();
+        let ids: Vec<_> = calls.map(|call| call?.get("id")).collect();
+        change.renames(object, &ids, object.get("tool_call_id")).of_object(object)
     }
 
-    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
-        if let Some((record, _)) = &result.found {
-            return Some(with_text(record, "tool_call_id", result.id));
-        }
-        let line = match result.call.object_of("function_call") {
+    fn missing_result(&self, call: &Object<'_>, id: &str) -> Option<String> {
+        let line = match call.object_of("function_call") {
             // Calls in the deprecated format have no id.
-            Some(function) if result.id.is_empty() => LineText::default()
+            Some(function) if id.is_empty() => LineText::default()
                 .text("role", "function")
                 .text("name", &function.text_of("name").unwrap_or_default()),
             // Ollama's calls have no ids either.
-            _ => {
-                LineText::default().text("role", "tool").some_text("tool_call_id", Some(result.id))
-            }
+            _ => LineText::default().text("role", "tool").some_text("tool_call_id", Some(id)),
         };
         Some(line.text("content", MISSING_RESULT).end())
     }

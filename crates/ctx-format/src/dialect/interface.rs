@@ -7,7 +7,10 @@ use crate::dialect::Format;
 use crate::dialect::content::{SUMMARY_LINE, summary_text, text_record};
 use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::record::presence::{Outside, Presence};
-use crate::{Links, Log, Message, Object, Outline, Record, Role, Rules, SecondCopy, Unread, Usage};
+use crate::{
+    Edits, Links, Log, Message, Object, Outline, Record, Role, Rules, SecondCopy, Unread, Usage,
+    json,
+};
 
 /// How likely it is that a record belongs to a dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,7 +174,19 @@ pub trait Dialect: Sync {
     /// Writes a result for a repair: a block of a message, or a record without a line ending.
     /// `None` if the record in `result` has no result at the given index, or if a call and its
     /// result are always in the same record.
-    fn new_result(&self, _result: &NewResult<'_>) -> Option<String> {
+    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
+        let Some((record, place)) = &result.found else {
+            return self.missing_result(&result.call, result.id);
+        };
+        let rename_results = [(*place, result.id.to_owned())].into();
+        let change = RecordChange { rename_results, ..RecordChange::default() };
+        Some(self.changed(record, &change, Vec::new()))
+    }
+
+    /// Writes a record with [`MISSING_RESULT`] as the result of a call, without a line ending. `id`
+    /// is the id of the call, which is in the record `call`. `None` if a call and its result are
+    /// always in the same record.
+    fn missing_result(&self, _call: &Object<'_>, _id: &str) -> Option<String> {
         None
     }
 
@@ -270,6 +285,28 @@ pub struct RecordChange {
     pub rename_calls: BTreeMap<usize, String>,
     /// The new call ids in results, each with the index of the result.
     pub rename_results: BTreeMap<usize, String>,
+}
+
+impl RecordChange {
+    /// Returns the edits that give the calls and the result of a record their new ids. `calls` and
+    /// `result` are the old ids, as raw JSON.
+    pub(crate) fn renames(
+        &self,
+        object: &Object<'_>,
+        calls: &[Option<&str>],
+        result: Option<&str>,
+    ) -> Edits {
+        let calls =
+            self.rename_calls.iter().map(|(at, to)| (calls.get(*at).copied().flatten(), to));
+        let results = self.rename_results.values().map(|to| (result, to));
+        let mut edits = Edits::default();
+        for (raw, to) in calls.chain(results).filter_map(|(raw, to)| Some((raw?, to))) {
+            if json::text(raw).as_deref().unwrap_or(raw) != to {
+                edits.replace(object.place_of(raw), json::quoted(to));
+            }
+        }
+        edits
+    }
 }
 
 /// A result that is moved to its call, or created because it is missing.

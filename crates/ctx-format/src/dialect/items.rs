@@ -328,12 +328,8 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
 
 /// Returns the edits to `record` that apply `change` to `item`, a call or a result within it.
 pub(crate) fn changed(record: &Object<'_>, item: &Object<'_>, change: &RecordChange) -> Edits {
-    let mut edits = Edits::default();
-    let mut new = change.rename_calls.values().chain(change.rename_results.values());
-    if let Some((raw, to)) = item.get("call_id").zip(new.next()) {
-        edits.replace(record.place_of(raw), json::quoted(to));
-    }
-    edits
+    let id = item.get("call_id");
+    change.renames(record, &[id], id)
 }
 
 /// Writes a result that says that the result of `call` is missing; `None` if a text cannot be the

@@ -1,11 +1,11 @@
 //! OpenAI Responses items, one per record, as stored by programs that send the whole input with
 //! each request.
 
-use crate::dialect::content::{summary_text, with_text};
+use crate::dialect::content::summary_text;
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
 use crate::dialect::items;
 use crate::legality::content::{Mend, Names};
-use crate::repair::{NewResult, RecordChange};
+use crate::repair::RecordChange;
 use crate::{Message, Object, Outline, Unread};
 
 /// The dialect `responses`.
@@ -61,11 +61,8 @@ impl Dialect for Responses {
         items::changed(object, object, change).of_object(object)
     }
 
-    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
-        match &result.found {
-            Some((item, _)) => Some(with_text(item, "call_id", result.id)),
-            None => items::missing_result(&result.call, result.id),
-        }
+    fn missing_result(&self, call: &Object<'_>, id: &str) -> Option<String> {
+        items::missing_result(call, id)
     }
 }
 

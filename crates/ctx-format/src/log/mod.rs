@@ -93,8 +93,11 @@ pub trait Log: Dialect {
         Edits::default()
     }
 
-    /// What the record states about the session, such as the session's id.
-    fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
+    /// What the record states about the session, such as the session's id. Some agents store all of
+    /// it elsewhere.
+    fn about<'a>(&self, _object: &Object<'a>) -> About<'a> {
+        About::default()
+    }
 
     /// Returns the edits to a record that repair `flaw`, whose remedy is [`Remedy::Change`].
     /// `numbers` are the numbers from that remedy.

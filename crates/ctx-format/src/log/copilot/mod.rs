@@ -23,7 +23,7 @@ use crate::dialect::interface::{Dialect, HeldMessage, Wrapped};
 use crate::dialect::items::NAME;
 use crate::dialect::usage::sum;
 use crate::legality::content::Mend;
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
+use crate::repair::{MISSING_RESULT, RecordChange};
 use crate::{
     Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, SecondCopy, Unread, Usage,
     UsageOf, json,
@@ -189,36 +189,23 @@ impl Dialect for Copilot {
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let Some(event) = Event::of(object) else { return object.text().to_owned() };
-        let mut edits = Edits::default();
         let calls = event.calls();
-        let id_of = |at: &usize| calls.get(*at)?.get("toolCallId");
-        let calls = change.rename_calls.iter().map(|(at, to)| (id_of(at), to));
-        let result = event.data.get("toolCallId");
-        let results = change.rename_results.values().map(|to| (result, to));
-        for (id, to) in calls.chain(results).filter_map(|(id, to)| Some((id?, to))) {
-            edits.replace(object.place_of(id), json::quoted(to));
-        }
-        edits.of_object(object)
+        let ids: Vec<_> = calls.iter().map(|call| call.get("toolCallId")).collect();
+        change.renames(object, &ids, event.data.get("toolCallId")).of_object(object)
     }
 
-    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
-        let line = result.found.as_ref().map_or(&result.call, |(line, _)| line);
-        let mut edits = Edits::default();
-        let data = line.object_of("data")?;
-        if result.found.is_some() {
-            edits.replace(line.place_of(data.get("toolCallId")?), json::quoted(result.id));
-            return Some(edits.of_object(line));
-        }
+    fn missing_result(&self, call: &Object<'_>, id: &str) -> Option<String> {
         let error = LineText::default().text("message", MISSING_RESULT).text("code", "failure");
         let missing = LineText::default()
-            .text("toolCallId", result.id)
+            .text("toolCallId", id)
             .json("success", "false")
             .json("error", &error.end());
-        let id = view::id_from(&format!("{} {}", result.call.text(), result.id));
-        edits.set(0, line, "type", r#""tool.execution_complete""#);
-        edits.set(0, line, "data", &missing.end());
-        edits.set(0, line, "id", &json::quoted(&id));
-        Some(edits.of_object(line))
+        let own = view::id_from(&format!("{} {id}", call.text()));
+        let mut edits = Edits::default();
+        edits.set(0, call, "type", r#""tool.execution_complete""#);
+        edits.set(0, call, "data", &missing.end());
+        edits.set(0, call, "id", &json::quoted(&own));
+        Some(edits.of_object(call))
     }
 }
 

@@ -18,9 +18,9 @@ use std::borrow::Cow;
 
 use self::convert::message;
 use self::entry::{Entry, EntryKind, Source, function_of};
+use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use super::{About, Log};
 use crate::convert::target::text_block;
 use crate::dialect::content::{bad_images, kind_of};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
@@ -28,7 +28,7 @@ use crate::dialect::items::NAME;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
+use crate::repair::{MISSING_RESULT, RecordChange};
 use crate::{
     Edits, Flaw, Links, Message, Object, Outline, Role, Rule, Unread, Usage, UsageOf, json,
 };
@@ -174,35 +174,23 @@ impl Dialect for Kimi {
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let Some(entry) = Entry::of(object) else { return object.text().to_owned() };
-        let mut edits = Edits::default();
         let calls = entry.calls();
-        let calls =
-            change.rename_calls.iter().map(|(at, to)| Some((entry.id_of(calls.get(*at)?), to)));
-        let results = change.rename_results.values().map(|to| Some((entry.answers(), to)));
-        for (id, to) in calls.chain(results).flatten().filter_map(|(id, to)| Some((id?, to))) {
-            edits.replace(object.place_of(id), json::quoted(to));
-        }
-        edits.of_object(object)
+        let ids: Vec<_> = calls.iter().map(|call| entry.id_of(call)).collect();
+        change.renames(object, &ids, entry.answers()).of_object(object)
     }
 
-    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
+    fn missing_result(&self, call: &Object<'_>, id: &str) -> Option<String> {
         let mut edits = Edits::default();
-        if let Some((line, _)) = &result.found {
-            let id = Entry::of(line)?.answers()?;
-            edits.replace(line.place_of(id), json::quoted(result.id));
-            return Some(edits.of_object(line));
-        }
-        let line = &result.call;
-        if Entry::of(line)?.kind == EntryKind::Call {
+        if Entry::of(call)?.kind == EntryKind::Call {
             let output = LineText::default().text("output", MISSING_RESULT).is("isError", true);
-            let event = LineText::of_type("tool.result").text("toolCallId", result.id);
-            edits.set(0, line, "event", &event.json("result", &output.end()).end());
+            let event = LineText::of_type("tool.result").text("toolCallId", id);
+            edits.set(0, call, "event", &event.json("result", &output.end()).end());
         } else {
             let message = message("tool", &[text_block(MISSING_RESULT)]);
-            let message = message.text("toolCallId", result.id).is("isError", true);
-            edits.set(0, line, "message", &message.end());
+            let message = message.text("toolCallId", id).is("isError", true);
+            edits.set(0, call, "message", &message.end());
         }
-        Some(edits.of_object(line))
+        Some(edits.of_object(call))
     }
 }
 
@@ -223,11 +211,6 @@ impl Log for Kimi {
             lessen(&mut edits, object, object, &["tokens"], by);
         }
         edits
-    }
-
-    /// The id and the folder of a session are not in its lines.
-    fn about<'a>(&self, _: &Object<'a>) -> About<'a> {
-        About::default()
     }
 
     fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {

@@ -28,7 +28,7 @@ use crate::dialect::items::NAME;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
-use crate::repair::{MISSING_RESULT, NewResult, RecordChange};
+use crate::repair::{MISSING_RESULT, RecordChange};
 use crate::{
     Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, SecondCopy, Unread, Usage, json,
 };
@@ -212,41 +212,28 @@ impl Dialect for Pi {
 
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let Some(entry) = Entry::of(object) else { return object.text().to_owned() };
-        let mut edits = Edits::default();
         let calls = entry.calls();
-        let id_of = |at: &usize| calls.get(*at)?.get("id");
-        let calls = change.rename_calls.iter().map(|(at, to)| (id_of(at), to));
-        let result = entry.body.get("toolCallId");
-        let results = change.rename_results.values().map(|to| (result, to));
-        for (id, to) in calls.chain(results).filter_map(|(id, to)| Some((id?, to))) {
-            edits.replace(object.place_of(id), json::quoted(to));
-        }
-        edits.of_object(object)
+        let ids: Vec<_> = calls.iter().map(|call| call.get("id")).collect();
+        change.renames(object, &ids, entry.body.get("toolCallId")).of_object(object)
     }
 
-    fn new_result(&self, result: &NewResult<'_>) -> Option<String> {
-        let mut edits = Edits::default();
-        if let Some((line, _)) = &result.found {
-            let id = line.object_of("message")?.get("toolCallId")?;
-            edits.replace(line.place_of(id), json::quoted(result.id));
-            return Some(edits.of_object(line));
-        }
-        let reply = Entry::of(&result.call)?;
-        let call =
-            reply.calls().into_iter().find(|it| it.text_of("id").as_deref() == Some(result.id));
-        let name = call.and_then(|call| call.text_of("name")).unwrap_or_default();
+    fn missing_result(&self, call: &Object<'_>, id: &str) -> Option<String> {
+        let reply = Entry::of(call)?;
+        let own = reply.calls().into_iter().find(|it| it.text_of("id").as_deref() == Some(id));
+        let name = own.and_then(|own| own.text_of("name")).unwrap_or_default();
         let text = LineText::of_type("text").text("text", MISSING_RESULT).end();
         let mut message = LineText::default()
             .text("role", "toolResult")
-            .text("toolCallId", result.id)
+            .text("toolCallId", id)
             .text("toolName", &name)
             .list("content", &[text])
             .is("isError", true);
         if let Some(time) = reply.body.get("timestamp") {
             message = message.json("timestamp", time);
         }
-        edits.set(0, &result.call, "message", &message.end());
-        Some(edits.of_object(&result.call))
+        let mut edits = Edits::default();
+        edits.set(0, call, "message", &message.end());
+        Some(edits.of_object(call))
     }
 }
 
