@@ -36,7 +36,7 @@ impl CompactionWriter for Writer {
     }
 
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
-        let (_, replay, _) = self.lines.replay();
+        let (replay, _) = self.lines.replay();
         let mut new = NewLines::of(compaction);
         let first = first_kept(&replay, compaction);
         let agent = self.agent.clone().unwrap_or_else(|| "\"main\"".to_owned());
@@ -68,7 +68,7 @@ impl CompactionWriter for Writer {
             self.push(&object);
         }
         // Without this line, the agent would use an older count and might compact again at once.
-        let length = self.lines.replay().1.items.len();
+        let length = self.lines.replay().0.items.len();
         let count = begin("token_counting.rebased")
             .json("length", &length.to_string())
             .json("tokens", &after.to_string())

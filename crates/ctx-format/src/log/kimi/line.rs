@@ -23,7 +23,11 @@ pub(super) enum Line {
     Undo(usize),
     /// Removes everything from the context.
     Clear,
-    Compaction(Shape),
+    /// Replaces the messages before this index, which counts from the end if it is negative.
+    Compaction(i64),
+    /// Replaces everything but the messages from the user, which come before the summary and are
+    /// limited in size.
+    KeepRequests,
     /// Begins a branch.
     Switch(Switch),
     Other,
@@ -49,23 +53,14 @@ pub(super) struct Facts {
     pub(super) tokens: usize,
 }
 
-/// What a compaction keeps.
-#[derive(Clone, Copy)]
-pub(super) enum Shape {
-    /// The messages from this index on, which counts from the end if it is negative.
-    From(f64),
-    /// The messages from the user, up to a maximum size, before the summary.
-    Requests,
-}
-
 /// The beginning of a branch, which continues an earlier one after one of its lines.
 pub(super) struct Switch {
     pub(super) branch: LineId,
     pub(super) base: LineId,
     /// The number of the last line of the earlier branch, counted from 1.
-    pub(super) line: f64,
+    pub(super) line: i64,
     /// The number of the line that undoes the same for older versions.
-    pub(super) undo: Option<f64>,
+    pub(super) undo: Option<i64>,
 }
 
 impl Facts {
@@ -111,16 +106,9 @@ impl Facts {
 
 /// The size of a part, in tokens, as the agent estimates it.
 fn tokens_of(part: &Object<'_>) -> usize {
-    match &*kind_of(part) {
-        kind @ ("text" | "think") => tokens(&part.text_of(kind).unwrap_or_default()),
-        kind => {
-            if MEDIA.contains(&kind) {
-                2_000
-            } else {
-                0
-            }
-        }
-    }
+    let kind = kind_of(part);
+    let of_media = if MEDIA.contains(&&*kind) { 2_000 } else { 0 };
+    part.text_of(&kind).map_or(of_media, |text| tokens(&text))
 }
 
 /// The size of a text, in tokens, as the agent estimates it.
@@ -140,7 +128,7 @@ impl Line {
                     Self::Part(id("stepUuid").unwrap_or_default(), Facts::of(&entry))
                 }
                 EntryKind::Result => Self::Result(id("toolCallId").unwrap_or_default()),
-                EntryKind::Compaction => Shape::of(&entry).map_or(Self::Other, Self::Compaction),
+                EntryKind::Compaction => Self::compaction(&entry).unwrap_or(Self::Other),
             };
         }
         let kind = event.as_ref().map(kind_of).unwrap_or_default();
@@ -163,11 +151,9 @@ impl Line {
             _ => Self::Other,
         }
     }
-}
 
-impl Shape {
-    /// Returns the shape of a compaction; `None` if the agent skips the line.
-    fn of(entry: &Entry<'_>) -> Option<Self> {
+    /// Reads a compaction; `None` if the agent skips the line.
+    fn compaction(entry: &Entry<'_>) -> Option<Self> {
         let line = &entry.body;
         let count = number(line, "compactedCount").or_else(|| number(line, "count"))?;
         let optional = ["tokensBefore", "tokensAfter", "summaryOutputTokens", "droppedCount"];
@@ -179,7 +165,7 @@ impl Shape {
             Some(raw) => raw == "true",
             None => line.get("keptUserMessageCount").is_none(),
         };
-        Some(if keeps_tail { Self::From(count) } else { Self::Requests })
+        Some(if keeps_tail { Self::Compaction(count) } else { Self::KeepRequests })
     }
 }
 
@@ -195,7 +181,8 @@ impl Switch {
     }
 }
 
-/// Returns the number in a member; `None` if the value is not a number.
-fn number(object: &Object<'_>, key: &str) -> Option<f64> {
-    object.get(key)?.parse().ok()
+/// Returns the number in a member, without its fraction; `None` if the value is not a number.
+#[expect(clippy::cast_possible_truncation, reason = "a count or a line number")]
+fn number(object: &Object<'_>, key: &str) -> Option<i64> {
+    Some(object.get(key)?.parse::<f64>().ok()? as i64)
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::entry::Source;
-use super::line::{Facts, Line, Shape, Switch, tokens};
+use super::line::{Facts, Line, Switch, tokens};
 use crate::Role;
 use crate::log::links::LineId;
 use crate::log::view::Outside;
@@ -17,6 +17,9 @@ use crate::log::view::Outside;
 /// tokens, and the part of it for the first messages.
 const KEPT_TOKENS: usize = 20_000;
 const KEPT_HEAD: usize = 2_000;
+
+/// Why messages that a compaction replaced are outside the context.
+const BEFORE: Outside = Outside::BeforeCompaction;
 
 /// A message at some point in the replay.
 #[derive(Clone, Default)]
@@ -51,14 +54,15 @@ impl Item {
         Self { records: vec![record], facts, ..Self::default() }
     }
 
+    fn summary(record: usize) -> Self {
+        let source = Source::Summary;
+        Self::of(record, Facts { role: Role::User, source, ..Facts::default() })
+    }
+
     /// A message that the agent adds at a compaction.
     fn added() -> Self {
         let facts = Facts { role: Role::User, source: Source::Injection, ..Facts::default() };
         Self { facts, ..Self::default() }
-    }
-
-    fn is_of_user(&self) -> bool {
-        self.facts.role == Role::User && self.facts.source == Source::User
     }
 
     /// Returns the message with only this text.
@@ -69,16 +73,8 @@ impl Item {
 }
 
 impl Replay {
-    /// Replays the lines with these numbers, each with its record.
-    pub(super) fn of<'l>(lines: impl IntoIterator<Item = (usize, &'l Line)>) -> Self {
-        let mut replay = Self::default();
-        for (record, line) in lines {
-            replay.add(record, line);
-        }
-        replay
-    }
-
-    fn add(&mut self, record: usize, line: &Line) {
+    /// Replays the next line.
+    pub(super) fn add(&mut self, record: usize, line: &Line) {
         match line {
             Line::Message(facts) => {
                 self.deferred.push(Item::of(record, facts.clone()));
@@ -118,7 +114,14 @@ impl Replay {
             }
             Line::Undo(count) => self.undo(*count),
             Line::Clear => self.replace(Vec::new(), Outside::DeadBranch),
-            Line::Compaction(shape) => self.compact(record, *shape),
+            Line::Compaction(index) => {
+                let kept = self.items[slice_start(*index, self.items.len())..].to_vec();
+                self.replace([vec![Item::summary(record)], kept].concat(), BEFORE);
+            }
+            Line::KeepRequests => {
+                let after = vec![Item::summary(record), Item::added()];
+                self.replace([kept_requests(&self.items), after].concat(), BEFORE);
+            }
             Line::Switch(_) | Line::Other => {}
         }
     }
@@ -178,18 +181,6 @@ impl Replay {
         self.replace(self.items[..end].to_vec(), Outside::DeadBranch);
     }
 
-    fn compact(&mut self, record: usize, shape: Shape) {
-        let facts = Facts { role: Role::User, source: Source::Summary, ..Facts::default() };
-        let summary = Item::of(record, facts);
-        let items = match shape {
-            Shape::From(index) => {
-                [&[summary], &self.items[slice_start(index, self.items.len())..]].concat()
-            }
-            Shape::Requests => [kept_requests(&self.items), vec![summary, Item::added()]].concat(),
-        };
-        self.replace(items, Outside::BeforeCompaction);
-    }
-
     /// Returns the indexes of the messages that the agent sends, in order: results come after their
     /// calls, and a result without a call is left out.
     pub(super) fn sent(&self) -> Vec<usize> {
@@ -213,105 +204,102 @@ impl Replay {
 }
 
 /// Returns the index at which `slice(index)` begins in JavaScript.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both are limited")]
-fn slice_start(index: f64, length: usize) -> usize {
-    let index = index.trunc();
-    if index < 0.0 { length.saturating_sub(-index as usize) } else { length.min(index as usize) }
+fn slice_start(index: i64, length: usize) -> usize {
+    let distance = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+    if index < 0 { length.saturating_sub(distance) } else { length.min(distance) }
 }
 
 /// Returns the user's messages that the agent's own compaction keeps: all of them or, if they are
 /// too large, the first and the last ones, and a note between them.
 fn kept_requests(items: &[Item]) -> Vec<Item> {
-    let all: Vec<&Item> = items.iter().filter(|item| item.is_of_user()).collect();
+    let is_of_user =
+        |item: &&Item| item.facts.role == Role::User && item.facts.source == Source::User;
+    let all: Vec<&Item> = items.iter().filter(is_of_user).collect();
     if all.iter().map(|item| item.facts.tokens).sum::<usize>() <= KEPT_TOKENS {
         return all.into_iter().cloned().collect();
     }
-    let (mut tail, mut room) = (Vec::new(), KEPT_TOKENS - KEPT_HEAD);
-    let (mut end, mut cut) = (all.len(), None);
-    while end > 0 && room > 0 {
-        end -= 1;
-        let Facts { text, tokens, .. } = &all[end].facts;
-        if *tokens <= room {
-            tail.push(all[end].clone());
-            room -= tokens;
-            continue;
-        }
-        let (begin, rest) = text.split_at(text.len() - length_of(text.chars().rev(), room));
-        tail.push(all[end].with_text(rest));
-        cut = (!begin.is_empty()).then(|| all[end].with_text(begin));
-        break;
-    }
-    let (mut kept, mut room) = (Vec::new(), KEPT_HEAD);
-    for item in all[..end].iter().copied().chain(&cut) {
+    let last = |text: &str, room| text.len() - length_of(text.chars().rev(), room)..text.len();
+    let tail = fitting(all.iter().rev(), KEPT_TOKENS - KEPT_HEAD, last);
+    let (before, rest) = all.split_at(all.len() - tail.len());
+    let cut = tail.last().and_then(|last| {
+        let text = rest[0].facts.text.strip_suffix(&*last.facts.text)?;
+        (!text.is_empty()).then(|| rest[0].with_text(text))
+    });
+    let first = |text: &str, room| 0..length_of(text.chars(), room);
+    let mut kept = fitting(before.iter().chain(&cut.as_ref()), KEPT_HEAD, first);
+    kept.push(Item::added());
+    kept.extend(tail.into_iter().rev());
+    kept
+}
+
+/// Returns the messages for which there is room, and the part of the next one that still fits.
+fn fitting<'i>(
+    items: impl Iterator<Item = &'i &'i Item>,
+    mut room: usize,
+    part: impl Fn(&str, usize) -> Range<usize>,
+) -> Vec<Item> {
+    let mut kept = Vec::new();
+    for item in items {
         let Facts { text, tokens, .. } = &item.facts;
         if *tokens > room {
-            let head = &text[..length_of(text.chars(), room)];
-            kept.extend((room > 0).then(|| item.with_text(head)));
+            kept.extend((room > 0).then(|| item.with_text(&text[part(text, room)])));
             break;
         }
-        kept.push(item.clone());
+        kept.push((*item).clone());
         room -= tokens;
     }
-    tail.push(Item::added());
-    kept.extend(tail.into_iter().rev());
     kept
 }
 
 /// Returns the number of bytes of the characters that make up at most `most` tokens.
 fn length_of(text: impl Iterator<Item = char>, most: usize) -> usize {
-    let (mut ascii, mut others, mut length) = (0_usize, 0_usize, 0);
-    for c in text {
-        ascii += usize::from(c.is_ascii());
-        others += usize::from(!c.is_ascii());
-        if ascii.div_ceil(4) + others > most {
-            break;
-        }
-        length += c.len_utf8();
-    }
-    length
+    let size = |c: &char| if c.is_ascii() { 1 } else { 4 };
+    let sums = text.scan(0, |sum, c| {
+        *sum += size(&c);
+        Some((*sum, c))
+    });
+    sums.take_while(|(sum, _)| *sum <= 4 * most).map(|(_, c)| c.len_utf8()).sum()
 }
 
-/// A branch: its lines, and the beginning of the branch if it continues another one.
-type Branch<'l> = (Range<usize>, Option<&'l Switch>);
-
-/// Returns the indexes of the lines that the agent replays: those on the active branch, and what
-/// the agent said about the session as a whole on any branch. `Err` holds the index of the newest
+/// Returns for each line whether the agent replays it: the lines on the active branch, and what the
+/// agent said about the session as a whole on any branch. `Err` holds the index of the newest
 /// branch's beginning if its bases form a loop, or lead to a branch that is not in the file.
-pub(super) fn active(lines: &[(usize, Line)]) -> Result<Vec<usize>, usize> {
+pub(super) fn active(lines: &[(usize, Line)]) -> Result<Vec<bool>, usize> {
     let switches = lines.iter().enumerate().filter_map(|(at, (_, line))| match line {
         Line::Switch(switch) => Some((at, switch)),
         _ => None,
     });
     let switches: Vec<(usize, &Switch)> = switches.collect();
-    let Some((newest, _)) = switches.last().copied() else { return Ok((0..lines.len()).collect()) };
-    let mut branches: HashMap<LineId, Branch<'_>> = HashMap::new();
-    let (mut branch, mut begin, mut base) = (LineId::of("main"), 0, None);
-    for (at, switch) in &switches {
-        branches.insert(branch, (begin..*at, base));
-        (branch, begin, base) = (switch.branch, at + 1, Some(*switch));
-    }
-    branches.insert(branch, (begin..lines.len(), base));
-    let (mut is_on, mut end, mut seen) = (vec![false; lines.len()], lines.len(), HashSet::new());
+    let Some((newest, last)) = switches.last().copied() else { return Ok(vec![true; lines.len()]) };
+    // Each branch with its first line, and the switch to it.
+    let main = (LineId::of("main"), (0, None));
+    let others = switches.iter().map(|(at, switch)| (switch.branch, (at + 1, Some(*switch))));
+    let branches: HashMap<LineId, _> = [main].into_iter().chain(others).collect();
+    let (mut branch, mut end) = (last.branch, lines.len());
+    let (mut is_on, mut seen) = (vec![false; lines.len()], HashSet::new());
     loop {
         let is_new = seen.insert(branch);
-        let (range, base) = branches.get(&branch).filter(|_| is_new).ok_or(newest)?;
-        is_on.iter_mut().take(end).skip(range.start).for_each(|is_on| *is_on = true);
-        let Some(base) = base else { break };
+        let (begin, switch) = branches.get(&branch).filter(|_| is_new).ok_or(newest)?;
+        is_on.iter_mut().take(end).skip(*begin).for_each(|is_on| *is_on = true);
+        let Some(switch) = switch else { break };
         // The last line of the base counts from 1.
-        (branch, end) = (base.base, slice_start(base.line.max(0.0), lines.len()));
+        (branch, end) = (switch.base, slice_start(switch.line.max(0), lines.len()));
     }
-    let undone = switches.iter().filter_map(|(_, switch)| switch.undo);
-    let undone: HashSet<usize> = undone.map(|line| slice_start(line, usize::MAX)).collect();
-    let is_undone = |at: usize| matches!(&lines[at].1, Line::Undo(_)) && undone.contains(&(at + 1));
-    let is_on = |at: &usize| is_on[*at] && !is_undone(*at);
-    let facts =
-        |at: usize| if let Line::Message(facts) = &lines[at].1 { Some(facts) } else { None };
-    let requests = (0..lines.len()).filter(is_on).filter_map(facts);
-    let requests: HashSet<LineId> =
-        requests.filter(|facts| facts.is_request).filter_map(|facts| facts.id).collect();
-    let is_shared = |facts: &Facts| {
-        let is_left = |owner: LineId| requests.contains(&owner);
-        facts.source == Source::Injection && facts.owner.is_none_or(is_left)
-    };
-    Ok((0..lines.len()).filter(|at| is_on(at) || facts(*at).is_some_and(is_shared)).collect())
+    for undo in switches.iter().filter_map(|(_, switch)| switch.undo) {
+        let at = usize::try_from(undo - 1).unwrap_or(usize::MAX);
+        if let Some((_, Line::Undo(_))) = lines.get(at) {
+            is_on[at] = false;
+        }
+    }
+    let messages = lines.iter().enumerate().filter_map(|(at, (_, line))| match line {
+        Line::Message(facts) => Some((at, facts)),
+        _ => None,
+    });
+    let requests = messages.clone().filter(|(at, facts)| is_on[*at] && facts.is_request);
+    let requests: HashSet<LineId> = requests.filter_map(|(_, facts)| facts.id).collect();
+    for (at, Facts { source, owner, .. }) in messages {
+        let is_left = owner.is_none_or(|owner| requests.contains(&owner));
+        is_on[at] |= *source == Source::Injection && is_left;
+    }
+    Ok(is_on)
 }

@@ -48,10 +48,14 @@ impl ViewBuilder for Lines {
     }
 
     fn view(&self) -> View {
-        let (on, mut replay, flaw) = self.replay();
+        let (mut replay, flaw) = self.replay();
         replay.settle();
-        let mut view = self.outside(&on, &replay);
-        view.flaws = [self.flaws.clone(), flaw.into_iter().collect()].concat();
+        let mut view = View::default();
+        for (record, why) in &replay.outside {
+            view.leave(*record, *why);
+        }
+        view.flaws.clone_from(&self.flaws);
+        view.flaws.extend(flaw);
         view.flaws.extend(replay.stray.iter().map(|(record, role)| stray(*record, *role)));
         if let Some((record, lost @ 1..)) = self.cut {
             let what = "Kimi Code reads nothing from this line on, and removes";
@@ -77,32 +81,23 @@ impl ViewBuilder for Lines {
 }
 
 impl Lines {
-    /// Replays the lines on the active branch, and returns the indexes of these lines as well. If
-    /// the agent cannot follow the branches, replays all lines, and returns a flaw.
-    pub(super) fn replay(&self) -> (Vec<usize>, Replay, Option<Flaw>) {
+    /// Replays the lines on the active branch. If the agent cannot follow the branches, replays all
+    /// lines, and returns a flaw.
+    pub(super) fn replay(&self) -> (Replay, Option<Flaw>) {
         let on = active(&self.read);
         let what = "the branches before this one form a loop, or lead to one that is not in the file: Kimi Code does not open the session";
         let flaw = |at: usize| Flaw::new(self.read[at].0, "missing-parent", Effect::Refused, what);
         let flaw = on.as_ref().err().map(|at| flaw(*at));
-        let on = on.unwrap_or_else(|_| (0..self.read.len()).collect());
-        let lines = on.iter().map(|at| &self.read[*at]);
-        let replay = Replay::of(lines.map(|(record, line)| (*record, line)));
-        (on, replay, flaw)
-    }
-
-    /// Returns a view without messages, which states why records are outside the context.
-    fn outside(&self, on: &[usize], replay: &Replay) -> View {
-        let mut view = View::default();
-        for (record, line) in &self.read {
-            if !matches!(line, Line::Other) {
-                view.leave(*record, Outside::DeadBranch);
+        let on = on.unwrap_or_else(|_| vec![true; self.read.len()]);
+        let mut replay = Replay::default();
+        for ((record, line), is_on) in self.read.iter().zip(on) {
+            if is_on {
+                replay.add(*record, line);
+            } else if !matches!(line, Line::Other) {
+                replay.outside.push((*record, Outside::DeadBranch));
             }
         }
-        let on = on.iter().map(|at| (self.read[*at].0, Outside::NeverSent));
-        for (record, why) in on.chain(replay.outside.iter().copied()) {
-            view.leave(record, why);
-        }
-        view
+        (replay, flaw)
     }
 }
 
