@@ -200,6 +200,8 @@ pub struct Flaw {
 pub enum Remedy {
     /// Remove the byte order mark before the record with the flaw.
     Unmark,
+    /// Remove the record with the flaw.
+    Remove,
     /// Insert the given line before the record with the flaw.
     Before(String),
     /// Insert a copy of the record with the given number before the record with the flaw.

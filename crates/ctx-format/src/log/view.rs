@@ -23,6 +23,9 @@ pub trait ViewBuilder {
     /// Announces that the file begins with a byte order mark.
     fn begin_with_mark(&mut self) {}
 
+    /// Adds a line that consists of whitespace, without its line ending. Agents skip empty lines.
+    fn push_blank(&mut self, _record: usize, _text: &[u8]) {}
+
     /// Adds a bad line, which most agents skip.
     fn push_bad(&mut self, _record: usize) {}
 

@@ -1,5 +1,6 @@
 //! Reads a log a second time, after the first reading has shown which records are in the context.
 
+use crate::record::line_end;
 use crate::view::ViewBuilder;
 use crate::{Class, Flaw, Object, Origin, Record, Spool};
 use std::collections::VecDeque;
@@ -96,6 +97,10 @@ pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
         Some(object) => view.push(number, object),
         None if record.class.is_bad() => show_bad(view, number, record),
+        None if record.class == Class::Blank => {
+            let text = record.bytes.get(record.skipped..).unwrap_or_default();
+            view.push_blank(number, &text[..text.len() - line_end(text).len()]);
+        }
         None => {}
     }
 }

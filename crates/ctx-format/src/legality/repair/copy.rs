@@ -203,6 +203,7 @@ impl Copy {
             let Some((what, change)) = self.change(flaw) else { continue };
             match change {
                 Change::Unmark => drop(self.lines[at].bytes.drain(..BYTE_ORDER_MARK.len())),
+                Change::Remove => self.lines[at].bytes.clear(),
                 Change::Before(text) => drop(before.insert(at, text)),
                 // A line is edited only once per round, and its other flaws are repaired in the
                 // next round.
@@ -219,6 +220,7 @@ impl Copy {
             let bytes = (text + "\n").into_bytes();
             self.lines.insert(at, Line { source, bytes });
         }
+        self.lines.retain(|line| !line.bytes.is_empty());
         self.actions.len() > done
     }
 
@@ -229,6 +231,10 @@ impl Copy {
         let own = of(flaw.record);
         Some(match flaw.remedy.as_ref()? {
             Remedy::Unmark => (RepairKind::Change(flaw.rule), Change::Unmark),
+            Remedy::Remove => {
+                let line = &self.lines[flaw.record].bytes;
+                (RepairKind::Remove(line.len() - line_end(line).len()), Change::Remove)
+            }
             Remedy::Before(text) => (RepairKind::Header, Change::Before(text.clone())),
             Remedy::CopyBefore(at) => {
                 let header = of(*at).object()?.text().trim_ascii().to_owned();
@@ -369,6 +375,8 @@ impl Copy {
 enum Change {
     /// Remove the byte order mark.
     Unmark,
+    /// Remove the whole line.
+    Remove,
     /// Insert this line before the line with the flaw.
     Before(String),
     Edit(Edits),
