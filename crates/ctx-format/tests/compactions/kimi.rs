@@ -1,5 +1,4 @@
 use super::{Session, changed, same};
-use ctx_format::compaction::CompactionError;
 
 /// What the model reads of the summary.
 const OPENED: &str = "What came before in this session was compacted. Its summary:\n\nwhat\nwas";
@@ -90,8 +89,37 @@ fn it_follows_one_of_the_agent_itself() {
     assert_eq!(after.said(), [OPENED, "more"]);
     // The summary, and the note that the agent adds after its own summary, count as messages.
     assert!(after.lines[12].contains(r#""compactedCount":3"#), "{}", after.lines[12]);
-    // A copy of that summary would replace what is before it once more.
+    // A copy of that line would replace what is before it once more, so it becomes a message.
     let context = before.context();
-    let error = before.compact(&[same(&context[1])], false).map(|it| it.lines);
-    assert_eq!(error, Err(CompactionError::Unreadable));
+    let after = before.compact(&[same(&context[1])], false).expect("compacted");
+    assert_eq!(after.said(), [OPENED, "its own"]);
+    let text = after.lines[LINES.len() + 3].clone();
+    let summary = after.dialect.summary_text(&ctx_format::Object::parse(&text).expect("a line"));
+    assert_eq!(summary.as_deref(), Some("its own"), "{text}");
+}
+
+/// The agent's own compaction keeps only the beginning and the end of very long requests.
+#[test]
+fn a_request_that_is_sent_in_part_stays_as_it_is_sent() {
+    let long = format!("{}{}", "a".repeat(60_000), "z".repeat(60_000));
+    let mut before = Session::new("kimi", &LINES[..1]);
+    before.lines.push(LINES[1].replace("ask", &long));
+    let own = r#"{"type":"context.apply_compaction","agentId":"main","summary":"own","compactedCount":1,"keptUserMessageCount":1,"time":11}"#;
+    before.lines.push(own.to_owned());
+    before.lines.push(LINES[1].replace("ask", "more"));
+    let sent = |session: &Session| -> Vec<usize> {
+        let mut records = session.records();
+        let mut lengths = Vec::new();
+        while let Some(record) = records.next().expect("from memory") {
+            let message = record.message(Some(session.dialect));
+            lengths.extend(message.map(|it| it.texts().concat().len()));
+        }
+        lengths
+    };
+    let short = 4 * 20_000;
+    assert_eq!(sent(&before), [short, 3, 4]);
+    assert_eq!(sent(&before.compact_to_last(3)), [OPENED.len(), short, 3, 4]);
+    let context = before.context();
+    let after = before.compact(&[same(&context[0])], false).expect("compacted");
+    assert_eq!(sent(&after), [OPENED.len(), short]);
 }

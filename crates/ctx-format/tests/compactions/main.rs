@@ -2,6 +2,8 @@
 //! lines are appended. Other tests check that the agents themselves read these lines in the same
 //! way.
 
+use std::io::Cursor;
+
 use ctx_format::compaction::{Compaction, CompactionError, Kept};
 use ctx_format::view::Presence;
 use ctx_format::{Dialect, Log, Object, Options, Records, dialect};
@@ -33,11 +35,14 @@ impl Session {
         }
     }
 
+    fn records(&self) -> Records<Cursor<String>> {
+        let options = Options { dialect: Some(self.dialect), ..Options::default() };
+        Records::open(Cursor::new(self.lines.join("\n")), &options).expect("from memory")
+    }
+
     /// The records in the context, in the order in which they are sent.
     fn context(&self) -> Vec<String> {
-        let text = self.lines.join("\n");
-        let options = Options { dialect: Some(self.dialect), ..Options::default() };
-        let mut records = Records::open(text.as_bytes(), &options).expect("from memory");
+        let mut records = self.records();
         let mut sent = Vec::new();
         while let Some(record) = records.next().expect("from memory") {
             if let Some(Presence::Inside(fragment)) = record.presence {

@@ -42,6 +42,10 @@ fn a_line_that_is_not_json_cuts_the_rest_off() {
     let file = files::kimi();
     let torn = |lines: &mut Vec<String>| lines.insert(4, "{\"type\":".to_owned());
     check(&file, torn, &[(5, "cut-off")], &[(5, "remove")], (2, 5));
+    let blank = |lines: &mut Vec<String>| lines.insert(4, " ".to_owned());
+    check(&file, blank, &[(5, "cut-off")], &[(5, "remove")], (2, 5));
+    let empty = |lines: &mut Vec<String>| lines.insert(4, String::new());
+    check(&file, empty, &[], &[], (5, 5));
     let header = |lines: &mut Vec<String>| lines[0] = lines[0].replace("1.5", "0.9");
     check(&file, header, &[(1, "bad-header")], &[(1, "change")], (5, 5));
 }

@@ -6,15 +6,21 @@
 //! after it.
 
 use super::REPLACES_ALL;
-use super::entry::{Entry, EntryKind};
+use super::convert::message;
+use super::entry::{Entry, EntryKind, shortened};
 use super::replay::Replay;
 use super::view::Lines;
-use crate::Object;
+use crate::convert::target::text_block;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
+use crate::log::links::LineId;
 use crate::log::view::ViewBuilder;
+use crate::{Object, Portion};
 
 /// The text that precedes the summary in the message to the model.
 const OPENING: &str = "What came before in this session was compacted. Its summary:";
+
+/// The origin of a message with a summary.
+const SUMMARY_ORIGIN: &str = r#"{"kind":"compaction_summary"}"#;
 
 /// Collects the lines of a session.
 #[derive(Default)]
@@ -22,24 +28,19 @@ pub(super) struct Writer {
     lines: Lines,
     /// The number of records so far.
     count: usize,
-    /// The name of the agent, as raw JSON.
-    agent: Option<String>,
 }
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
         self.lines.push(self.count, object);
         self.count += 1;
-        if let Some(agent) = object.get("agentId").filter(|_| self.agent.is_none()) {
-            self.agent = Some(agent.to_owned());
-        }
     }
 
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
         let (replay, _) = self.lines.replay();
         let mut new = NewLines::of(compaction);
         let first = first_kept(&replay, compaction);
-        let agent = self.agent.clone().unwrap_or_else(|| "\"main\"".to_owned());
+        let agent = self.lines.agent.clone().unwrap_or_else(|| "\"main\"".to_owned());
         let begin = |kind: &str| LineText::of_type(kind).json("agentId", &agent);
         let summary = compaction.summary;
         let (before, after) = compaction.tokens;
@@ -53,7 +54,8 @@ impl CompactionWriter for Writer {
             .json("time", &new.milliseconds().to_string());
         let mut lines = vec![line.end()];
         if first.is_none() {
-            let mut copies = Copies { agent: &agent, new: &mut new, lines, open: None };
+            let (agent, new, replay) = (&*agent, &mut new, &replay);
+            let mut copies = Copies { agent, new, replay, lines, open: None };
             for kept in &compaction.kept {
                 copies.add(&kept.object()?)?;
             }
@@ -94,6 +96,10 @@ fn first_kept(replay: &Replay, compaction: &Compaction<'_>) -> Option<usize> {
         count += replay.items[sent[tail]].records.len();
     }
     let first = *sent[tail..].iter().min()?;
+    // The two parts of a message that a compaction shortened are written as one message.
+    if sent[tail..].iter().any(|at| replay.items[*at].is_short) {
+        return None;
+    }
     let is_tail = sent[..tail].iter().all(|place| *place < first);
     (count == kept.len() && is_tail).then_some(first)
 }
@@ -103,6 +109,7 @@ struct Copies<'c> {
     /// The name of the agent, as raw JSON.
     agent: &'c str,
     new: &'c mut NewLines,
+    replay: &'c Replay,
     lines: Vec<String>,
     /// The members that all events of the open reply share, as raw JSON; the first is its id.
     open: Option<Vec<(&'static str, String)>>,
@@ -110,16 +117,29 @@ struct Copies<'c> {
 
 impl Copies<'_> {
     fn add(&mut self, object: &Object<'_>) -> Result<(), CompactionError> {
-        match Entry::of(object).map(|entry| entry.kind) {
-            Some(EntryKind::Part | EntryKind::Call) => {
+        let entry = Entry::of(object).ok_or(CompactionError::Unreadable)?;
+        let line = match entry.kind {
+            EntryKind::Part | EntryKind::Call => {
                 self.reply(&object.object_of("event").ok_or(CompactionError::Unreadable)?);
+                None
             }
-            Some(EntryKind::Result) => {}
-            Some(EntryKind::Message) => self.end(),
-            // A summary would replace the lines before it once more.
-            Some(EntryKind::Compaction) | None => return Err(CompactionError::Unreadable),
-        }
-        self.lines.push(object.text().trim().to_owned());
+            EntryKind::Result => None,
+            EntryKind::Message => {
+                self.end();
+                let content = self.replay.short_content(LineId::of(entry.body.text()));
+                let sent = content.map(|content| object.only(Portion::with_content(&content)));
+                sent.as_ref().and_then(shortened)
+            }
+            // The line itself would replace the lines before it once more.
+            EntryKind::Compaction => {
+                self.end();
+                let message = message("user", &[text_block(&entry.text())]);
+                let message = message.json("origin", SUMMARY_ORIGIN).end();
+                Some(self.line("context.append_message", "message", &message))
+            }
+        };
+        let line = line.as_deref().unwrap_or(object.text()).trim().to_owned();
+        self.lines.push(line);
         Ok(())
     }
 
@@ -146,9 +166,12 @@ impl Copies<'_> {
     fn event(&mut self, kind: &str, members: &[(&str, String)]) {
         let event = LineText::of_type(kind);
         let event = members.iter().fold(event, |line, (key, raw)| line.json(key, raw)).end();
-        let time = self.new.milliseconds().to_string();
-        let line = LineText::of_type("context.append_loop_event").json("agentId", self.agent);
-        let line = line.json("event", &event);
-        self.lines.push(line.json("time", &time).end());
+        let line = self.line("context.append_loop_event", "event", &event);
+        self.lines.push(line);
+    }
+
+    fn line(&mut self, kind: &str, key: &str, json: &str) -> String {
+        let line = LineText::of_type(kind).json("agentId", self.agent).json(key, json);
+        line.json("time", &self.new.milliseconds().to_string()).end()
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Facts {
     pub(super) source: Source,
     pub(super) is_request: bool,
     pub(super) id: Option<LineId>,
+    /// The hash of a message from the user.
+    pub(super) body: LineId,
     /// The id of the request to which a message of the agent belongs.
     pub(super) owner: Option<LineId>,
     /// The ids of the calls; the default for a call without an id.
@@ -97,6 +99,7 @@ impl Facts {
             facts.is_vacuous &= entry.body.get("tools").is_none();
         }
         if role == Some(Role::User) && source == Source::User {
+            facts.body = LineId::of(entry.body.text());
             facts.text = entry.text().into();
             facts.tokens = 1 + blocks.iter().map(tokens_of).sum::<usize>();
         }

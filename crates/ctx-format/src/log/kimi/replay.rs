@@ -10,6 +10,8 @@ use std::ops::Range;
 use super::entry::Source;
 use super::line::{Facts, Line, Switch, tokens};
 use crate::Role;
+use crate::compaction::list;
+use crate::convert::target::text_block;
 use crate::log::links::LineId;
 use crate::log::view::Outside;
 
@@ -179,6 +181,15 @@ impl Replay {
             end -= 1;
         }
         self.replace(self.items[..end].to_vec(), Outside::DeadBranch);
+    }
+
+    /// Returns what the agent sends of a message that a compaction has shortened, as a list of
+    /// blocks; `None` for any other message.
+    pub(super) fn short_content(&self, body: LineId) -> Option<String> {
+        let of = |item: &&Item| item.is_short && item.facts.body == body;
+        let short = self.items.iter().filter(of).map(|item| text_block(&item.facts.text));
+        let short: Vec<String> = short.collect();
+        (!short.is_empty()).then(|| list(&short))
     }
 
     /// Returns the indexes of the messages that the agent sends, in order: results come after their

@@ -243,6 +243,21 @@ fn an_interrupted_reply_is_sent_and_what_comes_too_late_is_not() {
     assert_eq!(flaws(&lines), [(8, "orphan-result"), (9, "stray-part")]);
 }
 
+/// The agent reads only its own lines, and those that name no agent.
+#[test]
+fn the_lines_of_another_agent_are_not_sent() {
+    let other = |lines: Vec<String>| -> Vec<String> {
+        lines.iter().map(|line| line.replace("\"main\"", "\"agent-1\"")).collect()
+    };
+    let compaction = line("context.apply_compaction", r#""summary":"s","compactedCount":9"#);
+    let nameless = user("b").replace(r#""agentId":"main","#, "");
+    let lines =
+        [vec![user("a")], other([reply("no", &["c"]), vec![compaction]].concat()), vec![nameless]];
+    assert_eq!(said(&lines.concat()), ["a", "b"]);
+    // In a file of its own, the other agent reads them.
+    assert_eq!(said(&other(lines.concat())), ["s", "b"]);
+}
+
 #[test]
 fn an_undo_takes_requests_back_but_not_those_before_a_compaction() {
     let undo = |count: u32| line("context.undo", &format!(r#""count":{count}"#));

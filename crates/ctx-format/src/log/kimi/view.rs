@@ -2,13 +2,11 @@
 //!
 //! The flaws were tested with version 2.1.0 of the agent.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::entry::Entry;
 use super::line::Line;
 use super::replay::{Replay, active};
-use crate::compaction::list;
-use crate::convert::target::text_block;
 use crate::dialect::content::kind_of;
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw, Remedy};
@@ -19,18 +17,26 @@ use crate::{Object, Role, counted};
 pub(super) struct Lines {
     /// The lines that the agent reads, each with its record. Blank lines do not count.
     read: Vec<(usize, Line)>,
-    /// The record of the first line that is not JSON, and the number of lines after it.
-    cut: Option<(usize, usize)>,
+    /// The agent that the first line with an agent names, as raw JSON. The lines of other agents do
+    /// not count.
+    pub(super) agent: Option<String>,
+    /// The flaw of the first line that is not JSON, and the number of lines with content after it.
+    cut: Option<(Flaw, u64)>,
     flaws: Vec<Flaw>,
 }
 
 impl ViewBuilder for Lines {
     fn push(&mut self, record: usize, object: &Object<'_>) {
         if let Some((_, lost)) = &mut self.cut {
-            *lost += usize::from(Entry::of(object).is_some());
+            *lost += u64::from(Entry::of(object).is_some());
             return;
         }
         let line = Line::of(object);
+        let own = object.get("agentId");
+        let agent = own.map(|own| self.agent.get_or_insert_with(|| own.to_owned()).as_str());
+        if own != agent && !matches!(line, Line::Switch(_)) {
+            return self.read.push((record, Line::Other));
+        }
         if self.read.is_empty() && kind_of(object) == "metadata" {
             self.flaws.extend(bad_header(record, object));
         }
@@ -42,9 +48,14 @@ impl ViewBuilder for Lines {
         self.read.push((record, line));
     }
 
-    /// The agent reads nothing from a line on that is not JSON, and removes the rest of the file.
     fn push_bad(&mut self, record: usize) {
-        self.cut.get_or_insert((record, 0));
+        self.cut.get_or_insert_with(|| (cut_off(record), 0));
+    }
+
+    fn push_blank(&mut self, record: usize, text: &[u8]) {
+        if !text.is_empty() {
+            self.cut.get_or_insert_with(|| (cut_off(record).repaired_by(Remedy::Remove), 0));
+        }
     }
 
     fn view(&self) -> View {
@@ -57,24 +68,22 @@ impl ViewBuilder for Lines {
         view.flaws.clone_from(&self.flaws);
         view.flaws.extend(flaw);
         view.flaws.extend(replay.stray.iter().map(|(record, role)| stray(*record, *role)));
-        if let Some((record, lost @ 1..)) = self.cut {
-            let what = "Kimi Code reads nothing from this line on, and removes";
-            let what = format!("{what} {} with content after it", counted(lost, "line"));
-            view.flaws.push(Flaw::new(record, "cut-off", Effect::Lost, what));
+        if let Some((flaw, lost @ 1..)) = &self.cut {
+            let message =
+                format!("{} {} with content after it", flaw.message, counted(*lost, "line"));
+            view.flaws.push(Flaw { message, ..flaw.clone() });
         }
-        // The agent sends the beginning and the end of a very long message as two messages.
-        let mut shortened: HashMap<usize, Vec<String>> = HashMap::new();
+        let mut shortened = HashSet::new();
         for item in replay.sent().into_iter().map(|at| &replay.items[at]) {
             let Some(record) = item.records.first() else { continue };
-            if item.is_short {
-                shortened.entry(*record).or_default().push(text_block(&item.facts.text));
-            }
-            if shortened.get(record).is_none_or(|parts| parts.len() == 1) {
+            let content = if item.is_short { replay.short_content(item.facts.body) } else { None };
+            // The agent sends the beginning and the end of a very long message as two messages.
+            if content.is_none() || shortened.insert(*record) {
                 view.add_message(&item.records);
             }
-        }
-        for (record, parts) in &shortened {
-            view.replace_content(*record, &list(parts));
+            if let Some(content) = content {
+                view.replace_content(*record, &content);
+            }
         }
         view
     }
@@ -99,6 +108,12 @@ impl Lines {
         }
         (replay, flaw)
     }
+}
+
+/// Creates the flaw for a line that is not JSON, without the number of lost lines.
+fn cut_off(record: usize) -> Flaw {
+    let what = "Kimi Code reads nothing from this line on, and removes";
+    Flaw::new(record, "cut-off", Effect::Lost, what)
 }
 
 /// Creates the flaw for a part or a result that belongs to no open reply.
