@@ -19,7 +19,7 @@ use ctx_policy::trigger::Size;
 use ctx_text::first_chars;
 use serde::{Deserialize, Serialize};
 
-use crate::find::{Mark, folder_id, id_of_name, kimi_state, project_root, workspace_name};
+use crate::find::{Mark, kimi_state, project_root, workspace_name};
 
 /// What the session list shows about a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -109,15 +109,17 @@ pub fn read(
         content = Some(reader.finish());
     }
     if let Some(content) = &mut content {
-        // The Copilot CLI finds a session by the name of its folder.
+        // These agents find a session by the name of its folder.
+        let log = records.dialect().and_then(Dialect::log);
+        if let Some(id) = log.and_then(|log| log.session_of_path(path)) {
+            content.session = Some(id.to_owned());
+        }
         if content.dialect == "copilot" {
-            content.session = folder_id(path).map(str::to_owned).or_else(|| content.session.take());
             content.title = workspace_name(path).as_deref().and_then(one_line);
         }
         content.session = content.session.take().or_else(|| records.document_text("sessionId"));
         content.folder = content.folder.take().or_else(|| project_root(path));
         if let Some(state) = kimi_state(path) {
-            content.session = id_of_name(path).map(str::to_owned);
             (content.folder, content.title) = (state.cwd, state.title.and_then(|it| one_line(&it)));
         }
     }

@@ -33,18 +33,23 @@ impl SessionId {
     }
 
     /// Returns the session id to use for a file if the user did not specify one. This is the id
-    /// that the agent wrote into the file. If the file contains no valid id or cannot be read, the
-    /// id is derived from the path.
+    /// that the agent wrote into the file, or that it gave to the session's folder. If there is no
+    /// valid id, or the file cannot be read, the id is derived from the path.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }
 
-    /// Returns the session id that an agent wrote into the file, if that is a valid id.
+    /// Returns the session id that an agent wrote into the file or gave to a folder that contains
+    /// the file, if that is a valid id.
     pub(crate) fn recorded_in(path: &Path) -> Option<Self> {
-        open_plain(path).and_then(Head::read).ok()?.session?.parse().ok()
+        let head = open_plain(path).and_then(Head::read).ok()?;
+        if let Some(id) = head.session {
+            return id.parse().ok();
+        }
+        head.dialect?.log()?.session_of_path(&real_path(path).ok()?)?.parse().ok()
     }
 
-    /// Returns the session id for a file that contains no id: the file's stem, `-`, and the first 8
+    /// Returns the session id for a file without an id: the file's stem, `-`, and the first 8
     /// hex digits of its real path's sha256. Files with the same name in different folders
     /// therefore have different ids.
     pub fn of_path(path: &Path) -> Result<Self> {
@@ -213,6 +218,16 @@ mod session_tests {
         for odd in ["\"../../x\"", "\"\"", "7", "\"a b\""] {
             std::fs::write(&path, header(odd)).expect("written");
             assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
+        }
+        // Kimi Code writes no id into its files, but names a folder after the session.
+        let main = dir.path().join("session_1/agents/main");
+        std::fs::create_dir_all(&main).expect("mkdir");
+        for (name, is_of_agent) in [("wire.jsonl", true), ("copy.jsonl", false)] {
+            let path = main.join(name);
+            let line = r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#;
+            std::fs::write(&path, format!("{line}\n")).expect("written");
+            let id = SessionId::of_file(&path).expect("an id");
+            assert_eq!(id.as_str() == "session_1", is_of_agent, "{id}");
         }
         // The id of a FIFO is derived from its path, without waiting for a writer.
         std::fs::remove_file(&path).expect("removed");

@@ -89,6 +89,9 @@ pub(crate) struct Format {
     pub(crate) rules: Rules,
     /// The reason for [`crate::Log::why_by_position`].
     pub(crate) by_position: Option<&'static str>,
+    /// The path of a session's file within the folder that is named after the session, if the agent
+    /// creates such a folder.
+    pub(crate) file: Option<&'static str>,
     /// The terms of an agent whose log is a tree.
     pub(crate) tree: TreeAgent,
     /// How the lines of an agent's log are recognized.

@@ -41,6 +41,7 @@ pub(crate) mod qwen;
 pub mod view;
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
@@ -97,6 +98,14 @@ pub trait Log: Dialect {
     /// it elsewhere.
     fn about<'a>(&self, _object: &Object<'a>) -> About<'a> {
         About::default()
+    }
+
+    /// Returns the id of the session whose file has this path, if the agent names a folder after the
+    /// session.
+    fn session_of_path<'p>(&self, path: &'p Path) -> Option<&'p str> {
+        let file = Path::new(Format::of(self.name()).file?);
+        let folder = path.ancestors().nth(file.components().count())?;
+        if path.ends_with(file) { folder.file_name()?.to_str() } else { None }
     }
 
     /// Returns the edits to a record that repair `flaw`, whose remedy is [`Remedy::Change`].
