@@ -176,8 +176,8 @@ fn a_session_of_kimi_code_is_a_folder() {
     put(home.path(), &format!("{folder}/session.jsonl"), DAY, session);
     put(home.path(), &format!("{folder}/state.json"), DAY, state);
     let table = "\
-ID        AGENT  PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
-session_  kimi   shop      1d         1      ~8       ?  ?    Greets
+ID                AGENT  PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
+session_0a1b2c3d  kimi   shop      1d         1      ~8       ?  ?    Greets
 ";
     ls(&home).stdout(table).run();
     ls(&home).args(["--json"]).stdout_has(r#""session":"session_0a1b2c3d-4e5f""#).run();

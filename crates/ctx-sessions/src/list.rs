@@ -98,7 +98,8 @@ impl Row {
     }
 }
 
-/// The minimum length of a short id, which stays unique while a few thousand sessions are added.
+/// The minimum length of a short id, which stays unique while a few thousand sessions are added. A
+/// word that begins all ids of an agent, such as `session_`, does not count.
 const SHORTEST_ID: usize = 8;
 
 /// Sets the short id of each row that has an id.
@@ -113,7 +114,8 @@ pub(crate) fn shorten_ids(rows: &mut [Row]) {
         let at = ids.partition_point(|it| *it < id);
         let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
         let shared = neighbours.filter_map(|at| Some(same(ids.get(at)?, &id))).max();
-        let length = shared.map_or(SHORTEST_ID, |shared| SHORTEST_ID.max(shared + 1));
+        let shortest = id.find('_').map_or(0, |end| end + 1) + SHORTEST_ID;
+        let length = shared.map_or(shortest, |shared| shortest.max(shared + 1));
         row.short_id = Some(id.chars().take(length).collect());
     }
 }
