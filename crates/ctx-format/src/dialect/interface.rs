@@ -201,9 +201,16 @@ pub trait Dialect: Sync {
         text_record(Role::User, text)
     }
 
+    /// Returns a record with the content that the agent sends instead of the record's own content;
+    /// `None` if the agent sends the record as it is.
+    fn as_sent(&self, _object: &Object<'_>) -> Option<String> {
+        None
+    }
+
     /// The messages in a record, in order. [`Self::message`] joins these messages into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        HeldMessage::alone(self, object, object.text().trim().into())
+        let raw = self.as_sent(object).map_or(object.text().trim().into(), Cow::Owned);
+        HeldMessage::alone(self, object, raw)
     }
 
     /// The values in a context record that the model receives, and duplicates of these values.

@@ -99,6 +99,9 @@ pub(crate) struct Format {
     /// What the agent does with damaged lines, for each class of damage that it does not skip.
     #[serde(borrow)]
     pub(crate) damage: Vec<(&'static str, Effect, &'static str)>,
+    /// What the agent does with a record that breaks a rule.
+    #[serde(borrow)]
+    pub(crate) flaws: Vec<(&'static str, Effect, &'static str)>,
 }
 
 /// The names of the dialects in [`ALL`].

@@ -112,6 +112,14 @@ pub trait Log: Dialect {
     /// `numbers` are the numbers from that remedy.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
+    /// Creates the flaw of a record that breaks `rule`.
+    fn flaw(&self, record: usize, rule: &'static str) -> Flaw {
+        let flaws = &Format::of(self.name()).flaws;
+        let flaw = flaws.iter().find(|(of, ..)| *of == rule).copied();
+        let (_, effect, what) = flaw.unwrap_or((rule, Effect::Ignored, ""));
+        Flaw::new(record, rule, effect, what)
+    }
+
     /// Describes how the agent handles a damaged line of the given class; `None` if the agent skips
     /// the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {

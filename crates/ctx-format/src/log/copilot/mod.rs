@@ -19,7 +19,7 @@ use super::compaction::{CompactionWriter, LineText};
 use super::view::ViewBuilder;
 use super::{About, Log, NO_TIME};
 use crate::dialect::content::kind_of;
-use crate::dialect::interface::{Dialect, HeldMessage, Wrapped};
+use crate::dialect::interface::{Dialect, Wrapped};
 use crate::dialect::items::NAME;
 use crate::dialect::usage::sum;
 use crate::legality::content::Mend;
@@ -118,9 +118,8 @@ impl Dialect for Copilot {
         object.object_of("data")?.text_of(key)
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        let raw = event::resolved(object).map_or(object.text().trim().into(), Cow::Owned);
-        HeldMessage::alone(self, object, raw)
+    fn as_sent(&self, object: &Object<'_>) -> Option<String> {
+        event::resolved(object)
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {

@@ -24,23 +24,18 @@ const SUMMARY_ORIGIN: &str = r#"{"kind":"compaction_summary"}"#;
 
 /// Collects the lines of a session.
 #[derive(Default)]
-pub(super) struct Writer {
-    lines: Lines,
-    /// The number of records so far.
-    count: usize,
-}
+pub(super) struct Writer(Lines);
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
-        self.lines.push(self.count, object);
-        self.count += 1;
+        self.0.push(self.0.read.len(), object);
     }
 
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
-        let (replay, _) = self.lines.replay();
+        let (replay, _) = self.0.replay();
         let mut new = NewLines::of(compaction);
         let first = first_kept(&replay, compaction);
-        let agent = self.lines.agent.clone().unwrap_or_else(|| "\"main\"".to_owned());
+        let agent = self.0.agent.clone().unwrap_or_else(|| "\"main\"".to_owned());
         let begin = |kind: &str| LineText::of_type(kind).json("agentId", &agent);
         let summary = compaction.summary;
         let (before, after) = compaction.tokens;
@@ -70,7 +65,7 @@ impl CompactionWriter for Writer {
             self.push(&object);
         }
         // Without this line, the agent would use an older count and might compact again at once.
-        let length = self.lines.replay().0.items.len();
+        let length = self.0.replay().0.items.len();
         let count = begin("token_counting.rebased")
             .json("length", &length.to_string())
             .json("tokens", &after.to_string())
@@ -96,12 +91,10 @@ fn first_kept(replay: &Replay, compaction: &Compaction<'_>) -> Option<usize> {
         count += replay.items[sent[tail]].records.len();
     }
     let first = *sent[tail..].iter().min()?;
-    // The two parts of a message that a compaction shortened are written as one message.
-    if sent[tail..].iter().any(|at| replay.items[*at].is_short) {
-        return None;
-    }
     let is_tail = sent[..tail].iter().all(|place| *place < first);
-    (count == kept.len() && is_tail).then_some(first)
+    // The two parts of a message that a compaction shortened are written as one message.
+    let is_whole = sent[tail..].iter().all(|at| !replay.items[*at].is_short);
+    (count == kept.len() && is_tail && is_whole).then_some(first)
 }
 
 /// Writes the kept records again. The agent needs lines around the parts of a reply.

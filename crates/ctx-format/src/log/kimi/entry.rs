@@ -139,13 +139,10 @@ impl<'a> Entry<'a> {
 
     /// The calls of a reply, each as an object with an id.
     pub(super) fn calls(&self) -> Vec<Object<'a>> {
-        match self.kind {
-            EntryKind::Call => vec![self.body.clone()],
-            EntryKind::Message => {
-                self.body.objects_of("toolCalls").into_iter().flatten().flatten().collect()
-            }
-            _ => Vec::new(),
+        if self.kind == EntryKind::Call {
+            return vec![self.body.clone()];
         }
+        self.body.objects_of("toolCalls").into_iter().flatten().flatten().collect()
     }
 
     /// The member with the id of a call, or of the call that a result answers.

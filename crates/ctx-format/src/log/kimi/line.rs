@@ -80,14 +80,12 @@ impl Facts {
         let (role, source, blocks) = (entry.role(), entry.source(), entry.blocks());
         let id = |raw: &str| json::text(raw).map(|id| LineId::of(&id));
         let calls = entry.calls();
+        let calls = calls.iter().map(|it| entry.id_of(it).and_then(id).unwrap_or_default());
         let mut facts = Self {
             role: role.unwrap_or_default(),
             source,
             is_request: entry.is_request(),
-            calls: calls
-                .iter()
-                .map(|it| entry.id_of(it).and_then(id).unwrap_or_default())
-                .collect(),
+            calls: calls.collect(),
             answers: entry.answers().and_then(id),
             is_vacuous: role != Some(Role::Tool) && blocks.iter().all(is_vacuous),
             ..Self::default()

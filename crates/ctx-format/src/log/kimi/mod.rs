@@ -23,7 +23,7 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use crate::convert::target::text_block;
 use crate::dialect::content::{bad_images, kind_of};
-use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
+use crate::dialect::interface::{Dialect, InvalidReasoning, Sealed, Wrapped};
 use crate::dialect::items::NAME;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::Mend;
@@ -138,9 +138,8 @@ impl Dialect for Kimi {
         Entry::of(object)?.summary()
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        let raw = entry::shortened(object).map_or(object.text().trim().into(), Cow::Owned);
-        HeldMessage::alone(self, object, raw)
+    fn as_sent(&self, object: &Object<'_>) -> Option<String> {
+        entry::shortened(object)
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {

@@ -47,8 +47,8 @@ pub(super) struct Replay {
     deferred: Vec<Item>,
     /// The records that are no longer in the context, each with the reason.
     pub(super) outside: Vec<(usize, Outside)>,
-    /// The parts and results that belong to no open reply, each with its role.
-    pub(super) stray: Vec<(usize, Role)>,
+    /// The parts and results that belong to no open reply, each with the rule that it breaks.
+    pub(super) stray: Vec<(usize, &'static str)>,
 }
 
 impl Item {
@@ -93,7 +93,7 @@ impl Replay {
                 let mut items = self.items.iter_mut().rev();
                 let open = items.find(|item| item.is_open);
                 let Some(open) = open.filter(|_| self.step == Some(*step)) else {
-                    return self.stray.push((record, Role::Assistant));
+                    return self.stray.push((record, "stray-part"));
                 };
                 open.records.push(record);
                 open.facts.is_vacuous &= facts.is_vacuous;
@@ -104,7 +104,7 @@ impl Replay {
             }
             Line::Result(call) => {
                 let Some(at) = self.pending.iter().position(|id| id == call) else {
-                    return self.stray.push((record, Role::Tool));
+                    return self.stray.push((record, "orphan-result"));
                 };
                 self.pending.remove(at);
                 self.items.push(Item::of(record, Facts::of_result(*call)));

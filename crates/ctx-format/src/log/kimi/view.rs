@@ -4,19 +4,20 @@
 
 use std::collections::HashSet;
 
+use super::Kimi;
 use super::entry::Entry;
 use super::line::Line;
 use super::replay::{Replay, active};
 use crate::dialect::content::kind_of;
 use crate::log::view::{Outside, View, ViewBuilder};
-use crate::log::{Effect, Flaw, Remedy};
-use crate::{Object, Role, counted};
+use crate::log::{Flaw, Log, Remedy};
+use crate::{Object, counted};
 
 /// Collects the lines of a session.
 #[derive(Default)]
 pub(super) struct Lines {
     /// The lines that the agent reads, each with its record. Blank lines do not count.
-    read: Vec<(usize, Line)>,
+    pub(super) read: Vec<(usize, Line)>,
     /// The agent that the first line with an agent names, as raw JSON. The lines of other agents do
     /// not count.
     pub(super) agent: Option<String>,
@@ -37,24 +38,24 @@ impl ViewBuilder for Lines {
         if own != agent && !matches!(line, Line::Switch(_)) {
             return self.read.push((record, Line::Other));
         }
-        if self.read.is_empty() && kind_of(object) == "metadata" {
-            self.flaws.extend(bad_header(record, object));
-        }
-        let is_compaction = kind_of(object) == "context.apply_compaction";
-        if is_compaction && matches!(line, Line::Other) {
-            let what = "the compaction has no summary or no count, or a count is not a number: Kimi Code ignores it";
-            self.flaws.push(Flaw::new(record, "compaction-not-read", Effect::Ignored, what));
+        let kind = kind_of(object);
+        if self.read.is_empty() && kind == "metadata" && is_bad_header(object) {
+            let flaw = Kimi.flaw(record, "bad-header");
+            self.flaws.push(flaw.repaired_by(Remedy::Change(Vec::new())));
+        } else if kind == "context.apply_compaction" && matches!(line, Line::Other) {
+            self.flaws.push(Kimi.flaw(record, "compaction-not-read"));
         }
         self.read.push((record, line));
     }
 
     fn push_bad(&mut self, record: usize) {
-        self.cut.get_or_insert_with(|| (cut_off(record), 0));
+        self.cut.get_or_insert_with(|| (Kimi.flaw(record, "cut-off"), 0));
     }
 
     fn push_blank(&mut self, record: usize, text: &[u8]) {
         if !text.is_empty() {
-            self.cut.get_or_insert_with(|| (cut_off(record).repaired_by(Remedy::Remove), 0));
+            let flaw = Kimi.flaw(record, "cut-off").repaired_by(Remedy::Remove);
+            self.cut.get_or_insert((flaw, 0));
         }
     }
 
@@ -67,7 +68,7 @@ impl ViewBuilder for Lines {
         }
         view.flaws.clone_from(&self.flaws);
         view.flaws.extend(flaw);
-        view.flaws.extend(replay.stray.iter().map(|(record, role)| stray(*record, *role)));
+        view.flaws.extend(replay.stray.iter().map(|(record, rule)| Kimi.flaw(*record, rule)));
         if let Some((flaw, lost @ 1..)) = &self.cut {
             let message =
                 format!("{} {} with content after it", flaw.message, counted(*lost, "line"));
@@ -94,9 +95,7 @@ impl Lines {
     /// lines, and returns a flaw.
     pub(super) fn replay(&self) -> (Replay, Option<Flaw>) {
         let on = active(&self.read);
-        let what = "the branches before this one form a loop, or lead to one that is not in the file: Kimi Code does not open the session";
-        let flaw = |at: usize| Flaw::new(self.read[at].0, "missing-parent", Effect::Refused, what);
-        let flaw = on.as_ref().err().map(|at| flaw(*at));
+        let flaw = on.as_ref().err().map(|at| Kimi.flaw(self.read[*at].0, "missing-parent"));
         let on = on.unwrap_or_else(|_| vec![true; self.read.len()]);
         let mut replay = Replay::default();
         for ((record, line), is_on) in self.read.iter().zip(on) {
@@ -110,27 +109,10 @@ impl Lines {
     }
 }
 
-/// Creates the flaw for a line that is not JSON, without the number of lost lines.
-fn cut_off(record: usize) -> Flaw {
-    let what = "Kimi Code reads nothing from this line on, and removes";
-    Flaw::new(record, "cut-off", Effect::Lost, what)
-}
-
-/// Creates the flaw for a part or a result that belongs to no open reply.
-fn stray(record: usize, of: Role) -> Flaw {
-    let (rule, what) = match of {
-        Role::Tool => ("orphan-result", "no call waits for this result"),
-        _ => ("stray-part", "the reply to which this part belongs is not open"),
-    };
-    Flaw::new(record, rule, Effect::Ignored, format!("{what}: Kimi Code leaves it out"))
-}
-
-/// Creates the flaw for a header with which the agent does not open the session.
-fn bad_header(record: usize, object: &Object<'_>) -> Option<Flaw> {
+/// Returns true if the agent does not open a session with this header.
+fn is_bad_header(object: &Object<'_>) -> bool {
     let is_time = object.get("created_at").is_some_and(|raw| raw.parse::<f64>().is_ok());
     let version = object.text_of("protocol_version").filter(|_| is_time);
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-    let what = "the header has no time or no known version: Kimi Code does not open the session";
-    let flaw = || Flaw::new(record, "bad-header", Effect::Refused, what);
-    major.is_none_or(|major| major == 0).then(|| flaw().repaired_by(Remedy::Change(Vec::new())))
+    major.is_none_or(|major| major == 0)
 }

@@ -23,7 +23,7 @@ use super::view::ViewBuilder;
 use super::{About, EditWriter, Log};
 use crate::dialect::anthropic;
 use crate::dialect::content::{cut_blocks, kind_of};
-use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
+use crate::dialect::interface::{Dialect, InvalidReasoning, Sealed, Wrapped};
 use crate::dialect::items::NAME;
 use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::Mend;
@@ -151,9 +151,8 @@ impl Dialect for Pi {
         InvalidReasoning::Rejected
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        let raw = entry::edited(object).map_or(object.text().trim().into(), Cow::Owned);
-        HeldMessage::alone(self, object, raw)
+    fn as_sent(&self, object: &Object<'_>) -> Option<String> {
+        entry::edited(object)
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
