@@ -29,6 +29,9 @@ class Log:
     def add(self, kind, **rest):
         self.number += 1
         agent = {} if kind == "metadata" or self.rng.random() < 0.05 else {"agentId": "main"}
+        # The agent leaves out the lines of other agents. The first one with an agent is its own.
+        if '"main"' in "".join(self.lines[:9]) and "id" not in rest.get("message", {}) and kind != "agent.switched" and self.rng.random() < 0.02:
+            agent = {"agentId": "agent-1"}
         self.lines.append(json.dumps({"type": kind, **agent, **rest, "time": self.number}))
 
     def word(self):
@@ -122,11 +125,14 @@ class Log:
     def blank(self):
         self.lines.append("")
 
+    def space(self):
+        self.lines.append(self.rng.choice([" ", "\t", "\r"]))
+
     def torn(self):
         self.lines.append('{"type":"context.append_mess')
 
 
-STEPS = {"user": 30, "step": 40, "injection": 6, "whole": 4, "compaction": 4, "undo": 4, "branch": 3, "clear": 1, "other": 6, "blank": 1, "torn": 0.15}
+STEPS = {"user": 30, "step": 40, "injection": 6, "whole": 4, "compaction": 4, "undo": 4, "branch": 3, "clear": 1, "other": 6, "blank": 1, "space": 0.1, "torn": 0.15}
 
 
 def session(seed):
