@@ -94,8 +94,13 @@ fn it_follows_one_of_the_agent_itself() {
     let after = before.compact(&[same(&context[1])], false).expect("compacted");
     assert_eq!(after.said(), [OPENED, "its own"]);
     let text = after.lines[LINES.len() + 3].clone();
-    let summary = after.dialect.summary_text(&ctx_format::Object::parse(&text).expect("a line"));
-    assert_eq!(summary.as_deref(), Some("its own"), "{text}");
+    let bare = |text: &str| {
+        let object = ctx_format::Object::parse(text).expect("a line");
+        after.dialect.summary_text(&object).map(std::borrow::Cow::into_owned)
+    };
+    assert_eq!(bare(&text).as_deref(), Some("its own"), "{text}");
+    let opened = text.replace("its own", &OPENED.replace('\n', "\\n"));
+    assert_eq!(bare(&opened).as_deref(), Some("what\nwas"), "{opened}");
 }
 
 /// The agent's own compaction keeps only the beginning and the end of very long requests.

@@ -17,7 +17,7 @@ use crate::log::view::ViewBuilder;
 use crate::{Object, Portion};
 
 /// The text that precedes the summary in the message to the model.
-const OPENING: &str = "What came before in this session was compacted. Its summary:";
+pub(super) const OPENING: &str = "What came before in this session was compacted. Its summary:\n\n";
 
 /// The origin of a message with a summary.
 const SUMMARY_ORIGIN: &str = r#"{"kind":"compaction_summary"}"#;
@@ -41,7 +41,7 @@ impl CompactionWriter for Writer {
         let (before, after) = compaction.tokens;
         let line = begin("context.apply_compaction")
             .text("summary", summary)
-            .text("contextSummary", &format!("{OPENING}\n\n{summary}"))
+            .text("contextSummary", &format!("{OPENING}{summary}"))
             .json("compactedCount", &first.map_or(REPLACES_ALL.to_owned(), |at| at.to_string()))
             .json("tokensBefore", &before.to_string())
             .json("tokensAfter", &after.to_string())

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::compaction::OPENING;
 use crate::dialect::content::{
     cut_blocks, kind_of, parts, role_of, text_or_json, with_sent_content,
 };
@@ -103,7 +104,9 @@ impl<'a> Entry<'a> {
     /// The text of a summary, without the words that the agent puts around its own summaries.
     pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
         let own = self.body.text_of("summary").filter(|_| self.kind == EntryKind::Compaction);
-        let text = || self.content().map(|_| Cow::Owned(self.text()));
+        // A compaction that keeps an earlier summary writes it as a message.
+        let bare = |text: String| text.strip_prefix(OPENING).map(str::to_owned).unwrap_or(text);
+        let text = || self.content().map(|_| Cow::Owned(bare(self.text())));
         if self.is_of(Source::Summary) { own.or_else(text) } else { None }
     }
 
