@@ -448,8 +448,11 @@ pub fn no_temporary(error: &io::Error) -> Failure {
 }
 
 impl Write for Output<'_> {
+    /// Writes all bytes. A caller could not repeat an interrupted write, because it does not see
+    /// the kind of the error.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.with(|out| out.write(bytes))
+        self.with(|out| out.write_all(bytes))?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

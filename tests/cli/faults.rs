@@ -125,6 +125,27 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
+/// C9: a signal while a long line is written changes nothing. Short lines wait in a buffer, whose
+/// writes are repeated anyway.
+#[test]
+fn a_long_line_is_written_however_often_a_signal_comes() {
+    if !can_trace() {
+        return;
+    }
+    let long = "words ".repeat(100_000);
+    let session = format!("{{\"role\":\"user\",\"content\":\"{long}\"}}\n");
+    for output in ["new.jsonl", "s.jsonl"] {
+        let done = saved();
+        fs::write(done.dir().join("s.jsonl"), &session).expect("writes");
+        let args = ["-q", "--clear", "s.jsonl", "-o", output];
+        let run = traced(done.dir(), &["write:error=EINTR:when=1+2"], "ctx-prune", &args).output();
+        let run = run.expect("runs");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(0), "{output}: {said}");
+        assert!(done.read(output) == session.as_bytes(), "{output}");
+    }
+}
+
 /// C9: a signal during an exchange of names changes nothing either; on FUSE such a signal is
 /// possible.
 #[test]
