@@ -12,8 +12,8 @@ mod terminal;
 
 pub use case::{Case, Finished};
 pub use fire::{
-    Agent, EXCHANGE, Order, lost, numbered, numbers, replace_by_rename, replace_in_place,
-    under_fire, under_watch,
+    Agent, CHAT, COPILOT, EXCHANGE, Format, KIMI, OPENCODE, Order, QWEN, lost, numbered, numbers,
+    replace_by_rename, replace_in_place, under_fire, under_watch,
 };
 pub use generate::{any_jsonl, chat_session};
 pub use legal::{Api, legal_session, refusal};

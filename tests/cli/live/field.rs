@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ctx_testkit::{Agent, Order, numbers};
+use ctx_testkit::{Agent, CHAT, Format, Order};
 use serde::de::IgnoredAny;
 use tempfile::TempDir;
 
@@ -39,6 +39,7 @@ pub(crate) struct Count {
 pub(crate) struct Field {
     dir: TempDir,
     agent: Agent,
+    format: &'static Format,
     /// The number of snapshots that were read.
     read: HashSet<OsString>,
     /// The number of lines in these snapshots.
@@ -46,15 +47,14 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    pub(crate) fn new(agent: Agent) -> Self {
+    pub(crate) fn new(agent: Agent, format: &'static Format) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let field = Self { dir, agent, read: HashSet::new(), saved: HashSet::new() };
-        let seed = crate::compact::messages(0, 10);
-        fs::write(field.live(), &seed).expect("writes");
+        let field = Self { dir, agent, format, read: HashSet::new(), saved: HashSet::new() };
+        fs::write(field.live(), before(format, 0)).expect("writes");
         field.prepare("ctx-snapshot", &["-s", "demo", "s.jsonl"]);
-        fs::write(field.live(), seed + &crate::compact::messages(10, 12)).expect("writes");
+        fs::write(field.live(), before(format, 1)).expect("writes");
         // A rollback is done first, so that there is a change to undo.
-        let back = ["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"];
+        let back = ["-q", "-s", "demo", "--min-idle", "0s", "--snapshot", "1", "s.jsonl"];
         field.prepare("ctx-rollback", &back);
         field
     }
@@ -81,7 +81,7 @@ impl Field {
         for name in names(self.dir.path()) {
             if name.to_string_lossy().contains(".ctx-old-") {
                 let replaced = fs::read(self.dir.path().join(name)).unwrap_or_default();
-                found.extend(numbers(&replaced));
+                found.extend(self.format.numbers(&replaced));
             }
         }
         let live = fs::read(self.live()).expect("reads");
@@ -114,12 +114,18 @@ impl Field {
 
     /// Returns the lines of agents in a file.
     fn judge(&self, name: &str, file: &[u8], count: &mut Count) -> Vec<usize> {
-        let numbers = numbers(file);
+        let numbers = self.format.numbers(file);
         let order = Order::of(self.agent, &numbers);
         if !order.twice.is_empty() || !order.torn.is_empty() {
             count.say(format!("{name}: {order:?}"));
         }
         count.misplaced += order.misplaced;
+        if self.format.is_document {
+            if serde_json::from_slice::<IgnoredAny>(file).is_err() {
+                count.say(format!("{name}: a torn document"));
+            }
+            return numbers;
+        }
         // This agent pauses in the middle of a line, also while a snapshot is taken.
         let may_rest = self.agent == Agent::OpeningForHalves && name != SESSION;
         for line in file.split_inclusive(|byte| *byte == b'\n') {
@@ -191,6 +197,14 @@ impl Count {
             self.wrong.push(what);
         }
     }
+}
+
+/// Returns a session that no agent has written to yet; with `more`, a longer one.
+pub(crate) fn before(format: &Format, more: usize) -> String {
+    if format.name == CHAT.name {
+        return crate::compact::messages(0, 10 + 2 * more);
+    }
+    format.before(more)
 }
 
 fn names(dir: &Path) -> Vec<OsString> {

@@ -19,10 +19,12 @@ mod tools;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ctx_testkit::{Agent, lost, replace_by_rename, under_watch};
+use ctx_testkit::{
+    Agent, CHAT, COPILOT, Format, KIMI, OPENCODE, QWEN, replace_by_rename, under_watch,
+};
 
-use field::{Count, Field, gc_beside};
-use tools::{DELAYS, TOOLS, Tool, can_delay};
+use field::{Count, Field, before, gc_beside};
+use tools::{DELAYS, OWN_FORMAT, TOOLS, Tool, can_delay};
 
 /// The kinds of agents, with their names in the table.
 const AGENTS: [(Agent, &str); 6] = [
@@ -34,9 +36,32 @@ const AGENTS: [(Agent, &str); 6] = [
     (Agent::Copying, "replaces it through a copy"),
 ];
 
+/// An agent that writes in its own format, as the agent itself does.
+struct OwnFormat {
+    format: &'static Format,
+    agents: &'static [(Agent, &'static str)],
+}
+
+/// The new agents. Kimi Code also replaces its file when it repairs it. The Copilot CLI and Kimi
+/// Code write what belongs together at once. Because others could do so, too, each also opens the
+/// file for each line, and holds it open.
+const OWN_FORMATS: [OwnFormat; 4] = [
+    OwnFormat { format: &COPILOT, agents: &[EXCHANGES, AGENTS[1], AGENTS[0]] },
+    OwnFormat { format: &KIMI, agents: &[EXCHANGES, AGENTS[4], AGENTS[1], AGENTS[0]] },
+    OwnFormat { format: &OPENCODE, agents: &[AGENTS[3], AGENTS[4]] },
+    OwnFormat { format: &QWEN, agents: &[AGENTS[1], EXCHANGES, AGENTS[0]] },
+];
+const EXCHANGES: (Agent, &str) = (Agent::Exchanges, "writes an exchange at once");
+
 /// Runs a tool until it succeeds this many times while an agent writes.
-fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
-    let field = RefCell::new(Field::new(agent));
+fn meet(
+    agent: Agent,
+    format: &'static Format,
+    tool: &Tool,
+    times: usize,
+    delay: Option<&str>,
+) -> Count {
+    let field = RefCell::new(Field::new(agent, format));
     let count = RefCell::new(Count::default());
     let (live, dir) = {
         let field = field.borrow();
@@ -49,6 +74,7 @@ fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
         let told = under_watch(
             &live,
             agent,
+            format,
             times,
             || attempt(agent, tool, delay, &field.borrow(), &mut count.borrow_mut()),
             |told| {
@@ -65,7 +91,7 @@ fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
     let mut count = count.into_inner();
     field.into_inner().end(tool, &told, &mut count);
     for what in &mut count.wrong {
-        *what = format!("{}, {agent:?}: {what}", tool.name);
+        *what = format!("{}, {}, {agent:?}: {what}", tool.name, format.name);
     }
     count
 }
@@ -100,7 +126,7 @@ fn attempt(
             false
         }
         // An agent overwrote the new file at once, as it would have overwritten the old one.
-        Some(5) if agent == Agent::WritingOver && said.contains("has overwritten it") => true,
+        Some(5) if agent == Agent::WritingOver && said.contains("has overwritten") => true,
         _ => {
             count.say(format!("{}: {}: {said}", tool.name, output.status));
             false
@@ -112,27 +138,33 @@ fn attempt(
 
 /// Runs the control: the same agent with a naive replacement in place of a tool, until the agent
 /// has written this many lines.
-fn naive(agent: Agent, lines: usize) -> Count {
+fn naive(agent: Agent, format: &'static Format, lines: usize) -> Count {
     let dir = tempfile::tempdir().expect("a folder");
     let live = dir.path().join("s.jsonl");
-    std::fs::write(&live, crate::compact::messages(0, 10)).expect("writes");
-    let (runs, written) = (Cell::new(0), Cell::new(0));
-    let told = under_watch(
+    std::fs::write(&live, before(format, 0)).expect("writes");
+    let (runs, written, lost) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    under_watch(
         &live,
         agent,
+        format,
         1,
         || {
             runs.set(runs.get() + 1);
             replace_by_rename(&live) && written.get() >= lines
         },
-        |told| written.set(told.len()),
+        |told| {
+            let found = format.numbers(&std::fs::read(&live).expect("reads"));
+            let missing = told.iter().filter(|number| !found.contains(number)).count();
+            // The next export of a document contains again what was lost.
+            lost.set(missing.max(lost.get()));
+            written.set(told.len());
+        },
     );
-    let bytes = std::fs::read(&live).expect("reads");
     Count {
         runs: runs.get(),
         through: runs.get(),
-        lines: told.len(),
-        lost: lost(&told, &[bytes]).len(),
+        lines: written.get(),
+        lost: lost.get(),
         ..Count::default()
     }
 }
@@ -142,12 +174,12 @@ fn sample(kind: usize) {
     let (agent, name) = AGENTS[kind];
     let mut wrong = Vec::new();
     for tool in TOOLS.iter().skip(kind).step_by(AGENTS.len()) {
-        let count = meet(agent, tool, 2, None);
+        let count = meet(agent, &CHAT, tool, 2, None);
         say(name, tool.name, &count);
         wrong.extend(count.wrong);
     }
     assert!(wrong.is_empty(), "{name}: {wrong:#?}");
-    let count = naive(agent, 40);
+    let count = naive(agent, &CHAT, 40);
     say(name, "naive", &count);
     assert!(count.lost > 0, "{name}: the naive way loses nothing");
 }
@@ -192,6 +224,41 @@ fn an_agent_that_replaces_through_a_copy_loses_nothing() {
     sample(5);
 }
 
+/// A few runs of an agent that writes in its own format, and the control.
+fn sample_own(own: &OwnFormat) {
+    let name = own.format.name;
+    let mut wrong = Vec::new();
+    for (tool, (agent, kind)) in OWN_FORMAT.iter().zip(own.agents.iter().cycle()) {
+        let count = meet(*agent, own.format, tool, 2, None);
+        say(&format!("{name} {kind}"), tool.name, &count);
+        wrong.extend(count.wrong);
+    }
+    assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+    let count = naive(own.agents[0].0, own.format, 40);
+    say(name, "naive", &count);
+    assert!(count.lost > 0, "{name}: the naive way loses nothing");
+}
+
+#[test]
+fn the_copilot_cli_loses_nothing() {
+    sample_own(&OWN_FORMATS[0]);
+}
+
+#[test]
+fn kimi_code_loses_nothing() {
+    sample_own(&OWN_FORMATS[1]);
+}
+
+#[test]
+fn an_export_of_opencode_loses_nothing() {
+    sample_own(&OWN_FORMATS[2]);
+}
+
+#[test]
+fn qwen_code_loses_nothing() {
+    sample_own(&OWN_FORMATS[3]);
+}
+
 /// Agents that replace their file do so between the system calls with which a tool replaces it.
 #[test]
 fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
@@ -202,7 +269,7 @@ fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
     let delays = [DELAYS[0], DELAYS[0], DELAYS[4]];
     for ((agent, name), delay) in AGENTS[3..].iter().zip(delays) {
         let tool = TOOLS.iter().find(|tool| tool.name == "ctx-rollback --undo");
-        let count = meet(*agent, tool.expect("one of them"), 2, Some(delay));
+        let count = meet(*agent, &CHAT, tool.expect("one of them"), 2, Some(delay));
         say(name, delay, &count);
         wrong.extend(count.wrong);
     }
@@ -218,7 +285,7 @@ fn half_lines_stay_whole_while_a_tool_is_held_up() {
     }
     let tool = TOOLS.iter().find(|tool| tool.name == "ctx-compact default");
     let (agent, delay) = (Agent::OpeningForHalves, DELAYS[1]);
-    let count = meet(agent, tool.expect("one of them"), 6, Some(delay));
+    let count = meet(agent, &CHAT, tool.expect("one of them"), 6, Some(delay));
     say("writes half lines", delay, &count);
     assert!(count.wrong.is_empty(), "{:#?}", count.wrong);
 }
@@ -231,17 +298,44 @@ fn all() {
     let mut all = Count::default();
     for (agent, name) in AGENTS {
         for tool in chosen() {
-            let count = meet(agent, tool, times(), None);
+            let count = meet(agent, &CHAT, tool, times(), None);
             say(name, tool.name, &count);
             all.add(&count);
         }
     }
     say("all", "ours", &all);
     for (agent, name) in AGENTS {
-        let count = naive(agent, 100);
+        let count = naive(agent, &CHAT, 100);
         say(name, "naive", &count);
         assert!(count.lost > 0, "{name}: the naive way loses nothing");
     }
+    assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
+}
+
+/// Runs the agents that write in their own formats with every tool, also with delayed calls.
+#[test]
+#[ignore = "takes minutes"]
+fn all_formats() {
+    let mut all = Count::default();
+    let delays = if can_delay() { &DELAYS[..] } else { &[] };
+    for own in &OWN_FORMATS {
+        let mut of_format = Count::default();
+        let mut delays = delays.iter().cycle();
+        for (agent, kind) in own.agents {
+            for tool in OWN_FORMAT.iter().filter(|tool| is_chosen(tool)) {
+                for delay in [None, delays.next().copied()] {
+                    let count = meet(*agent, own.format, tool, times(), delay);
+                    let name = format!("{} {}", tool.name, delay.unwrap_or_default());
+                    say(&format!("{} {kind}", own.format.name), &name, &count);
+                    of_format.add(&count);
+                }
+            }
+        }
+        say(own.format.name, "ours", &of_format);
+        say(own.format.name, "naive", &naive(own.agents[0].0, own.format, 100));
+        all.add(&of_format);
+    }
+    say("all formats", "ours", &all);
     assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
 }
 
@@ -257,7 +351,7 @@ fn all_held_up() {
     for delay in DELAYS {
         for (agent, name) in AGENTS {
             let tool = tools.next().expect("one that replaces");
-            let count = meet(agent, tool, times(), Some(delay));
+            let count = meet(agent, &CHAT, tool, times(), Some(delay));
             say(name, &format!("{} {delay}", tool.name), &count);
             all.add(&count);
         }
@@ -277,8 +371,11 @@ fn times() -> usize {
 }
 
 fn chosen() -> impl Iterator<Item = &'static Tool> + Clone {
-    let only = setting("CTX_LIVE_ONLY").unwrap_or_default();
-    TOOLS.iter().filter(move |tool| tool.name.contains(&only))
+    TOOLS.iter().filter(|tool| is_chosen(tool))
+}
+
+fn is_chosen(tool: &Tool) -> bool {
+    setting("CTX_LIVE_ONLY").is_none_or(|only| tool.name.contains(&only))
 }
 
 fn setting(name: &str) -> Option<String> {

@@ -85,6 +85,34 @@ pub(crate) static TOOLS: [Tool; 18] = [
     leaving("ctx-gc", &["-q"]),
 ];
 
+/// The calls on a session in an agent's own format.
+pub(crate) static OWN_FORMAT: [Tool; 5] = [
+    compact(
+        "ctx-compact",
+        &["-q", "--force", "--min-idle", "0s", "--keep-messages", "4", "-s", "demo", "s.jsonl"],
+    ),
+    replacing(
+        "ctx-prune -i",
+        "ctx-prune",
+        &["-q", "-i", "--min-idle", "0s", "--clear", "--protect-last", "1", "s.jsonl"],
+    ),
+    replacing(
+        "ctx-offload -i",
+        "ctx-offload",
+        &["-q", "-i", "--min-idle", "0s", "--min-tokens", "20", "-s", "demo", "s.jsonl"],
+    ),
+    replacing(
+        "ctx-rollback",
+        "ctx-rollback",
+        &["-q", "-s", "demo", "--min-idle", "0s", "--snapshot", "1", "s.jsonl"],
+    ),
+    replacing(
+        "ctx-rollback --undo",
+        "ctx-rollback",
+        &["-q", "-s", "demo", "--min-idle", "0s", "--undo", "s.jsonl"],
+    ),
+];
+
 impl Tool {
     /// Returns the command in a folder. With a `delay`, strace delays this call of the command.
     pub(crate) fn command(&self, dir: &Path, delay: Option<&str>) -> Command {

@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::lines::{EXCHANGE, numbered};
+use super::formats::Format;
+use super::lines::EXCHANGE;
 
 /// The way in which an agent writes its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +21,15 @@ pub enum Agent {
     Holding(usize),
     /// Holds the file open, and is usually in the middle of a line.
     HoldingHalves,
+    /// Opens and closes the file for each exchange, and writes it at once.
+    Exchanges,
     /// Two independent agents open the file, each for a whole exchange.
     Two,
-    /// Reads the whole file, and overwrites it with its content and one more line.
+    /// Reads the whole file, and overwrites it with its content and one more line. A document is
+    /// written from the lines that the agent remembers.
     WritingOver,
-    /// Writes the whole content and one more line into a new file, and renames that file.
+    /// Writes the whole content and one more line into a new file, and renames that file. A document
+    /// is written from the lines that the agent remembers.
     Renaming,
     /// Copies the file, appends an exchange to the copy line by line, and renames the copy.
     Copying,
@@ -59,14 +64,22 @@ impl Agent {
     }
 
     /// Writes whole exchanges until the test stops the agent.
-    pub(super) fn write(self, path: &Path, writer: usize, journal: &Journal, signals: &Signals) {
+    pub(super) fn write(
+        self,
+        format: &Format,
+        path: &Path,
+        writer: usize,
+        journal: &Journal,
+        signals: &Signals,
+    ) {
+        let numbered = |number| format.record(number) + "\n";
         let mut held: Option<File> = None;
         let mut exchange = 0;
         while !signals.stop.load(Ordering::SeqCst) {
             let first = (exchange * self.writers() + writer) * EXCHANGE;
             let numbers = first..first + EXCHANGE;
             match self {
-                Self::Two => {
+                Self::Exchanges | Self::Two => {
                     let mut journal = journal.lock().expect("no panic");
                     let lines: String = numbers.clone().map(numbered).collect();
                     append(&mut open(path), &lines);
@@ -85,7 +98,7 @@ impl Agent {
                 }
                 _ => {
                     for number in numbers {
-                        self.write_line(path, number, &mut held, journal);
+                        self.write_line(format, path, number, &mut held, journal);
                         std::thread::sleep(PAUSE);
                     }
                 }
@@ -96,13 +109,24 @@ impl Agent {
         }
     }
 
-    fn write_line(self, path: &Path, number: usize, held: &mut Option<File>, journal: &Journal) {
-        let line = numbered(number);
+    fn write_line(
+        self,
+        format: &Format,
+        path: &Path,
+        number: usize,
+        held: &mut Option<File>,
+        journal: &Journal,
+    ) {
+        let line = format.record(number) + "\n";
         let (start, end) = line.split_at(line.len() / 2);
         // The file is read before the lock is taken, so that other processes can change it in
         // between.
         let rewrites = matches!(self, Self::WritingOver | Self::Renaming);
-        let new = if rewrites { with(path, &line) } else { Vec::new() };
+        let new = match (rewrites, format.is_document) {
+            (false, _) => Vec::new(),
+            (true, false) => with(path, &line),
+            (true, true) => format.up_to(number).into_bytes(),
+        };
         let mut journal = journal.lock().expect("no panic");
         match self {
             Self::OpeningForHalves => {
@@ -119,7 +143,9 @@ impl Agent {
             }
             Self::WritingOver => fs::write(path, new).expect("writes"),
             Self::Renaming => rename_over(path, &new),
-            Self::Opening | Self::Two | Self::Copying => append(&mut open(path), &line),
+            Self::Opening | Self::Exchanges | Self::Two | Self::Copying => {
+                append(&mut open(path), &line);
+            }
         }
         journal.push(number);
     }
@@ -136,10 +162,10 @@ impl Agent {
             }
             Self::WritingOver | Self::Renaming | Self::Copying => std::thread::sleep(pause),
             // Some tools replace a session only if it has not changed for a while.
-            Self::Opening | Self::Two if exchange.is_multiple_of(16) => {
+            Self::Opening | Self::Exchanges | Self::Two if exchange.is_multiple_of(16) => {
                 std::thread::sleep(2 * pause);
             }
-            Self::Two => std::thread::sleep(4 * PAUSE),
+            Self::Exchanges | Self::Two => std::thread::sleep(4 * PAUSE),
             Self::Opening | Self::OpeningForHalves | Self::HoldingHalves => {}
         }
     }

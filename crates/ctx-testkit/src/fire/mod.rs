@@ -2,6 +2,7 @@
 //! replaced again and again. Afterwards the test counts the lines.
 
 mod agent;
+mod formats;
 mod lines;
 mod order;
 
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use agent::{Journal, PAUSE, Signals};
 
 pub use agent::Agent;
+pub use formats::{CHAT, COPILOT, Format, KIMI, OPENCODE, QWEN};
 pub use lines::{EXCHANGE, lost, numbered, numbers};
 pub use order::Order;
 
@@ -28,14 +30,15 @@ pub fn under_fire(
     times: usize,
     replace: impl FnMut() -> bool,
 ) -> Vec<usize> {
-    under_watch(path, agent, times, replace, |_| {})
+    under_watch(path, agent, &CHAT, times, replace, |_| {})
 }
 
-/// Like [`under_fire`], but after each attempt the agent pauses, and `look` is called with the
+/// Like [`under_fire`], but the lines are in `format`, and after each attempt the agent pauses, and `look` is called with the
 /// numbers of the lines that it has written.
 pub fn under_watch(
     path: &Path,
     agent: Agent,
+    format: &Format,
     times: usize,
     mut replace: impl FnMut() -> bool,
     mut look: impl FnMut(&[usize]),
@@ -45,7 +48,7 @@ pub fn under_watch(
     std::thread::scope(|scope| {
         for (writer, journal) in journals.iter().enumerate() {
             let signals = &signals;
-            scope.spawn(move || agent.write(path, writer, journal, signals));
+            scope.spawn(move || agent.write(format, path, writer, journal, signals));
         }
         let stopped = Stop(&signals);
         let mut through = 0;

@@ -49,7 +49,7 @@ impl Agent {
         match self {
             Self::Holding(lines) => number / lines,
             Self::HoldingHalves => 0,
-            Self::Two | Self::Copying => number / EXCHANGE,
+            Self::Exchanges | Self::Two | Self::Copying => number / EXCHANGE,
             Self::Opening | Self::OpeningForHalves | Self::WritingOver | Self::Renaming => number,
         }
     }
