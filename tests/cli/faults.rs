@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ctx_testkit::Case;
+use ctx_testkit::{COPILOT, Case, KIMI, QWEN};
 
 use crate::output::idle::of_agent;
 use crate::rollback::{NEW, OLD, saved};
@@ -122,6 +122,29 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{when}: {said}");
         assert_eq!(done.read("s.jsonl"), OLD.as_bytes(), "{when}");
+    }
+}
+
+/// C11: some agents would read the first lines of a compaction if a run was killed before it has
+/// written the others. In their formats, all lines become visible at once, in a new file.
+#[test]
+fn a_compaction_that_could_be_read_in_part_replaces_the_file() {
+    for (session, is_replaced) in [
+        (of_agent(), true),
+        (COPILOT.before(3), true),
+        (KIMI.before(3), true),
+        (QWEN.before(3), false),
+    ] {
+        let done = saved();
+        let live = done.dir().join("s.jsonl");
+        fs::write(&live, &session).expect("writes");
+        let inode = fs::metadata(&live).expect("reads").ino();
+        let args = ["-q", "--force", "--keep-messages", "2", "--min-idle", "0s", "s.jsonl"];
+        Case::new(tool_path("ctx-compact")).within(done.dir()).args(args).run();
+        let new = done.read("s.jsonl");
+        assert!(new.starts_with(session.as_bytes()) && new.len() > session.len(), "{session:.80}");
+        let is_other = fs::metadata(&live).expect("reads").ino() != inode;
+        assert_eq!(is_other, is_replaced, "{session:.80}");
     }
 }
 

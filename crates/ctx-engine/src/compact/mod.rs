@@ -79,7 +79,7 @@ pub struct Source<'a> {
 
 /// The change that a compaction makes to a session's file.
 pub enum NewFile {
-    /// Lines to append to the file.
+    /// Lines to append to the file. If the run is killed, a part of them may be there.
     Appended(Vec<u8>),
     /// The new content of the file.
     Whole(Content),

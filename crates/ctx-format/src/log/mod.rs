@@ -82,6 +82,12 @@ pub trait Log: Dialect {
         Format::of(self.name()).is_document
     }
 
+    /// Whether a compaction consists of several lines, and the agent would read the first of them
+    /// if the others were missing. Such lines must become visible all at once.
+    fn reads_parts(&self) -> bool {
+        Format::of(self.name()).reads_parts
+    }
+
     /// How the agent reads a document again, if its sessions are documents.
     fn import(&self) -> Option<Import> {
         self.is_document().then(|| Format::of(self.name()).import)

@@ -4,8 +4,8 @@
 //! The log's context is *lowered*: it is converted to a plain session whose messages name the log
 //! records that they come from. The plain session is compacted like any other session. The messages
 //! that stay in the plain session determine which log records stay. The summary replaces all other
-//! log records. If the agent's format has a compaction record, lines are appended to the log;
-//! otherwise, the log is rewritten.
+//! log records. If the agent's format has a compaction record, lines are appended to the log, or to
+//! a copy of the log if the agent would read only some of them; otherwise, the log is rewritten.
 
 mod kept;
 
@@ -191,7 +191,13 @@ fn write_once(
         }
         let session = log.session_with(&behind(log, &lines)?)?;
         let read = lower_session(log, session, with, look)?;
-        (NewFile::Appended(lines), read)
+        let reads_parts = log.dialect.log().is_some_and(ctx_format::Log::reads_parts);
+        let new = if reads_parts {
+            NewFile::Whole(with_lines(log, &lines)?)
+        } else {
+            NewFile::Appended(lines)
+        };
+        (new, read)
     } else {
         let session = rewritten(log, &decision)?;
         let read = lower_session(log, session.session()?, with, look)?;
