@@ -313,7 +313,15 @@ impl Output<'_> {
     #[must_use]
     pub fn of_document(self, document: Option<Frame>) -> Self {
         let Some(frame) = document else { return self };
-        Self::Document(Box::new(DocumentOutput { frame, lines: Vec::new(), output: self }))
+        // Nothing may follow a document.
+        let output = match self {
+            Self::Session(session) => {
+                let succession = session.succession.unless_it_grows();
+                Self::Session(Box::new(SessionOutput { succession, ..*session }))
+            }
+            other => other,
+        };
+        Self::Document(Box::new(DocumentOutput { frame, lines: Vec::new(), output }))
     }
 
     /// Sets the figures for the audit record, which is written if the output replaces a session.

@@ -2,12 +2,13 @@
 //! tests skip and say so.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ctx_testkit::{COPILOT, Case, KIMI, QWEN};
+use ctx_testkit::{COPILOT, Case, KIMI, OPENCODE, QWEN};
 
 use crate::output::idle::of_agent;
 use crate::rollback::{NEW, OLD, saved};
@@ -145,6 +146,41 @@ fn a_compaction_that_could_be_read_in_part_replaces_the_file() {
         assert!(new.starts_with(session.as_bytes()) && new.len() > session.len(), "{session:.80}");
         let is_other = fs::metadata(&live).expect("reads").ino() != inode;
         assert_eq!(is_other, is_replaced, "{session:.80}");
+    }
+}
+
+/// L3: nothing may follow the document of an agent, so a document that grows during a run stays.
+#[test]
+fn a_document_that_grows_is_left_alone() {
+    if !can_trace() {
+        return;
+    }
+    let session = ["-q", "--min-idle", "0s", "-s", "demo", "s.jsonl"];
+    for (tool, args) in [
+        ("ctx-compact", &["--force", "--keep-messages", "2"][..]),
+        ("ctx-offload", &["-i", "--min-tokens", "20"]),
+        ("ctx-prune", &["-i", "--clear", "--protect-last", "1"]),
+        ("ctx-rollback", &["--snapshot", "2"]),
+    ] {
+        let done = saved();
+        let live = done.dir().join("s.jsonl");
+        fs::write(&live, OPENCODE.before(0)).expect("writes");
+        let snapshot = ["-q", "-s", "demo", "s.jsonl"];
+        Case::new(CTX_SNAPSHOT).within(done.dir()).args(snapshot).stdout_any().run();
+        fs::write(&live, OPENCODE.before(1)).expect("writes");
+        let own =
+            if tool == "ctx-prune" { &["-q", "--min-idle", "0s", "s.jsonl"][..] } else { &session };
+        let all = [args, own].concat();
+        let mut run = traced(done.dir(), &["fsync:delay_enter=200000"], tool, &all);
+        let run = run.stderr(Stdio::piped()).spawn().expect("starts");
+        wait("it writes the new document", || !beside(done.dir()).is_empty());
+        let mut file = fs::OpenOptions::new().append(true).open(&live).expect("opens");
+        file.write_all(b"{}\n").expect("writes");
+        drop(file);
+        let output = run.wait_with_output().expect("ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{tool}: {said}");
+        assert!(done.read("s.jsonl") == (OPENCODE.before(1) + "{}\n").as_bytes(), "{tool}");
     }
 }
 

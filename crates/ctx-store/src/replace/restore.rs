@@ -16,7 +16,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use ctx_format::counted;
+use ctx_format::dialect::by_name;
+use ctx_format::{Dialect, Log, counted};
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
 
@@ -257,6 +258,13 @@ impl Restore<'_> {
             kind: SnapshotKind::PreRollback,
             figures: Figures::from_iter([("restored".to_owned(), (*self.meta.id).into())]),
         };
+        let dialect = self.meta.tally.dialect.as_deref().and_then(by_name);
+        if dialect.and_then(Dialect::log).is_some_and(Log::is_document) && is_there(path)? {
+            Store::refuse_inside(path)?;
+            let replacement = self.store.begin_replacement(path, &self.session, min_idle)?;
+            // Nothing may follow a document.
+            return replacement.unless_it_grows().commit(&mut new);
+        }
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 

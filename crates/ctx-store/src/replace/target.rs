@@ -148,6 +148,15 @@ impl<'s> PendingReplacement<'s> {
         }
     }
 
+    /// Abandons the replacement if bytes are appended, as [`Replacement::unless_it_grows`] does.
+    #[must_use]
+    pub fn unless_it_grows(self) -> Self {
+        match self {
+            Self::Input(replacement) => Self::Input(Box::new(replacement.unless_it_grows())),
+            other @ Self::Other { .. } => other,
+        }
+    }
+
     /// Replaces the content of the session file. For `first`, see [`Replacement::commit_after`].
     pub fn commit_after<E>(
         self,
