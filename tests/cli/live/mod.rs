@@ -10,8 +10,9 @@
 //! CTX_LIVE_RUNS=25 cargo test --test cli live::all -- --ignored --nocapture
 //! ```
 //!
-//! `CTX_LIVE_ONLY=rollback` selects the tools with `rollback` in their names, and
-//! `CTX_LIVE_BIN=DIR` the tools of another build.
+//! `live::all_formats` does the same with the agents that write in formats of their own.
+//! `CTX_LIVE_ONLY=rollback` selects the tools with `rollback` in their names,
+//! `CTX_LIVE_FORMAT=kimi` a format, and `CTX_LIVE_BIN=DIR` the tools of another build.
 
 mod field;
 mod tools;
@@ -189,8 +190,9 @@ fn say(agent: &str, tool: &str, count: &Count) {
     let Count { runs, through, refused, lines, lost, misplaced, wrong } = count;
     eprintln!(
         "{tool:24} {agent:26} {runs} runs: {through} done, {refused} refused; \
-         {lines} lines: {lost} lost, {misplaced} misplaced; {} faults",
-        wrong.len()
+         {lines} lines: {lost} lost, {misplaced} misplaced; {} faults {}",
+        wrong.len(),
+        wrong.join("; ")
     );
 }
 
@@ -318,7 +320,10 @@ fn all() {
 fn all_formats() {
     let mut all = Count::default();
     let delays = if can_delay() { &DELAYS[..] } else { &[] };
-    for own in &OWN_FORMATS {
+    let format = setting("CTX_LIVE_FORMAT");
+    let is_chosen_format =
+        |own: &&OwnFormat| format.as_ref().is_none_or(|it| it == own.format.name);
+    for own in OWN_FORMATS.iter().filter(is_chosen_format) {
         let mut of_format = Count::default();
         let mut delays = delays.iter().cycle();
         for (agent, kind) in own.agents {
