@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+import formats
 from bench import content, line, sha256
 from faults import calls_of
 from oracle import KILLED
@@ -47,7 +48,7 @@ class Meeting:
         """Runs the tool with the agent; returns a description of what is wrong afterwards, or None."""
         for held_up in HELD_UP:
             case.bench.reseed()
-            agent = Agent(files_of(case))
+            agent = Agent(files_of(case), case.operation.agent)
             watch = Watch(case.bench.tmp / "said", self, agent)
             done = case.bench.run(case.command, self.strace(watch.fifo, held_up))
             watch.end()
@@ -95,7 +96,8 @@ def files_of(case):
 class Agent:
     """Remembers its files, and rewrites each of them with one more line."""
 
-    def __init__(self, files):
+    def __init__(self, files, name=""):
+        self.name = name  # the agent in whose format the sessions are
         self.newest = {path: path.read_bytes() if path.exists() else b"" for path in files}
         self.found = set()  # hashes of what it has replaced
         self.came = 0
@@ -106,11 +108,17 @@ class Agent:
             if path.exists():
                 self.found.add(sha256(path))
             text = f"what the agent said at {self.came}"
-            added = line("user", text) if path.suffix == ".jsonl" else f"- {text}\n"
-            self.newest[path] += added.encode()
+            self.newest[path] = self.with_more(path, text)
             beside = path.with_name(f"{path.name}.theirs")
             beside.write_bytes(self.newest[path])
             beside.rename(path)
+
+    def with_more(self, path, text):
+        before = self.newest[path]
+        if path.suffix == ".jsonl" and self.name:
+            return formats.said(self.name, before.decode(), text).encode()
+        added = line("user", text) if path.suffix == ".jsonl" else f"- {text}\n"
+        return before + added.encode()
 
     def wrote(self, path):
         """Whether a file next to the memory has what the agent wrote into the memory."""
@@ -158,7 +166,11 @@ class Watch(threading.Thread):
         if "ends" in moments:
             self.agent.come()
         if "kill" in moments:
-            os.kill(int(begun.group(1)), signal.SIGKILL)
+            try:
+                os.kill(int(begun.group(1)), signal.SIGKILL)
+            except ProcessLookupError:
+                self.is_late = True
+                return
         self.read()
         # The process was killed, or has made its next call.
         goes_on = re.compile(rf"{begun.group(1)} +\w+\(")

@@ -13,10 +13,13 @@ from pathlib import Path
 PATIENCE = 60
 
 
+# The times in the lines that the tools write for agents. opencode's ids begin with a time.
+TIMES = re.compile(rb'"timestamp":"[^"]*"|"(?:time|created|completed)":\d+|(?<="(?:msg|prt)_)[0-9a-f]{12}')
+
+
 def sha256(path):
     """Returns the hash of the content without the times in an agent's lines, which depend on the run."""
-    timeless = re.sub(rb'"timestamp":"[^"]*"', b"", content(path))
-    return hashlib.sha256(timeless).hexdigest()
+    return hashlib.sha256(TIMES.sub(b"", content(path))).hexdigest()
 
 
 def content(path):

@@ -2,8 +2,10 @@
 
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from typing import Callable
 
+import formats
 from bench import content, line, log, result, talk
 
 
@@ -25,6 +27,7 @@ class Operation:
     puts_back: str = ""  # the file whose references can be replaced by the old bytes
     packs: bool = False  # whether the snapshots must be packed afterwards
     needs: str = ""  # a program that its oracle needs
+    agent: str = ""  # the agent in whose format the session is; chat messages without it
     naive: bool = False  # a control with a known error, which the oracle must find
     caught_by: tuple = ()  # the faults that show the error of a control, if not all faults do
 
@@ -310,9 +313,9 @@ def compact_offloaded(bench):
 NATIVE = ("-s", "demo", "--min-idle", "0s", "--keep-turns", 1, "live.jsonl")
 
 
-@operation(remembers=True, appends=True)
+@operation(remembers=True)
 def compact_native(bench):
-    """Adds a compaction record in the agent's own format after its lines."""
+    """Adds a compaction in the agent's own format after its lines. Claude Code would read a part of it."""
     bench.write("live.jsonl", log(8, 60))
     return bench.tool("compact", *NATIVE)
 
@@ -324,6 +327,63 @@ def undo_native(bench):
     with (bench.work / "live.jsonl").open("a") as live:
         live.write(line("user", "one more"))
     return bench.tool("rollback", "-q", "-s", "demo", "--min-idle", "0s", "--undo", "live.jsonl")
+
+
+def compact_of(bench, _agent):
+    """Puts a compaction in the agent's own format after its lines, or into its document."""
+    # Qwen Code's compaction is a list of messages, which could be compacted again.
+    return bench.tool("compact", "--if-due", "--trigger-messages", 20, *NATIVE)
+
+
+def prune_of(bench, _agent):
+    """Removes lines and shortens results."""
+    rules = ("--drop", "before-compaction", "--trim", "--max-chars", 200, "--protect-last", 1)
+    return bench.filter("prune", "-q", "-i", "--min-idle", "0s", *rules, "live.jsonl")
+
+
+def offload_of(bench, _agent):
+    return bench.tool("offload", "-s", "demo", "-i", "--min-idle", "0s", "--min-tokens", 100, "live.jsonl")
+
+
+def undo_of(bench, agent):
+    """Removes the compaction, and what the user has said since."""
+    bench.must(compact_of(bench, agent))
+    live = bench.work / "live.jsonl"
+    live.write_text(formats.said(agent, live.read_text(), "one more"))
+    return bench.tool("rollback", "-q", "-s", "demo", "--min-idle", "0s", "--undo", "live.jsonl")
+
+
+def redo_of(bench, agent):
+    """Undoes the undo."""
+    undo = undo_of(bench, agent)
+    bench.must(undo)
+    return undo
+
+
+def compact_onto_of(bench, agent):
+    """Compacts stdin, and replaces a session by the result."""
+    bench.write("stdin", formats.session(agent))
+    return bench.filter("compact", "-q", "--min-idle", "0s", "--keep-turns", 1, "-o", "live.jsonl")
+
+
+def seed_of(agent, seed, bench):
+    bench.write("live.jsonl", formats.session(agent))
+    return seed(bench, agent)
+
+
+def of_agent(agent, verb, seed, **settings):
+    """Adds an operation on a session in the format of this agent."""
+    OPERATIONS.append(Operation(f"{verb}_{agent}", partial(seed_of, agent, seed), agent=agent, **settings))
+
+
+for name in formats.MORE:
+    # The compaction of Qwen Code is a single line; the other agents would read a part of theirs.
+    of_agent(name, "compact", compact_of, remembers=True, appends=name == "qwen")
+    of_agent(name, "prune", prune_of)
+    of_agent(name, "offload", offload_of, puts_back="live.jsonl")
+    of_agent(name, "undo", undo_of, goes_on=False, again=(0, 2))
+    of_agent(name, "redo", redo_of, goes_on=False, again=(0, 2))
+    of_agent(name, "compact_onto", compact_onto_of)
 
 
 @operation()
