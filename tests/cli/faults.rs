@@ -126,16 +126,12 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
-/// C11: some agents would read the first lines of a compaction if a run was killed before it has
-/// written the others. In their formats, all lines become visible at once, in a new file.
+/// C11: after a kill, some agents would read the first lines of a compaction without the others, or
+/// lose messages after half a line. In their formats, all lines become visible at once, in a new
+/// file.
 #[test]
-fn a_compaction_that_could_be_read_in_part_replaces_the_file() {
-    for (session, is_replaced) in [
-        (of_agent(), true),
-        (COPILOT.before(3), true),
-        (KIMI.before(3), true),
-        (QWEN.before(3), false),
-    ] {
+fn a_compaction_of_which_no_part_may_be_read_replaces_the_file() {
+    for session in [of_agent(), COPILOT.before(3), KIMI.before(3), QWEN.before(3)] {
         let done = saved();
         let live = done.dir().join("s.jsonl");
         fs::write(&live, &session).expect("writes");
@@ -144,8 +140,7 @@ fn a_compaction_that_could_be_read_in_part_replaces_the_file() {
         Case::new(tool_path("ctx-compact")).within(done.dir()).args(args).run();
         let new = done.read("s.jsonl");
         assert!(new.starts_with(session.as_bytes()) && new.len() > session.len(), "{session:.80}");
-        let is_other = fs::metadata(&live).expect("reads").ino() != inode;
-        assert_eq!(is_other, is_replaced, "{session:.80}");
+        assert_ne!(fs::metadata(&live).expect("reads").ino(), inode, "{session:.80}");
     }
 }
 

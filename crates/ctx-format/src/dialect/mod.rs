@@ -80,8 +80,8 @@ pub(crate) struct Format {
     pub(crate) is_document: bool,
     /// How the agent reads such a document again.
     pub(crate) import: Import,
-    /// The value of [`crate::Log::reads_parts`].
-    pub(crate) reads_parts: bool,
+    /// The value of [`crate::Log::all_at_once`].
+    pub(crate) all_at_once: bool,
     /// What the API requires of a sequence of messages; the name of the dialect is not among it.
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies

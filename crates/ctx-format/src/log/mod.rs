@@ -82,10 +82,10 @@ pub trait Log: Dialect {
         Format::of(self.name()).is_document
     }
 
-    /// Whether a compaction consists of several lines, and the agent would read the first of them
-    /// if the others were missing. Such lines must become visible all at once.
-    fn reads_parts(&self) -> bool {
-        Format::of(self.name()).reads_parts
+    /// Whether the lines of a compaction must become visible all at once, because the agent would
+    /// read the first of them without the others, or would lose messages after half a line.
+    fn all_at_once(&self) -> bool {
+        Format::of(self.name()).all_at_once
     }
 
     /// How the agent reads a document again, if its sessions are documents.

@@ -5,7 +5,7 @@
 //! records that they come from. The plain session is compacted like any other session. The messages
 //! that stay in the plain session determine which log records stay. The summary replaces all other
 //! log records. If the agent's format has a compaction record, lines are appended to the log, or to
-//! a copy of the log if the agent would read only some of them; otherwise, the log is rewritten.
+//! a copy of the log if the agent could not cope with a part of them; otherwise, the log is rewritten.
 
 mod kept;
 
@@ -191,8 +191,8 @@ fn write_once(
         }
         let session = log.session_with(&behind(log, &lines)?)?;
         let read = lower_session(log, session, with, look)?;
-        let reads_parts = log.dialect.log().is_some_and(ctx_format::Log::reads_parts);
-        let new = if reads_parts {
+        let all_at_once = log.dialect.log().is_some_and(ctx_format::Log::all_at_once);
+        let new = if all_at_once {
             NewFile::Whole(with_lines(log, &lines)?)
         } else {
             NewFile::Appended(lines)
