@@ -10,6 +10,8 @@ import sessions  # noqa: E402
 TEXTS = {"role": "user", "content": [{"type": "text", "text": "TEXT"}], "toolCalls": [], "origin": {"kind": "user"}}
 # What an agent writes when its user says something. ABOVE is the id of the last line, and SESSION the id of the session.
 MORE = {
+    "codex": {"timestamp": "TIME", "type": "response_item",
+              "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "TEXT"}]}},
     "copilot": {"type": "user.message", "data": {"content": "TEXT"}, "id": "OWN", "timestamp": "TIME", "parentId": "ABOVE"},
     "kimi": {"type": "context.append_message", "agentId": "main", "message": TEXTS, "time": 1767225600000},
     "opencode": {

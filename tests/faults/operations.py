@@ -377,8 +377,8 @@ def of_agent(agent, verb, seed, **settings):
 
 
 for name in formats.MORE:
-    # The compaction of Qwen Code is a single line; the other agents would read a part of theirs.
-    of_agent(name, "compact", compact_of, remembers=True, appends=name == "qwen")
+    # Codex copes with a part of a compaction.
+    of_agent(name, "compact", compact_of, remembers=True, appends=name == "codex")
     of_agent(name, "prune", prune_of)
     of_agent(name, "offload", offload_of, puts_back="live.jsonl")
     of_agent(name, "undo", undo_of, goes_on=False, again=(0, 2))
