@@ -4,10 +4,11 @@ every call fails once, or from then on; and an agent replaces the session at eve
 takes a name. After each fault the oracle checks that no byte is lost and that the exit status is
 correct. It must find the errors of the naive controls.
 
-    tests/faults/sweep.py [--bin DIR] [--sample N] [--only OPERATION] [--fault FAULT]
-                          [--jobs N] [--results FILE] [--table]
+    tests/faults/sweep.py [--bin DIR] [--sample N] [--only OPERATION] [--agent NAME]
+                          [--fault FAULT] [--jobs N] [--results FILE] [--table]
 
---sample takes N points of each operation and fault instead of all. --results writes each result
+--sample takes N points of each operation and fault instead of all. --agent takes the operations on
+sessions in the format of this agent; those on chat messages are of the agent "chat". --results writes each result
 into a file, and skips points that the file already has. --table prints the number of points by
 operation and fault.
 """
@@ -38,6 +39,7 @@ def arguments():
     parser.add_argument("--bin", default=here / "../../target/debug", type=Path)
     parser.add_argument("--sample", type=int)
     parser.add_argument("--only", action="append")
+    parser.add_argument("--agent", action="append")
     parser.add_argument("--fault", action="append")
     # An operation waits for most of its time.
     parser.add_argument("--jobs", type=int, default=3 * os.cpu_count())
@@ -113,6 +115,8 @@ def main():
 
 def is_asked(operation, args):
     if args.only and operation.name not in args.only:
+        return False
+    if args.agent and (operation.agent or "chat") not in args.agent:
         return False
     # Faults that only a power cut shows are not tested here.
     by = set(operation.caught_by) - {"power"}
