@@ -24,6 +24,11 @@ def text_of(content):
     return "\n".join(part.get("text", json.dumps(part, sort_keys=True)) for part in content or [])
 
 
+def parts(message):
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def npm(*args, cwd=None):
     """Runs npm; returns its output, and the reason as the second value if it failed."""
     done = subprocess.run(["npm", *args], cwd=cwd, capture_output=True, text=True)
@@ -107,6 +112,10 @@ class Agent:
         """Returns the texts of the messages that a text in a request consists of."""
         return [self.WRAPPED.sub(r"\1", text)]
 
+    def added(self, messages):
+        """Returns the texts in messages that the agent puts where it likes, such as reminders; by default, none."""
+        return ""
+
     def module(self, path):
         return os.path.join(self.folder, "node_modules", path)
 
@@ -123,6 +132,8 @@ class ClaudeCode(Agent):
     name = "claude-code"
     package, tested = "@anthropic-ai/claude-code", "2.1.197"
     marks = ['"sessionId"', '"parentUuid"', '"isSidechain"']
+    # Version 2.1.332 adds a newline to a text if another text of the user follows.
+    WRAPPED = re.compile(r"\A(?:<system-reminder>\n)?(.*?)(?:\n</system-reminder>)?\n?\Z", re.S)
 
     def program(self):
         scope = self.module("@anthropic-ai")
@@ -144,11 +155,12 @@ class ClaudeCode(Agent):
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
 
     def ask(self, home, path, identity, work):
-        requests, said = self.requests(home, identity, work)
+        requests, said = self.requests(home, path, work)
         return self.sent(requests), said
 
-    def requests(self, home, identity, work):
+    def requests(self, home, path, work):
         """Resumes the session with the prompt; returns all requests of the agent, and its output."""
+        identity = os.path.splitext(os.path.basename(path))[0]
         with Recorder() as model:
             said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, self.environment(home, model))
             return model.requests, said
@@ -157,6 +169,10 @@ class ClaudeCode(Agent):
         """Returns the blocks that were sent with the prompt, or nothing if the prompt was not sent."""
         messages = self.messages(requests)
         return self.blocks(messages) if messages else None
+
+    def added(self, messages):
+        texts = [(message["role"], block.get("text", "")) for message in messages for block in parts(message)]
+        return "\n".join(text for role, text in texts if role == "system" or text.startswith("<system-reminder>"))
 
     def messages(self, requests):
         """Returns the messages of the request that sent the prompt."""
@@ -167,9 +183,7 @@ class ClaudeCode(Agent):
     def blocks(self, messages):
         blocks = []
         for message in messages:
-            content = message["content"]
-            content = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            for block in content:
+            for block in parts(message):
                 blocks.extend(self.block(message["role"], block))
         return blocks
 

@@ -11,7 +11,7 @@ import subprocess
 
 import agents
 import sessions
-from agents import text_of
+from agents import parts, text_of
 
 BIN = os.environ["CTX_BIN"]
 # The flags that say how much of a session is kept.
@@ -206,17 +206,18 @@ def view(agent, text, folder):
             raise Failed(f"{step}: ctx-check finds something wrong with it")
         ours = tool("ctx-convert", "-q", "--to", agent.view, trial.path)
         ours = [json.loads(line) for line in ours.splitlines()]
-        if agent.view == "chat":
+        if agent.view != "anthropic":
             ours, theirs = agent.blocks(ours), trial.sent()
             check_same(theirs, ours, step)
             outcomes.append(f"{step} {len(ours)}")
             continue
-        ours = whole(agent, ours)
+        requests, said = agent.requests(trial.home, trial.path, trial.work)
+        messages = agent.messages(requests) or []
+        added = agent.added(messages)
+        theirs, ours = whole(agent, messages, added), whole(agent, ours, added)
         # The Anthropic API requires a first message by the user, so ctx-convert adds this one if a session begins with a reply.
         if ours[:1] == [("user", {"type": "text", "text": "The beginning of this session is missing."})]:
             del ours[0]
-        requests, said = agent.requests(trial.home, trial.path, trial.work)
-        theirs = whole(agent, agent.messages(requests) or [])
         if theirs[-1:] != [("user", {"type": "text", "text": agents.PROMPT})]:
             raise Failed(f"{step}: the prompt was not sent: {said[-400:]}")
         check_same(theirs[:-1], ours, step)
@@ -234,17 +235,17 @@ CHANGES = {"untouched": None, **{f"compacted, {tail}": ["ctx-compact", "--force"
 MARK = "[ctx_summary] Summary of earlier messages of this session:\n\n"
 
 
-def whole(agent, messages):
-    """Returns all blocks with their roles, without the text that the agent puts around a summary, and without marks for the cache."""
+def whole(agent, messages, added):
+    """Returns all blocks with their roles, without texts in `added`, the text that the agent puts around a summary, and marks for the cache."""
     blocks = []
-    for message in messages:
-        content = message["content"]
-        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+    for message in (message for message in messages if message["role"] != "system"):
+        for block in parts(message):
             block = {key: value for key, value in block.items() if key not in agent.UNSENT and (key, value) != ("is_error", False)}
             if block["type"] == "tool_result":
                 block["content"] = text_of(block.get("content"))
             is_text = block["type"] == "text"
-            for block in [{**block, "text": text} for text in agent.texts(block["text"].removeprefix(MARK))] if is_text else [block]:
+            texts = [text for text in agent.texts(block["text"].removeprefix(MARK)) if text not in added] if is_text else []
+            for block in [{**block, "text": text} for text in texts] if is_text else [block]:
                 last = blocks[-1] if blocks and agent.joins_texts else None
                 if last and last[0] == message["role"] == "user" and last[1]["type"] == block["type"] == "text":
                     last[1]["text"] += "\n\n" + block["text"]

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 import copilot
+import scripted
 import sessions
 from agents import HERE
 from judge import Failed
@@ -130,7 +131,7 @@ def branched(session):
 
 PI = {"own": plain, "own compacted": compacted, "own edited": edited, "own edited and compacted": edited_and_compacted, "own branched": branched}
 # The sessions that each agent writes, by name, and the class of a session.
-OWN = {"copilot": (copilot.Session, copilot.OWN), "pi": (Session, PI)}
+OWN = {"claude-code": (scripted.ClaudeCode, scripted.CLAUDE_CODE), "copilot": (copilot.Session, copilot.OWN), "pi": (Session, PI)}
 written = {}
 
 

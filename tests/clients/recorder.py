@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import json
 import threading
+import uuid
 
 SAYS = "recorded"
 
@@ -14,12 +15,13 @@ def says(_request):
 
 def size(request):
     """Returns the tokens of the messages, with four characters for each: with a much smaller number, ctx-compact finds that it gains nothing."""
-    return len(json.dumps(request.get("messages") or request.get("input"))) // 4
+    return len(json.dumps(request.get("messages") or request.get("input") or request.get("contents"))) // 4
 
 
 def anthropic_events(request, content):
     usage = {"input_tokens": size(request), "output_tokens": 1}
-    message = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": request.get("model"),
+    # Claude Code takes blocks with the same id for one reply.
+    message = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": request.get("model"),
                "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
     events = [{"type": "message_start", "message": message}]
     for index, block in enumerate(content):
@@ -39,18 +41,28 @@ def anthropic_answer(request):
     return {**first, "content": [{"type": "text", "text": SAYS}], "stop_reason": "end_turn"}
 
 
-def responses_events(request):
+def responses_events(request, content):
     read = size(request)
-    said = {"type": "message", "id": "msg_recorded", "role": "assistant", "status": "completed",
-            "content": [{"type": "output_text", "text": SAYS, "annotations": []}]}
+    items = [{"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant", "status": "completed",
+              "content": [{"type": "output_text", "text": block["text"], "annotations": []}]} if block["type"] == "text"
+             else {"type": "function_call", "id": f"fc_{uuid.uuid4().hex}", "status": "completed", "call_id": block["id"], "name": block["name"],
+                   "arguments": json.dumps(block["input"])} for block in content]
     usage = {"input_tokens": read, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
              "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": read + 1}
-    done = {"id": "resp_recorded", "object": "response", "status": "completed", "output": [said], "usage": usage}
+    done = {"id": "resp_recorded", "object": "response", "status": "completed", "output": items, "usage": usage}
     return [
         {"type": "response.created", "response": {"id": "resp_recorded"}},
-        {"type": "response.output_item.done", "output_index": 0, "item": said},
+        *({"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(items)),
         {"type": "response.completed", "response": done},
     ]
+
+
+def gemini_answer(request, content):
+    parts = [{"text": block["text"]} if block["type"] == "text" else {"functionCall": {"id": block["id"], "name": block["name"], "args": block["input"]}}
+             for block in content]
+    read = size(request)
+    usage = {"promptTokenCount": read, "candidatesTokenCount": 1, "totalTokenCount": read + 1}
+    return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
 
 
 def chat_answer(request, content):
@@ -101,6 +113,8 @@ class Recorder:
                     request = json.loads(raw)
                 except ValueError:
                     return self.send(b"{}", "application/json")
+                if ":countTokens" in self.path:
+                    return self.send(b'{"totalTokens":7}', "application/json")
                 if self.path.split("?")[0].endswith("/count_tokens"):
                     return self.send(b'{"input_tokens":7}', "application/json")
                 recorder.requests.append(request)
@@ -110,10 +124,14 @@ class Recorder:
                     if not request.get("stream"):
                         return self.send(json.dumps(whole).encode(), "application/json")
                     return self.send(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+                if ":streamGenerateContent" in self.path:
+                    return self.send(f"data: {json.dumps(gemini_answer(request, says(request)))}\n\n".encode(), "text/event-stream")
+                if ":generateContent" in self.path:
+                    return self.send(json.dumps(gemini_answer(request, says(request))).encode(), "application/json")
                 if not request.get("stream"):
-                    answer = responses_events(request)[-1]["response"] if is_responses else anthropic_answer(request)
+                    answer = responses_events(request, says(request))[-1]["response"] if is_responses else anthropic_answer(request)
                     return self.send(json.dumps(answer).encode(), "application/json")
-                events = responses_events(request) if is_responses else anthropic_events(request, says(request))
+                events = (responses_events if is_responses else anthropic_events)(request, says(request))
                 body = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
                 return self.send(body.encode(), "text/event-stream")
 

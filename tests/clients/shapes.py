@@ -63,7 +63,7 @@ def bare(content):
 def shape(agent, name, folder):
     before, after = SHAPES[name]
     trial = judge.Trial(agent, lines(before), folder)
-    requests, said = agent.requests(trial.home, trial.identity, trial.work)
+    requests, said = agent.requests(trial.home, trial.path, trial.work)
     messages = agent.messages(requests)
     if not messages:
         raise Failed(f"nothing was sent: {said[-300:]}")
