@@ -204,6 +204,10 @@ class ClaudeCode(Agent):
 class Codex(Agent):
     name = "codex"
     package, tested = "@openai/codex", "0.169.0"
+    view = "responses"
+    # For each session that begins in other files, these files and its own name.
+    bases = {}
+    UNSENT = ("internal_chat_message_metadata_passthrough",)
     marks = ['"session_meta"']
 
     def program(self):
@@ -213,12 +217,18 @@ class Codex(Agent):
         return os.path.join(vendor, os.listdir(vendor)[0], "bin", "codex")
 
     def place(self, home, session):
-        identity = json.loads(session.split("\n", 1)[0])["payload"]["id"]
+        header = json.loads(session.split("\n", 1)[0])["payload"]
         folder = os.path.join(home, "sessions", "2026", "01", "01")
         work = os.path.join(home, "work")
         os.makedirs(folder, exist_ok=True)
         os.makedirs(work, exist_ok=True)
-        return os.path.join(folder, f"rollout-2026-01-01T00-00-00-{identity}.jsonl"), identity, work
+        name = f"rollout-2026-01-01T00-00-00-{header['id']}.jsonl"
+        if "history_base" in header:
+            # The session begins in the older file, which has to be there.
+            older, name = self.bases[header["id"]]
+            for path in older:
+                shutil.copy(path, folder)
+        return os.path.join(folder, name), header["id"], work
 
     def configure(self, home, model, more=""):
         with open(os.path.join(home, "config.toml"), "w") as out:
@@ -227,23 +237,50 @@ class Codex(Agent):
         return {"CODEX_HOME": home, "HOME": home, "OPENAI_API_KEY": "none"}
 
     def ask(self, home, path, identity, work):
+        requests, said = self.requests(home, path, work)
+        return self.sent(requests), said
+
+    def requests(self, home, path, work):
+        identity = re.search(r"T\d\d-\d\d-\d\d-([0-9a-f-]{36})", path).group(1)
         with Recorder() as model:
             env = self.configure(home, model)
             said = self.run([self.program(), "exec", "--skip-git-repo-check", "resume", identity, PROMPT], work, env)
-            return self.sent(model.requests), said
+            return model.requests, said
 
     def sent(self, requests):
+        items = self.messages(requests)
+        return self.blocks(items) if items else None
+
+    def messages(self, requests):
         asked = [request["input"] for request in requests if PROMPT in json.dumps(request.get("input", [])[-1:])]
-        return self.blocks(max(asked, key=len)) if asked else None
+        return max(asked, key=len) if asked else None
+
+    def is_added(self, item):
+        """Returns True if the agent adds the item at each start, or if it is the prompt."""
+        text = text_of(item.get("content"))
+        return item.get("role") == "developer" or text == PROMPT or bool(re.match(r"\s*<environment_context>|# AGENTS.md", text))
+
+    def items(self, items):
+        """Returns the items as they are sent, without those that the agent adds at each start."""
+        kept = []
+        for item in items:
+            item = {"type": "message", **{key: value for key, value in item.items() if key not in self.UNSENT}}
+            if isinstance(item.get("content"), str):
+                kind = "output_text" if item["role"] == "assistant" else "input_text"
+                item["content"] = [{"type": kind, "text": item["content"]}]
+            if item.get("role") == "user":
+                # In ctx-convert's output, a summary has no id.
+                item.pop("id", None)
+            if not self.is_added(item):
+                kept.append(item)
+        return kept
 
     def blocks(self, items):
         blocks = []
         for item in items:
             kind = item["type"]
             if kind == "message":
-                text = text_of(item["content"])
-                is_added = item["role"] == "developer" or text == PROMPT or re.match(r"\s*<environment_context>|# AGENTS.md", text)
-                blocks.extend([] if is_added else [("text", item["role"], text)])
+                blocks.extend([] if self.is_added(item) else [("text", item["role"], text_of(item["content"]))])
             elif kind.endswith("_output"):
                 blocks.append(("result", item["call_id"], text_of(item["output"])))
             elif "call_id" in item:

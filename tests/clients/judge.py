@@ -206,13 +206,20 @@ def view(agent, text, folder):
             raise Failed(f"{step}: ctx-check finds something wrong with it")
         ours = tool("ctx-convert", "-q", "--to", agent.view, trial.path)
         ours = [json.loads(line) for line in ours.splitlines()]
-        if agent.view != "anthropic":
+        if agent.view == "chat":
             ours, theirs = agent.blocks(ours), trial.sent()
             check_same(theirs, ours, step)
             outcomes.append(f"{step} {len(ours)}")
             continue
         requests, said = agent.requests(trial.home, trial.path, trial.work)
-        messages = agent.messages(requests) or []
+        messages = agent.messages(requests)
+        if not messages:
+            raise Failed(f"{step}: the prompt was not sent: {said[-400:]}")
+        if agent.view == "responses":
+            ours = [json.loads(json.dumps(item).replace(json.dumps(MARK)[1:-1], "")) for item in agent.items(ours)]
+            check_same(agent.items(messages), ours, step)
+            outcomes.append(f"{step} {len(ours)}")
+            continue
         added = agent.added(messages)
         theirs, ours = whole(agent, messages, added), whole(agent, ours, added)
         # The Anthropic API requires a first message by the user, so ctx-convert adds this one if a session begins with a reply.

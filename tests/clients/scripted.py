@@ -126,3 +126,83 @@ CLAUDE_CODE = {
                                     .run(*range(6, 15), flags=session.at("turn5.answer"))),
     "own forked": lambda session: session.run(*range(1, 8)).run(*range(8, 15), flags=["--fork-session"]),
 }
+
+
+class Codex(Session):
+    """A session of Codex. Other steps are `compact`, `fork`, and ("back", N), which goes back to before turn N."""
+
+    identity = None
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self.turns = {}
+
+    def read(self, path):
+        return ("view_image", {"path": path}) if path.endswith(".png") else ("exec_command", {"cmd": f"cat {path}"})
+
+    def shell(self, command):
+        return "exec_command", {"cmd": command}
+
+    def path(self):
+        return self.paths()[-1]
+
+    def paths(self):
+        """Returns all files in order; Codex goes back, and forks a session, in a new file that names the older one."""
+        return sorted(glob.glob(os.path.join(self.home, "sessions", "*", "*", "*", "rollout-*.jsonl")))
+
+    def text(self):
+        *older, path = self.paths()
+        self.agent.bases[self.identity] = (older, os.path.basename(path))
+        return super().text()
+
+    def run(self, *steps):
+        """Makes one app server of Codex take these steps."""
+        with Recorder(self.says) as model:
+            env = {"PATH": os.environ["PATH"], **self.agent.configure(self.home, model)}
+            server = subprocess.Popen([self.agent.program(), "app-server"], cwd=self.work, env=env, stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            try:
+                self.call(server, "initialize", None, clientInfo={"name": "own", "version": "1"})
+                begin = {"cwd": self.work, "sandbox": "danger-full-access", "approvalPolicy": "never"}
+                begin = self.call(server, *(("thread/resume", None) if self.identity else ("thread/start", None)), **begin)
+                self.identity = begin["thread"]["id"]
+                for step in steps:
+                    if isinstance(step, int):
+                        given = [{"type": "text", "text": sessions.said(step)[0]}] + [{"type": "localImage", "path": self.image()}] * (step == IMAGE)
+                        self.turns[step] = self.call(server, "turn/start", "turn/completed", input=given)["turn"]["id"]
+                    elif step == "compact":
+                        self.call(server, "thread/compact/start", "turn/completed")
+                    elif step == "fork":
+                        self.identity = self.call(server, "thread/fork", None)["thread"]["id"]
+                    else:
+                        self.call(server, "thread/revert", None, beforeTurnId=self.turns[step[1]])
+            finally:
+                server.stdin.close()
+                server.wait(timeout=30)
+                server.stdout.close()
+        return self
+
+    def call(self, server, method, until, **given):
+        """Calls the server; returns its result after the event `until`."""
+        given = {"threadId": self.identity, **given} if self.identity else given
+        server.stdin.write(json.dumps({"id": method, "method": method, "params": given}) + "\n")
+        server.stdin.flush()
+        result = None
+        for line in server.stdout:
+            told = json.loads(line)
+            if told.get("id") == method:
+                if "error" in told:
+                    raise Failed(f"{method}: {told['error']}")
+                result = told["result"]
+            until = None if told.get("method") == until else until
+            if result is not None and until is None:
+                return result
+        raise Failed(f"{method}: Codex has ended")
+
+
+CODEX = {
+    "own": lambda session: session.run(*range(1, 8)).run(*range(8, 15)),
+    "own compacted": lambda session: session.run(*range(1, 7), "compact", 7).run(*range(8, 15)),
+    "own rewound": lambda session: session.run(*range(1, 6), ("back", 4), 4, 5, 6, "compact", 7).run(*range(8, 15)),
+    "own forked": lambda session: session.run(*range(1, 7)).run("fork", "compact", *range(7, 15)),
+}
