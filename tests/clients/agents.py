@@ -105,6 +105,10 @@ class Agent:
         """Returns True if this agent has written the session."""
         return all(mark in session[:100000] for mark in self.marks)
 
+    def here(self, session):
+        """Returns a session that was recorded elsewhere in a form that the agent opens here; by default, as it is."""
+        return session
+
     # The text that the agent puts around a summary; by default, none.
     WRAPPED = re.compile(r"(?!)()")
 
@@ -115,6 +119,10 @@ class Agent:
     def added(self, messages):
         """Returns the texts in messages that the agent puts where it likes, such as reminders; by default, none."""
         return ""
+
+    def without_copies(self, messages):
+        """Returns the messages without what the agent sends twice."""
+        return messages
 
     def module(self, path):
         return os.path.join(self.folder, "node_modules", path)
@@ -320,6 +328,10 @@ class Pi(Agent):
 
     place, sent, messages, blocks = Loader.place, ClaudeCode.sent, ClaudeCode.messages, ClaudeCode.blocks
 
+    def here(self, session):
+        # pi opens a session only if its folder exists.
+        return re.sub(r'("cwd":)"[^"]*"', r'\1"/"', session, count=1)
+
     def fetch(self, package):
         """Downloads the package without its dependencies: npm cannot install it if one is missing, and the part that runs needs none."""
         os.makedirs(self.folder, exist_ok=True)
@@ -396,10 +408,80 @@ class OpenClaw(Loader):
 
 
 class Gemini(Loader):
+    """The Gemini CLI. Its loader reads the sessions; the program itself runs where its requests are compared."""
+
     name = "gemini"
-    package, tested = "@google/gemini-cli-core", "0.61.0"
+    package, tested = "@google/gemini-cli", "0.61.0"
     marks = ['"projectHash"', '"sessionId"']
     script = "gemini.mjs"
+    # It sends no mark for failed results.
+    UNSENT = Agent.UNSENT + ("is_error",)
+    WRAPPED = re.compile(r"\A<state_snapshot>\n?(.*?)\n?</state_snapshot>\Z", re.S)
+
+    def fetch(self, package):
+        return install_package(self.folder, package, "--ignore-scripts", f"{self.package}-core@{self.version}")
+
+    def place(self, home, session):
+        project, work = os.path.join(home, ".gemini", "tmp", "work"), os.path.join(home, "work")
+        for folder in (os.path.join(project, "chats"), work):
+            os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(project, ".project_root"), "w") as out:
+            out.write(work)
+        return os.path.join(project, "chats", "session-2026-01-01T00-00-00000000.jsonl"), None, work
+
+    def configure(self, home, model, threshold=0.5):
+        settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
+                    "model": {"compressionThreshold": threshold}}
+        with open(os.path.join(home, ".gemini", "settings.json"), "w") as out:
+            json.dump(settings, out)
+        return {"HOME": home, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+    def command(self, prompt, *flags):
+        return ["node", self.module(f"{self.package}/bundle/gemini.js"), "-y", "-m", "gemini-2.5-pro", *flags, "-p", prompt]
+
+    def requests(self, home, path, work):
+        with Recorder() as model:
+            said = self.run(self.command(PROMPT, "--resume", "latest"), work, self.configure(home, model))
+            return model.requests, said
+
+    def messages(self, requests):
+        """Returns the messages of the request that sent the prompt, in the format of the Anthropic API."""
+        asked = [request["contents"] for request in requests if PROMPT in json.dumps(request.get("contents", [])[-1:])]
+        return [{"role": "assistant" if message["role"] == "model" else "user", "content": [self.part(part) for part in message["parts"]]}
+                for message in max(asked, key=len, default=[])]
+
+    def added(self, messages):
+        texts = [block.get("text", "") for message in messages for block in message["content"]]
+        return "\n".join(text for text in texts if text.startswith("<session_context>"))
+
+    def without_copies(self, messages):
+        """Returns the messages with each result once: each time a session is resumed, the agent sends another copy of earlier results."""
+        seen, kept = set(), []
+        for message in messages:
+            blocks = []
+            for block in parts(message):
+                # The agent puts the name of the tool before an id, and sends the id without it.
+                block = {**block, **{key: re.sub(r"\A[a-z_]+__", "", block[key]) for key in ("id", "tool_use_id") if key in block}}
+                if block["type"] == "text":
+                    # An image that a tool has read follows each copy of the result.
+                    seen = {copy for copy in seen if not copy.startswith("{")}
+                copy = json.dumps(block) if block["type"] == "image" else block.get("tool_use_id", "")
+                if not copy or copy not in seen:
+                    blocks.append(block)
+                seen.add(copy)
+            # The Anthropic API requires that results come first.
+            kept.append({**message, "content": sorted(blocks, key=lambda block: block["type"] != "tool_result")})
+        return kept
+
+    def part(self, part):
+        if call := part.get("functionCall"):
+            return {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+        if result := part.get("functionResponse"):
+            response = result["response"]
+            return {"type": "tool_result", "tool_use_id": result["id"], "content": response.get("output") or response.get("error") or json.dumps(response)}
+        if data := part.get("inlineData"):
+            return {"type": "image", "source": {"type": "base64", "media_type": data["mimeType"], "data": data["data"]}}
+        return {"type": "text", "text": part["text"]}
 
 
 # These agents have modules of their own, which need the classes above.

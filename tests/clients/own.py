@@ -131,7 +131,7 @@ def branched(session):
 
 PI = {"own": plain, "own compacted": compacted, "own edited": edited, "own edited and compacted": edited_and_compacted, "own branched": branched}
 # The sessions that each agent writes, by name, and the class of a session.
-OWN = {"claude-code": (scripted.ClaudeCode, scripted.CLAUDE_CODE), "codex": (scripted.Codex, scripted.CODEX), "copilot": (copilot.Session, copilot.OWN), "pi": (Session, PI)}
+OWN = {"claude-code": (scripted.ClaudeCode, scripted.CLAUDE_CODE), "codex": (scripted.Codex, scripted.CODEX), "copilot": (copilot.Session, copilot.OWN), "gemini": (scripted.Gemini, scripted.GEMINI), "pi": (Session, PI)}
 written = {}
 
 

@@ -24,6 +24,8 @@ IMAGE, READ_IMAGE, FAILS, ONE_BY_ONE = 10, 11, 12, 13
 class Session:
     """A session in its own home folder. A number in `steps` is a turn; the rest is for the agent."""
 
+    summary = SUMMARY
+
     def __init__(self, agent):
         self.agent, self.kept = agent, tempfile.TemporaryDirectory(prefix="ctx-own-")
         self.home, self.work = self.kept.name, os.path.join(self.kept.name, "work")
@@ -59,7 +61,7 @@ class Session:
         turns = re.findall(r"turn(\d+)\.ask", text)
         is_result = any(word in newest for word in ("tool_result", "function_call_output", "functionResponse"))
         if not request.get("tools") or not (is_result or ".ask" in newest):
-            return [{"type": "text", "text": SUMMARY}]
+            return [{"type": "text", "text": self.summary}]
         turn = int(turns[-1])
         left = [group for group in self.calls(turn) if f'"{group[0]["id"]}"' not in text]
         return left[0] if left else [{"type": "text", "text": sessions.said(turn)[2]}]
@@ -205,4 +207,37 @@ CODEX = {
     "own compacted": lambda session: session.run(*range(1, 7), "compact", 7).run(*range(8, 15)),
     "own rewound": lambda session: session.run(*range(1, 6), ("back", 4), 4, 5, 6, "compact", 7).run(*range(8, 15)),
     "own forked": lambda session: session.run(*range(1, 7)).run("fork", "compact", *range(7, 15)),
+}
+
+
+class Gemini(Session):
+    summary = f"<state_snapshot>{SUMMARY}</state_snapshot>"
+
+    def read(self, path):
+        return "read_file", {"file_path": path}
+
+    def shell(self, command):
+        return "run_shell_command", {"command": command}
+
+    def path(self):
+        return max(glob.glob(os.path.join(self.home, ".gemini", "tmp", "*", "chats", "session-*.jsonl")), key=os.path.getmtime)
+
+    def run(self, *steps, **settings):
+        """Runs the Gemini CLI once for each turn."""
+        os.makedirs(os.path.join(self.home, ".gemini"), exist_ok=True)
+        with Recorder(self.says) as model:
+            env = self.agent.configure(self.home, model, **settings)
+            for step in steps:
+                prompt = sessions.said(step)[0] + f" @{self.image()}" * (step == IMAGE)
+                has_begun = glob.glob(os.path.join(self.home, ".gemini", "tmp", "*", "chats", "*.jsonl"))
+                said = self.agent.run(self.agent.command(prompt, *(["--resume", "latest"] if has_begun else [])), self.work, env)
+                if sessions.said(step)[2] not in said:
+                    raise Failed(f"the Gemini CLI has not answered: {said[-600:]}")
+        return self
+
+
+GEMINI = {
+    "own": lambda session: session.run(*range(1, 15)),
+    # Without a terminal, the Gemini CLI does not wait for `/compress`, so its own limit makes it compact.
+    "own compacted": lambda session: session.run(*range(1, 7)).run(7, threshold=0.0001).run(*range(8, 15)),
 }
