@@ -1,6 +1,7 @@
 """Tries the hooks of docs/cookbook/hooks.md in the real client. They save the session before the client's own compaction and
 when the client ends, and the session can be restored."""
 
+import json
 import os
 import re
 
@@ -44,8 +45,11 @@ def hook(agent, text, folder):
         raise Failed(f"PreCompact and SessionEnd should have saved it once each: {snapshots}")
     if tool("ctx-snapshot", "--show", snapshots[0], home=trial.home) != compacted:
         raise Failed("SessionEnd has not saved the session as it ended")
-    if not os.path.exists(os.path.join(trial.home, ".local", "state", "ctx", "memory", "extracted", "decisions.md")):
-        raise Failed("nothing was put into the memory")
+    kinds = {json.loads(line)["kind"] for line in tool("ctx-extract", trial.path).splitlines()}
+    memory = os.path.join(trial.home, ".local", "state", "ctx", "memory", "extracted")
+    found = os.listdir(memory) if os.path.isdir(memory) else []
+    if missing := [kind for kind in kinds if not any(name.startswith(kind) for name in found)]:
+        raise Failed(f"not put into the memory: {missing}")
     tool("ctx-rollback", "--min-idle", "0s", "--snapshot", snapshots[1], trial.path, home=trial.home)
     restored = trial.read()
     if not compacted.startswith(restored) or not restored.startswith(text):

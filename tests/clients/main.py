@@ -78,7 +78,7 @@ def found(agent, operands):
                     with open(path, newline="", errors="surrogateescape") as session:
                         text = session.read()
                     if agent.is_own(text):
-                        yield os.path.splitext(name)[0], text
+                        yield os.path.splitext(name)[0], agent.here(text)
 
 
 def tried(trial):
