@@ -124,8 +124,9 @@ def opencode(turns, compacted_after=None, tail=False, used=160000, size=SHORT):
         own = new("msg")
         who = {"model": {"providerID": "recorder", "modelID": "recorded"}}
         if role == "assistant":
+            read = used or used_before(turn, size, parts[0]["type"] == "text")
             who = {"providerID": "recorder", "modelID": "recorded", "mode": "build", "path": {"cwd": "/work", "root": "/"}, "cost": 0, "finish": "stop",
-                   "tokens": {"input": used, "output": 9, "reasoning": 0, "cache": {"read": 0, "write": 0}}}
+                   "tokens": {"input": read, "output": 9, "reasoning": 0, "cache": {"read": 0, "write": 0}}}
         parts = [{**part, "id": new("prt"), "sessionID": session, "messageID": own} for part in parts]
         messages.append({"info": {"role": role, "time": {"created": began + count}, "agent": "build", **who, **info, "id": own, "sessionID": session}, "parts": parts})
         return own
@@ -314,7 +315,7 @@ def copilot(turns, compacted_after=None, used=160000, size=SHORT, is_open=False)
     return "".join(lines)
 
 
-def qwen(turns, compacted_after=None, rewound_after=None):
+def qwen(turns, compacted_after=None, rewound_after=None, used=None, size=SHORT):
     session = identity("qwen", turns, compacted_after, rewound_after)
     lines, parent = [], None
 
@@ -327,8 +328,8 @@ def qwen(turns, compacted_after=None, rewound_after=None):
         parent = own
 
     def reply(turn, is_answer, parts):
-        used = used_before(turn, SHORT, is_answer)
-        usage = {"promptTokenCount": used, "candidatesTokenCount": 9, "thoughtsTokenCount": 0, "totalTokenCount": used + 9, "cachedContentTokenCount": 0}
+        read = used or used_before(turn, size, is_answer)
+        usage = {"promptTokenCount": read, "candidatesTokenCount": 9, "thoughtsTokenCount": 0, "totalTokenCount": read + 9, "cachedContentTokenCount": 0}
         add("system", "ui_telemetry", systemPayload={"uiEvent": {"event.name": "qwen-code.api_response", "model": "gpt-4.1"}})
         add("assistant", model="gpt-4.1", message={"role": "model", "parts": parts}, usageMetadata=usage, contextWindowSize=131072)
 
@@ -336,7 +337,7 @@ def qwen(turns, compacted_after=None, rewound_after=None):
         add("user", message={"role": "user", "parts": [{"text": said(turn)[0]}]})
 
     for turn in range(1, turns + 1):
-        _, calls, answer = said(turn)
+        _, calls, answer = said(turn, size)
         ask(turn)
         reply(turn, False, [{"functionCall": {"id": call, "name": name, "args": given}} for call, name, given, _ in calls])
         for call, name, _, result in calls:
@@ -399,7 +400,7 @@ MADE_UP = {
 }
 
 # 272,000 tokens of results, none so long that Codex shortens it: at the end more was used than the agents' windows hold. With `used` no reply says so.
-SESSIONS = {"claude-code": claude_code, "codex": codex, "copilot": copilot, "kimi": kimi, "pi": pi}
+SESSIONS = {"claude-code": claude_code, "codex": codex, "copilot": copilot, "kimi": kimi, "opencode": opencode, "pi": pi, "qwen": qwen}
 
 
 def long(agent, used=None):
