@@ -130,10 +130,10 @@ class Agent:
     def run(self, command, cwd, env):
         env = {"PATH": os.environ["PATH"], **env}
         try:
-            done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
             return done.stdout + done.stderr
         except subprocess.TimeoutExpired:
-            return "it did not end within 120 s"
+            return "it did not end within 600 s"
 
 
 class ClaudeCode(Agent):
