@@ -14,6 +14,7 @@ import hand
 import hook
 import judge
 import kimi
+import opencode
 import own
 import qwen
 import qwen_random
@@ -33,6 +34,8 @@ def made_up(agent, installed):
         made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN[agent.name][1]})
     if agent.name == "kimi":
         made_up.update({name: lambda name=name: kimi.own(agent, name) for name in kimi.OWN})
+    if agent.name == "opencode":
+        made_up.update({name: lambda name=name: opencode.text(agent, name) for name in opencode.OWN})
     if agent.name == "qwen":
         made_up.update({name: lambda name=name: qwen.text(agent, name) for name in qwen.OWN})
     for name, text in made_up.items():

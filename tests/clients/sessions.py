@@ -3,12 +3,29 @@
 All texts of turn number N contain the word `turnN.`, which shows what is left of the turn later.
 """
 
+import base64
 import json
+import os
 import uuid
 
 FILLER = "the parser keeps every byte of a record that it does not change, and counts what it leaves out. "
 # The calls of a turn, one letter for each, and the number of sentences in each result.
 SHORT, LONG = ("ab", 12), ("abcdefgh", 100)
+
+
+# A picture of one pixel.
+IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def write_files(folder):
+    """Writes the files that agents read when they write sessions themselves. The second one of turn 3 is missing, so that a tool fails."""
+    for turn in range(1, 15):
+        for (_, _, _, result), letter in zip(said(turn)[1], "ab"):
+            if (turn, letter) != (3, "b"):
+                with open(os.path.join(folder, f"turn{turn}.{letter}"), "w") as out:
+                    out.write(result)
+    with open(os.path.join(folder, "turn2.png"), "wb") as out:
+        out.write(base64.b64decode(IMAGE))
 
 
 def identity(*words):
