@@ -1,15 +1,19 @@
-"""Kimi Code: how it is installed, how it resumes a session, and what it then sends to its model."""
+"""Kimi Code: how it resumes a session, what it then sends, and sessions that it writes itself on loopback: turns with tools, of which one
+fails, an image, its own compaction, and an undo.
+"""
 
 import hashlib
 import json
 import os
 import re
 import tempfile
+import time
 import uuid
 
 import agents
 import sessions
 from recorder import Recorder
+from terminal import Terminal
 
 # What the agent adds to results and messages when it sends them.
 STATUS = re.compile(r"\A(?:Wall time: [\d.]+ seconds\n?)?(?:<system>(?:ERROR: )?Tool [^<]*</system>\n?)?")
@@ -18,8 +22,8 @@ ADDED = (f"{REMINDER}\nContext compaction is complete", f"{REMINDER}\nSome of th
 
 
 SUMMARY = "A summary that the client made: turns up to here are done, port 8443 is taken."
-# The sessions that the agent writes itself, each with the turn at which its window is so small that it compacts.
-OWN = {"own": None, "own compacted": 6}
+# The sessions that the agent writes itself, each with the turn at which its window is so small that it compacts, and the turn that is undone.
+OWN = {"own": (None, None), "own compacted": (6, None), "own undone": (None, 6)}
 written = {}
 
 
@@ -33,8 +37,25 @@ def said_in(request):
     if "tool_result" in text:
         return [{"type": "text", "text": answer}]
     (read, *_), (run, *_) = calls
+    image = {"type": "tool_use", "id": f"{read}_image", "name": "ReadMediaFile", "input": {"path": "turn2.png"}}
     return [{"type": "tool_use", "id": read, "name": "Read", "input": {"path": f"turn{turn}.a"}},
-            {"type": "tool_use", "id": run, "name": "Bash", "input": {"command": f"cat turn{turn}.b"}}]
+            {"type": "tool_use", "id": run, "name": "Bash", "input": {"command": f"cat turn{turn}.b"}}, *([image] if turn == 2 else [])]
+
+
+def undo(agent, identity, work, env):
+    """Types the command that undoes the last prompt."""
+    env = {"PATH": os.environ["PATH"], **env}
+    with Terminal(["node", agent.program(), "-m", "recorder", "-S", identity], work, env) as terminal:
+        terminal.until(lambda: "Trust this folder?" in terminal.screen(), 60)
+        terminal.settle()
+        terminal.type("\r")
+        terminal.until(lambda: "context:" in terminal.screen(), 60)
+        # The first Enter takes the command, and the second one the last prompt.
+        for keys in ("/undo", "\r", "\r"):
+            terminal.settle()
+            terminal.type(keys)
+            time.sleep(0.5)
+        terminal.settle()
 
 
 def own(agent, name):
@@ -44,15 +65,15 @@ def own(agent, name):
     with tempfile.TemporaryDirectory(prefix="ctx-own-") as home, Recorder(said_in) as model:
         work = os.path.join(home, "work")
         os.makedirs(work)
-        identity = None
-        for turn in range(1, 15):
-            ask, calls, _ = sessions.said(turn)
-            for (*_, result), letter in zip(calls, "ab"):
-                with open(os.path.join(work, f"turn{turn}.{letter}"), "w") as out:
-                    out.write(result)
-            env = agent.configure(home, model, 4000 if turn == OWN[name] else 200000)
-            said = agent.run(agent.command(identity, ask), work, env)
+        sessions.write_files(work)
+        identity, (compacted, undone) = None, OWN[name]
+        for turn in sorted([*range(1, 15), *([undone] if undone else [])]):
+            env = agent.configure(home, model, 4000 if turn == compacted else 200000)
+            said = agent.run(agent.command(identity, sessions.said(turn)[0]), work, env)
             identity = re.search(r"kimi -r (session_\S+)", said).group(1)
+            if turn == undone:
+                undo(agent, identity, work, env)
+                undone = None
         folder = next(os.path.join(root, identity) for root, folders, _ in os.walk(os.path.join(home, "sessions")) if identity in folders)
         with open(os.path.join(folder, "agents", "main", "wire.jsonl"), newline="") as text:
             # Another folder is not the workspace to which the session is bound.
@@ -70,6 +91,8 @@ class Kimi(agents.Agent):
     WRAPPED = re.compile(r"\A(?:What came before[^\n]*\n\n|The conversation so far has been compacted[^\n]*\n)(.*?)(?:\n\n## Context Recovery.*)?\Z", re.S)
     # The agent joins user messages that follow each other.
     joins_texts = True
+    # It sends a text in place of the mark for failed results.
+    UNSENT = agents.Agent.UNSENT + ("is_error",)
 
     sent, blocks = agents.ClaudeCode.sent, agents.ClaudeCode.blocks
 
@@ -98,7 +121,8 @@ class Kimi(agents.Agent):
     def configure(self, home, model, window=200000):
         with open(os.path.join(home, "config.toml"), "w") as out:
             out.write(f'default_model = "recorder"\ntelemetry = false\n[providers.recorder]\ntype = "anthropic"\nbase_url = "{model.url}"\napi_key = "none"\n'
-                      f'[models.recorder]\nprovider = "recorder"\nmodel = "claude-opus-4-5"\nmax_context_size = {window}\n')
+                      f'[models.recorder]\nprovider = "recorder"\nmodel = "claude-opus-4-5"\nmax_context_size = {window}\n'
+                      'capabilities = ["image_in"]\n')
         return {"HOME": home, "KIMI_CODE_HOME": home, "KIMI_DISABLE_TELEMETRY": "1"}
 
     def command(self, identity, prompt):
