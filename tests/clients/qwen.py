@@ -1,10 +1,11 @@
 """Qwen Code: how it resumes a session, what it then sends, and sessions that it writes itself on loopback: turns with tools, of which one
-fails, and its own compaction.
+fails, an image, its own compaction, and a rewind.
 """
 
 import json
 import os
 import re
+import subprocess
 import tempfile
 
 import sessions
@@ -89,11 +90,11 @@ def said_in(request):
     _, calls, answer = sessions.said(int(turns[-1]))
     if last["role"] == "tool":
         return [{"type": "text", "text": answer}]
-    (read, _, _, _), (run, _, _, _) = calls
+    (run, *_), (read, *_) = calls
     file = f"turn{turns[-1]}."
-    # There is no second file in the third turn, so that its command fails.
-    return [{"type": "tool_use", "id": read, "name": "read_file", "input": {"file_path": os.path.join(request["folder"], file + "a")}},
-            {"type": "tool_use", "id": run, "name": "run_shell_command", "input": {"command": f"cat {file}b", "is_background": False}}]
+    # Qwen Code takes files that end in .a for binary ones.
+    return [{"type": "tool_use", "id": run, "name": "run_shell_command", "input": {"command": f"cat {file}a", "is_background": False}},
+            {"type": "tool_use", "id": read, "name": "read_file", "input": {"file_path": os.path.join(request["folder"], file + "b")}}]
 
 
 def write(agent, *prompts):
@@ -101,24 +102,68 @@ def write(agent, *prompts):
     with tempfile.TemporaryDirectory(prefix="ctx-own-") as home:
         identity = sessions.identity("qwen", "own", prompts)
         path, _, work = agent.place(home, f'"sessionId":"{identity}"')
-        for turn in range(1, 15):
-            for (_, _, _, result), letter in zip(sessions.said(turn)[1], "ab"):
-                if (turn, letter) != (3, "b"):
-                    with open(os.path.join(work, f"turn{turn}.{letter}"), "w") as out:
-                        out.write(result)
+        sessions.write_files(work)
         for prompt in prompts:
-            prompt = sessions.said(prompt)[0] if isinstance(prompt, int) else prompt
+            prompt = sessions.said(prompt)[0] + " @turn2.png" * (prompt == 2) if isinstance(prompt, int) else prompt
             agent.prompt(home, identity, work, prompt, lambda request: said_in({**request, "folder": work}))
         with open(path, newline="") as text:
             return text.read()
 
 
-OWN = {"own": range(1, 15), "own compacted": [*range(1, 7), "/compress", *range(7, 15)]}
+class Acp:
+    """Qwen Code as a server of the Agent Client Protocol, through which it can be made to rewind a session."""
+
+    def __init__(self, agent, work, env):
+        self.program = subprocess.Popen(["node", agent.program(), "-y", "--acp"], cwd=work, env={"PATH": os.environ["PATH"], **env},
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.asked = 0
+
+    def __enter__(self):
+        self.ask("initialize", protocolVersion=1, clientCapabilities={})
+        return self
+
+    def __exit__(self, *_):
+        self.program.kill()
+        self.program.communicate()
+
+    def ask(self, method, **params):
+        self.asked += 1
+        self.program.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}) + "\n")
+        self.program.stdin.flush()
+        for line in self.program.stdout:
+            answer = json.loads(line) if line.startswith("{") else {}
+            if answer.get("id") == self.asked and "method" not in answer:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+        raise RuntimeError(f"{method}: Qwen Code has ended")
+
+
+def rewound(agent, turns, index, others):
+    """Returns the text of a session of these turns, of which those from `index` on are then undone and replaced by others."""
+    with tempfile.TemporaryDirectory(prefix="ctx-own-") as home:
+        path, _, work = agent.place(home, '"sessionId":"none"')
+        sessions.write_files(work)
+        with Recorder(lambda request: said_in({**request, "folder": work})) as model, Acp(agent, work, agent.environment(home, model)) as acp:
+            identity = acp.ask("session/new", cwd=work, mcpServers=[])["sessionId"]
+
+            def take(turns):
+                for turn in turns:
+                    acp.ask("session/prompt", sessionId=identity, prompt=[{"type": "text", "text": sessions.said(turn)[0]}])
+
+            take(turns)
+            acp.ask("rewindSession", sessionId=identity, targetTurnIndex=index)
+            take(others)
+        with open(os.path.join(os.path.dirname(path), identity + ".jsonl"), newline="") as text:
+            return text.read()
+
+
+OWN = {"own": range(1, 15), "own compacted": [*range(1, 7), "/compress", *range(7, 15)], "own rewound": (range(1, 7), 3, range(4, 15))}
 written = {}
 
 
 def text(agent, name):
     """Returns the session of that name; each session is written only once."""
     if (agent.version, name) not in written:
-        written[agent.version, name] = write(agent, *OWN[name])
+        written[agent.version, name] = (rewound if name == "own rewound" else write)(agent, *OWN[name])
     return written[agent.version, name]
