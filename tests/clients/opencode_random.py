@@ -7,6 +7,7 @@ without a tail, and undos. One server answers for all. Every twentieth session i
 are written into the database as the import does. Each second one is compared again after a compaction by ctx-compact.
 """
 
+import itertools
 import json
 import os
 import random
@@ -134,7 +135,10 @@ class Document:
         # A reply that has not ended would be continued with the next prompt.
         self.user()
         self.part(self.assistant(), "text", text=self.word("last"))
-        revert = {"revert": {"messageID": self.random.choice([it for it in self.messages if it["info"]["role"] == "user"])["info"]["id"]}} if self.chance(0.1) else {}
+        # An undo leaves a reply at the end, because opencode itself would answer what is open there.
+        ended = [after["info"]["id"] for before, after in itertools.pairwise(self.messages)
+                 if after["info"]["role"] == "user" and before["info"].get("finish") == "stop" and "error" not in before["info"]]
+        revert = {"revert": {"messageID": self.random.choice(ended)}} if ended and self.chance(0.1) else {}
         if self.chance(0.2):
             self.random.shuffle(self.messages)
         info = {"id": self.id, "slug": "random", "projectID": "global", "directory": "/work", "title": "Random", "version": "1.18.33",
