@@ -97,7 +97,7 @@ class Opened:
                 terminal.type(agents.PROMPT)
                 time.sleep(0.5)
                 terminal.type("\r")
-                is_sent = terminal.until(lambda: trial.agent.sent(model.requests) is not None or REFUSED in terminal.screen(), 30)
+                is_sent = terminal.until(lambda: trial.agent.sent(model.requests) is not None or REFUSED in terminal.screen(), 90)
                 terminal.settle()
                 self.screen = terminal.screen()
             self.is_refused = REFUSED in self.screen
