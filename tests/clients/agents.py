@@ -60,6 +60,8 @@ class Agent:
     joins_texts = False
     # Members of blocks that are not compared.
     UNSENT = ("cache_control", "caller")
+    # Types of blocks that a conversion drops.
+    LOST = ()
     # The format in which what the agent sends is compared with what our tools show.
     view = "anthropic"
 

@@ -13,7 +13,7 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
 for (const [step, what, params] of JSON.parse(fs.readFileSync(steps, 'utf8'))) {
   if (step === 'new') session = await client.createSession({ ...settings, sessionId: what });
   if (step === 'resume') session = await client.resumeSession(what, settings);
-  if (step === 'send') await session.sendAndWait({ prompt: what }, 60000);
+  if (step === 'send') await session.sendAndWait({ prompt: what, attachments: params }, 60000);
   if (step === 'rpc') await call(what, params);
   // Goes back to before the turn with this number, counted from 0.
   if (step === 'rewind') {

@@ -1,5 +1,5 @@
 """The GitHub Copilot CLI: how it resumes a session, what it sends, and sessions that it writes itself on loopback: turns with tools, a
-failing tool, a command of the user, a compaction, a rewind and a turn that was interrupted. The texts are those of the made-up sessions.
+failing tool, a command of the user, an image, a compaction, a rewind and a turn that was interrupted. The texts are those of the made-up sessions.
 """
 
 import json
@@ -22,6 +22,8 @@ class Copilot(agents.Agent):
     marks = ['"session.start"', '"copilotVersion"']
     # It sends no mark for failed results.
     UNSENT = agents.Agent.UNSENT + ("is_error",)
+    # It stores images in events of their own (`session.binary_asset`).
+    LOST = ("image",)
     TIME = re.compile(rf"\A<current_datetime>[^<]*</current_datetime>\s*(?={re.escape(agents.PROMPT)}\Z)")
     MESSAGES = re.compile(r"<user_message>\n(.*?)\n</user_message>", re.S)
     SKILL = re.compile(r"\s*<invoked_skills>.*?Continue to follow these instructions:\n\n(.*?)(?:\n\n## Previously used skills\n.*?)?\n</invoked_skills>", re.S)
@@ -135,7 +137,7 @@ class Session:
 
     def run(self, *steps):
         """Makes the agent take these steps in a new session; a number is a turn."""
-        steps = [["send", sessions.said(step)[0]] if isinstance(step, int) else step for step in steps]
+        steps = [["send", sessions.said(step)[0], [IMAGE] if step == 2 else []] if isinstance(step, int) else step for step in steps]
         with Recorder(lambda request: said_in({**request, "folder": self.work})) as model:
             take(self.agent, self.home, self.work, model, [["new", self.identity], *steps, ["close"]])
         return self
@@ -145,6 +147,7 @@ class Session:
             return text.read()
 
 
+IMAGE = {"type": "blob", "data": sessions.IMAGE, "mimeType": "image/png", "displayName": "x.png"}
 COMPACT = ["rpc", "history.compact", {}]
 SHELL = ["rpc", "shell.executeUserRequested", {"command": "echo turn5.shell", "requestId": sessions.identity("shell")}]
 

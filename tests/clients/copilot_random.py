@@ -18,9 +18,8 @@ import judge
 import sessions
 from recorder import Recorder
 
-IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 FILE = {"type": "file", "path": "/w/x", "displayName": "x", "taggedFilesEntry": "* /w/x (3 lines)"}
-BLOB = {"type": "blob", "data": IMAGE, "mimeType": "image/png", "displayName": "x.png"}
+BLOB = {"type": "blob", "data": sessions.IMAGE, "mimeType": "image/png", "displayName": "x.png"}
 SKILLS = ["Do one.", "Do another."]
 DROPPED = ("The execution of this tool", "Tool execution was interrupted", "The result of this call is missing")
 
