@@ -62,7 +62,7 @@ pub fn pieces(text: &str, is_added: bool) -> Vec<(Writer, Cow<'_, str>)> {
             Writer::User => {
                 command(text.trim()).map_or_else(|| without_added(before_prompt(text)), Cow::Owned)
             }
-            Writer::Program => text.into(),
+            Writer::Program => without_reminders(text),
             Writer::Tool => before_prompt(text).into(),
             Writer::Summary => without_draft(text),
         };
@@ -109,7 +109,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
 
 /// Returns a Claude Code 2 summary without the preceding draft, which contains the same
 /// information.
-fn without_draft(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     let parts = || {
         let (before, rest) = text.split_once("\nAnalysis:\n")?;
         let (_, summary) = rest.split_once("\nSummary:\n")?;
@@ -303,10 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn commands_without_words_say_nothing() {
+    fn commands_without_words_and_the_environment_say_nothing() {
         for (text, expected) in [
             ("<command-name>/clear</command-name>", true),
             ("\n<local-command-stdout></local-command-stdout>", true),
+            ("<environment_context><cwd>/x</cwd></environment_context>", true),
             ("<local-command-stdout>3 left</local-command-stdout>", false),
             ("<task-notification>done</task-notification>", false),
         ] {
@@ -366,6 +367,13 @@ mod tests {
         ] {
             assert_eq!(own(&text), users, "{text}");
         }
+    }
+
+    #[test]
+    fn a_reminder_in_a_message_of_the_program_says_nothing_about_the_work() {
+        let listing = "<system-reminder>\nYou are powered by the model x.\n</system-reminder>";
+        assert_eq!(pieces(listing, true), [(Writer::Program, "".into())]);
+        assert_eq!(pieces("hook: ok", true), [(Writer::Program, "hook: ok".into())]);
     }
 
     #[test]

@@ -19,6 +19,10 @@ const LONGEST: usize = 480;
 /// The maximum length, in bytes, of a line that is not split into sentences.
 const SHORT: usize = 120;
 
+/// The beginnings of lines that Codex and the Gemini CLI add to the output of a command, and that
+/// say nothing about the work.
+const ADDED: [&str; 3] = ["Chunk ID: ", "Original token count: ", "Process Group PGID: "];
+
 /// Returns the pieces of a tool's output in order, with their kinds. Unless `with_kinds` is set,
 /// most outcomes have the kind [`SegmentKind::Line`].
 pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, str>)> {
@@ -68,6 +72,9 @@ struct Cutter<'t> {
 
 impl<'t> Cutter<'t> {
     fn line(&mut self, line: &'t str) {
+        if ADDED.iter().any(|begin| line.starts_with(begin)) {
+            return;
+        }
         let (number, code) = numbered(trim(line));
         if is_comment(code) {
             self.add_comment(code);
@@ -295,6 +302,13 @@ mod tests {
         );
         // Directives for programs do not count as comments.
         assert_eq!(found("//go:build unix"), [of(SegmentKind::Line, "//go:build unix")]);
+    }
+
+    #[test]
+    fn what_an_agent_adds_to_an_output_is_not_read() {
+        let head = "Chunk ID: 632f44\nOriginal token count: 9\nProcess Group PGID: 9\nOutput:\n";
+        let found = found(&format!("{head}fn a() {{"));
+        assert_eq!(found, [of(SegmentKind::Line, "Output:"), of(SegmentKind::Name, "fn a() {")]);
     }
 
     #[test]

@@ -324,6 +324,8 @@ fn added_parts<'a>(object: &Object<'a>) -> Option<Vec<Part<'a>>> {
             let texts = match prompt {
                 Some(prompt) => vec![prompt],
                 None if !rendered.is_empty() => rendered,
+                // The client lists its skills again after a compaction.
+                None if kind_of(&attachment) == "skill_listing" => Vec::new(),
                 None => ["content", "snippet"].into_iter().find_map(text).into_iter().collect(),
             };
             if texts.is_empty() {

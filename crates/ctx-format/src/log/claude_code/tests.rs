@@ -58,6 +58,18 @@ fn only_what_no_field_marks_as_added_is_the_users() {
     }
 }
 
+#[test]
+fn a_list_of_skills_says_nothing_about_the_work() {
+    for (kind, is_read) in [("skill_listing", false), ("hook_success", true)] {
+        let line = format!(
+            r#"{{"type":"attachment","attachment":{{"type":"{kind}","content":"- review: x"}}}}"#
+        );
+        let object = Object::parse(&line).expect("an object");
+        let message = ClaudeCode.message(&object).expect("a message");
+        assert_eq!(matches!(message.parts[..], [Part::Text(_)]), is_read, "{kind}");
+    }
+}
+
 /// The user wrote the message while the model was still answering the one before.
 #[test]
 fn a_queued_message_has_its_texts_and_images() {

@@ -2,7 +2,9 @@
 
 use ctx_format::{Message, Part, Role, Zone};
 
-use crate::ledger::harness::{Writer, is_empty, pieces, users_words, without_reminders};
+use crate::ledger::harness::{
+    Writer, is_empty, pieces, users_words, without_draft, without_reminders,
+};
 use crate::ledger::own_words::own_words_and_runs;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::{
@@ -33,7 +35,7 @@ impl Reading {
         let clean = reader.clean(text);
         match form::read(&clean) {
             Some(lines) => lines.into_iter().for_each(|line| reader.line(line)),
-            None => reader.said(&clean, Origin::Said, None),
+            None => reader.said(&without_draft(&clean), Origin::Said, None),
         }
         reader.finish()
     }

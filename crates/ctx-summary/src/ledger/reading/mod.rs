@@ -354,6 +354,10 @@ mod tests {
         ));
         let free = Reading::of_earlier("it was about W8123");
         assert_eq!(quotes(&free), [(Origin::Said, "it was about W8123")]);
+        let drafted = Reading::of_earlier(
+            "What came before in this session was compacted. Its summary:\n\nThis session is being continued from a previous conversation.\nAnalysis:\nit began with W8123\nSummary:\nit was about W8123",
+        );
+        assert_eq!(quotes(&drafted), [(Origin::Said, "it was about W8123")]);
     }
 
     fn names_of(mentions: &Mentions) -> Vec<&str> {
