@@ -65,6 +65,7 @@ fn hint(kind: &ErrorKind) -> Option<String> {
         ErrorKind::Tape(TapeError::Missing(_)) => "MissingTape",
         ErrorKind::Tape(TapeError::Damaged(_)) => "DamagedTape",
         ErrorKind::Words(CompactionError::NoHeader) => "NoHeader",
+        ErrorKind::Words(CompactionError::Elsewhere) => "Elsewhere",
         kind => kind.into(),
     };
     known_hint("session", name)

@@ -60,6 +60,9 @@ pub enum CompactionError {
     /// The file has no header, and without a header the agent reads nothing.
     #[error("the file has no header, and without one the agent reads nothing")]
     NoHeader,
+    /// The session begins in another file, and the summary would lose what is there.
+    #[error("the session begins in another file, which the agent sends as well")]
+    Elsewhere,
     /// A kept record is not in the agent's format.
     #[error("a record to be kept is not in the agent's own format")]
     Unreadable,

@@ -45,6 +45,24 @@ fn the_items_that_stay_are_in_the_line() {
     assert!(count.contains(r#""total_tokens":100}"#), "{count}");
 }
 
+/// The client would no longer send what is in the other file, and no summary would hold it.
+#[test]
+fn a_session_that_begins_in_another_file_is_refused_until_it_has_a_compaction() {
+    let base = r#","history_base":{"thread_id":"t","end_ordinal_exclusive":4}"#;
+    let mut before = session(base);
+    let compact = |session: &Session| {
+        let context = session.context();
+        session.compact_at(&[same(&context[0])], 0, false).map(|after| after.said())
+    };
+    assert_eq!(compact(&before), Err(CompactionError::Elsewhere));
+    let items =
+        r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"sum"}]}]"#;
+    before
+        .lines
+        .push(line("compacted", &format!(r#"{{"message":"","replacement_history":{items}}}"#)));
+    assert!(compact(&before).is_ok());
+}
+
 /// The client undoes a compaction together with the turn that it belongs to.
 #[test]
 fn behind_a_turn_that_was_taken_back_it_is_a_turn_of_its_own() {

@@ -260,6 +260,14 @@ fn the_last_line_of_a_paginated_file_gets_a_number() {
 }
 
 #[test]
+fn a_session_that_begins_in_another_file_says_so() {
+    let elsewhere = |lines: &mut Vec<String>| {
+        lines[0] = lines[0].replacen(r#""payload":{"#, r#""payload":{"history_base":{},"#, 1);
+    };
+    check(&files::codex(), elsewhere, &[(1, "begins-elsewhere")], &[], (5, 5));
+}
+
+#[test]
 fn items_without_an_envelope_get_one() {
     let mut file = files::codex();
     let head =

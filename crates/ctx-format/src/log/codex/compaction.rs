@@ -6,7 +6,8 @@
 //! turn also undoes the compactions in it.
 
 use super::entry::{Entry, compacted};
-use super::{Codex, is_paginated, items, kind_of};
+use super::line::Line;
+use super::{Codex, begins_elsewhere, is_paginated, items, kind_of};
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 use crate::{Edits, Object};
 
@@ -20,6 +21,8 @@ pub(super) struct Writer {
     /// The payload, as raw JSON, of the last event with token counts.
     count: Option<String>,
     has_envelopes: bool,
+    /// Whether the context begins in another file.
+    begins_elsewhere: bool,
     /// The size of the context window in the last turn, as raw JSON; `None` if the session is not
     /// divided into turns.
     window: Option<String>,
@@ -33,7 +36,13 @@ impl CompactionWriter for Writer {
         self.has_envelopes = true;
         self.is_numbered |= ordinal.is_some();
         match (&*kind_of(object), &*kind_of(&payload)) {
-            ("session_meta", _) => self.is_numbered |= is_paginated(&payload),
+            ("session_meta", _) => {
+                self.is_numbered |= is_paginated(&payload);
+                self.begins_elsewhere |= begins_elsewhere(&payload);
+            }
+            ("compacted", _) if matches!(Line::of(object), Line::Replacement(_)) => {
+                self.begins_elsewhere = false;
+            }
             ("event_msg", "task_started") => {
                 let window = payload.get("model_context_window");
                 self.window = Some(window.unwrap_or("null").to_owned());
@@ -53,6 +62,9 @@ impl CompactionWriter for Writer {
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
         if !self.has_envelopes {
             return Err(CompactionError::NoHeader);
+        }
+        if self.begins_elsewhere {
+            return Err(CompactionError::Elsewhere);
         }
         let kept = compaction.kept.iter().map(|kept| kept.raw_messages(&Codex, raw_items));
         let kept: Vec<Vec<String>> = kept.collect::<Result<_, _>>()?;

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::entry::Entry;
-use super::is_paginated;
 use super::item::{self, SHAPES};
 use super::line::Line;
+use super::{begins_elsewhere, is_paginated};
 use crate::dialect::content::kind_of;
 use crate::log::{Effect, Flaw, HeaderFacts, NO_TIME, Remedy};
 use crate::{Edits, Object, counted, json};
@@ -24,6 +24,8 @@ pub(super) struct Flaws {
     /// Whether the file is paginated. The client requires the last line of a paginated file to have
     /// a number.
     is_paginated: bool,
+    /// The index of the header that names another file, with which the session begins.
+    elsewhere: Option<usize>,
     /// The index of the last line that the client loads, and whether it has a number.
     last: Option<(usize, bool)>,
     ordinal: usize,
@@ -64,6 +66,9 @@ impl Flaws {
         if is_header {
             self.header.get_or_insert(record);
             self.is_paginated |= payload.as_ref().is_some_and(is_paginated);
+            if payload.as_ref().is_some_and(begins_elsewhere) {
+                self.elsewhere.get_or_insert(record);
+            }
         }
         if !SHAPES.line.is_of(object) {
             return;
@@ -113,6 +118,12 @@ impl Flaws {
             flaws.push(flaw.repaired_by(Remedy::Change(vec![self.ordinal])));
         }
         flaws
+    }
+
+    /// Returns the flaw of a session whose beginning is in another file.
+    pub(super) fn elsewhere(&self) -> Option<Flaw> {
+        let what = "the session begins in another file: Codex also sends what is there, and the tools do not read it";
+        Some(Flaw::new(self.elsewhere?, "begins-elsewhere", Effect::Ignored, what))
     }
 
     /// Writes a header with all members that the client requires.

@@ -218,6 +218,12 @@ fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     if kind_of(object) == kind { object.object_of("payload") } else { None }
 }
 
+/// Returns true if a header states that the session begins in another file. Codex writes such files
+/// when the user goes back in a session, or forks it.
+fn begins_elsewhere(header: &Object<'_>) -> bool {
+    header.object_of("history_base").is_some()
+}
+
 /// Returns true if a header states that every line in the file has a number.
 fn is_paginated(header: &Object<'_>) -> bool {
     header.text_of("history_mode").as_deref() == Some("paginated")

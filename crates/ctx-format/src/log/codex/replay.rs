@@ -193,6 +193,8 @@ impl ViewBuilder for Builder {
         let Replay { items, mut view, .. } = Replay::of(&self.lines, base);
         view.add_messages(&messages(&items, base));
         view.flaws = self.flaws.all();
+        // What a compaction replaces is not sent, wherever it is.
+        view.flaws.extend(self.flaws.elsewhere().filter(|_| base.is_none()));
         view.flaws.extend(off_the_path(&self.lines, base));
         view.flaws.extend(self.has_mark.then(|| Flaw::mark("Codex")));
         view
