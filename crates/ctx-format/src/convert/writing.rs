@@ -273,7 +273,10 @@ impl Writing<'_> {
         if let Some(mark) = self.converter.mark {
             let mut of_user = origins.clone().filter(|entry| entry.role == Role::User).peekable();
             let is_of_user = of_user.peek().is_some();
-            if is_of_user && !of_user.any(|it| it.begins_turn || !it.results.is_empty()) {
+            // Copies of results that the agent added become texts, and are no request either.
+            let is_request =
+                |it: &Entry| it.begins_turn || !it.results.is_empty() && it.added.is_empty();
+            if is_of_user && !of_user.any(|it| is_request(it)) {
                 record = record.json(IS_REQUEST, "false");
             }
             if let Some(added) = origins.clone().map(|it| &it.added).find(|it| !it.is_empty()) {

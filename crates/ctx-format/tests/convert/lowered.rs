@@ -81,3 +81,33 @@ fn of_a_list_one_message_may_be_all_that_is_left() {
     let expected = r#"{"role":"user","content":"first","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.0"]}"#;
     assert_eq!(lines, [expected]);
 }
+
+/// The Gemini CLI writes the results of a reply again as a message of the user, and once more each
+/// time it resumes the session.
+#[test]
+fn copies_of_results_are_marked_as_the_agents() {
+    let result = r#"{"functionResponse":{"id":"a","name":"ls","response":{"output":"x"}}}"#;
+    let line = |id: &str, kind: &str, rest: &str| {
+        format!(
+            r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:01.000Z","type":"{kind}","content":{rest}}}"#
+        )
+    };
+    let lines = [
+        r#"{"sessionId":"s","projectHash":"p"}"#.to_owned(),
+        line("u", "user", r#""ask""#),
+        line(
+            "g",
+            "gemini",
+            &format!(
+                r#""","toolCalls":[{{"id":"a","name":"ls","args":{{}},"result":[{result}]}}]"#
+            ),
+        ),
+        line("c", "user", &format!("[{result}]")),
+        line("d", "user", &format!("[{result}]")),
+        String::new(),
+    ];
+    let (lines, _) = lower(&lines.join("\n"));
+    let marks = |line: &String| line.contains(r#""_request":false,"_added":[0,"#);
+    let marked: Vec<bool> = lines.iter().map(marks).collect();
+    assert_eq!(marked, [false, false, true], "{lines:?}");
+}

@@ -49,8 +49,13 @@ pub(crate) use message::{SNAPSHOT, snapshot_of};
 pub struct Gemini;
 
 /// Returns the indexes of the parts that the client reads from the files that the user names. The
-/// files may contain the same marks.
+/// files may contain the same marks. In a message with copies of results, which the client writes
+/// after each reply and again when it resumes the session, all parts are the client's.
 pub(crate) fn added(parts: &[Part<'_>]) -> Range<usize> {
+    let has_results = parts.iter().any(|part| matches!(part, Part::Result(_)));
+    if has_results && parts.iter().all(|part| matches!(part, Part::Result(_) | Part::Media(_))) {
+        return 0..usize::MAX;
+    }
     let is = |part: &Part<'_>, mark| part.text().is_some_and(|text| text.trim() == mark);
     let start = parts.iter().position(|part| is(part, "--- Content from referenced files ---"));
     let end = parts.iter().rposition(|part| is(part, "--- End of content ---"));

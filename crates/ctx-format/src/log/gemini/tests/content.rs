@@ -37,7 +37,7 @@ fn said(text: &str) -> String {
 }
 
 #[test]
-fn the_content_of_files_is_not_the_users() {
+fn the_content_of_files_and_copies_of_results_are_not_the_users() {
     let (begin, end) = ("\\n--- Content from referenced files ---", "\\n--- End of content ---");
     for (texts, added) in [
         (&["see @a", begin, "x", end, "y", end][..], 1..6),
@@ -46,6 +46,13 @@ fn the_content_of_files_is_not_the_users() {
     ] {
         let parts: Vec<_> = texts.iter().map(|text| format!(r#"{{"text":"{text}"}}"#)).collect();
         let line = message("n", "user", &format!(r#""content":[{}]"#, parts.join(",")));
+        assert_eq!(Gemini.message(&object(&line)).expect("a message").added, added);
+    }
+    let response = r#"{"functionResponse":{"id":"a","name":"b","response":{"output":"x"}}}"#;
+    for (parts, added) in
+        [(response.to_owned(), 0..usize::MAX), (format!(r#"{response},{{"text":"x"}}"#), 0..0)]
+    {
+        let line = message("n", "user", &format!(r#""content":[{parts}]"#));
         assert_eq!(Gemini.message(&object(&line)).expect("a message").added, added);
     }
 }
