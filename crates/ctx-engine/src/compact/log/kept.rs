@@ -37,8 +37,12 @@ impl KeptRecords {
                 before_summary = groups.len();
             }
             for source in marked.sources.iter().filter(|source| seen.insert(**source)) {
+                // Of one log record, some messages may come before the summary and some after it.
+                let is_after = groups.len() > before_summary;
                 match groups.last_mut() {
-                    Some(last) if last.record == source.record => last.sources.push(*source),
+                    Some(last) if last.record == source.record && is_after => {
+                        last.sources.push(*source);
+                    }
                     _ => groups.push(KeptRecord { record: source.record, sources: vec![*source] }),
                 }
             }
@@ -181,4 +185,26 @@ fn of<'a>(all: &ByRecord<'a>, record: u64) -> impl Iterator<Item = &'a Marked> {
 /// Returns the lowered records that come from the given log record.
 fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
     of(all, record).filter_map(|marked| Object::parse(&marked.text).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A compaction of Codex may hold system messages, which come before the next summary, and
+    /// messages that come after it.
+    #[test]
+    fn the_messages_of_one_record_come_before_and_after_the_summary() {
+        let marked = |messages: &[usize], summary: Option<&str>| Marked {
+            sources: messages.iter().map(|it| SourceId { record: 1, message: Some(*it) }).collect(),
+            text: String::new(),
+            summary: summary.map(str::to_owned),
+        };
+        let new =
+            [marked(&[0], None), marked(&[], Some("s")), marked(&[2], None), marked(&[3], None)];
+        let kept = KeptRecords::of(&new);
+        let messages: Vec<_> = kept.groups.iter().map(KeptRecord::messages).collect();
+        assert_eq!(messages, [Some(vec![0]), Some(vec![2, 3])]);
+        assert_eq!(kept.before_summary, 1);
+    }
 }
