@@ -144,10 +144,15 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         parts.filter(|(_, media)| is_bad(media)).collect()
     }
 
-    /// Returns true if the message is a request from the user.
+    /// Returns true if the message is a request from the user. Media after a result are what a tool
+    /// has read.
     pub(super) fn is_request(&self) -> bool {
-        let is_of_user =
-            |raw: &&str| matches!(part::kind(raw), PartKind::Text | PartKind::Media(_));
+        let has_results = self.content().iter().any(|raw| part::kind(raw) == PartKind::Result);
+        let is_of_user = |raw: &&str| match part::kind(raw) {
+            PartKind::Text => true,
+            PartKind::Media(_) => !has_results,
+            _ => false,
+        };
         let first = self.content().into_iter().find(is_of_user);
         let is_own = |raw| part::text(raw).is_none_or(|text| !is_of_client(&text));
         self.role == Role::User && first.is_some_and(is_own)

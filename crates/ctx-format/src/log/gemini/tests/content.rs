@@ -49,6 +49,9 @@ fn the_content_of_files_and_copies_of_results_are_not_the_users() {
         assert_eq!(Gemini.message(&object(&line)).expect("a message").added, added);
     }
     let response = r#"{"functionResponse":{"id":"a","name":"b","response":{"output":"x"}}}"#;
+    let image = r#"{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="}}"#;
+    let with_image = message("n", "user", &format!(r#""content":[{response},{image}]"#));
+    assert!(!Gemini.held(&object(&with_image))[0].begins_turn);
     for (parts, added) in
         [(response.to_owned(), 0..usize::MAX), (format!(r#"{response},{{"text":"x"}}"#), 0..0)]
     {
