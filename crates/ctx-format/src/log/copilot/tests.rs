@@ -127,6 +127,9 @@ fn after_a_clear_by_a_tool_the_session_begins_with_the_next_message() {
     assert_eq!(said(&after_result), ["y"]);
     let aborted = ("abort", r#"{"reason":"user_initiated"}"#.to_owned());
     assert_eq!(said(&[reply("x", &["1"]), aborted, cleared(), reply("y", &[])]), ["y"]);
+    // A call that waited when the context was cleared still waits when it is cleared again.
+    let twice = [reply("x", &["1"]), cleared(), cleared(), reply("y", &[]), user("b")];
+    assert_eq!(said(&twice), ["b"]);
 }
 
 #[test]

@@ -152,7 +152,7 @@ impl Events {
     fn omits(&mut self, event: &Event<'_>, calls: &[LineId]) -> bool {
         match event.kind {
             EventKind::Cleared => {
-                self.open_when_cleared = std::mem::take(&mut self.open);
+                self.open_when_cleared.extend(self.open.drain());
                 self.omits_skills = true;
             }
             EventKind::Compaction if event.is_message() => self.open.clear(),
