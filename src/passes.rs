@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn each_hint_belongs_to_an_error() {
-        let own = ["VendorSummary", "UnreadLine", "MissingTape", "DamagedTape", "NoHeader"];
+        let own =
+            ["VendorSummary", "UnreadLine", "MissingTape", "DamagedTape", "NoHeader", "Elsewhere"];
         let known = [("session", ErrorKind::VARIANTS), ("store", StoreError::VARIANTS)];
         for (about, variants) in known {
             for (name, hint) in &hints()[about] {
