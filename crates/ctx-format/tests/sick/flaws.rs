@@ -381,4 +381,9 @@ fn what_qwen_code_does_not_load_is_repaired() {
             .replace("{\"functionOther", "{\"text\":\"x\",\"functionOther");
     };
     check(&file, without_call, &[], &[(3, "drop-orphan")], (6, 5));
+    let in_reply = |lines: &mut Vec<String>| {
+        lines[2] = lines[2].replace(r#""uuid":"u2""#, r#""uuid":"u1""#);
+    };
+    let found = [(3, "repeated-id"), (4, "missing-parent")];
+    check(&file, in_reply, &found, &[(3, "change"), (4, "reparent")], (3, 6));
 }

@@ -185,6 +185,11 @@ impl Copy {
         let mut flaws: Vec<&Flaw> = records.flaws().iter().map(|(_, flaw)| flaw).collect();
         let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
         flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
+        // A line with an id of its own may be the missing parent of another line.
+        let is_repeated = |flaw: &&Flaw| flaw.rule == "repeated-id";
+        if flaws.iter().any(is_repeated) {
+            flaws.retain(is_repeated);
+        }
         let has_changed = self.repair_flaws(&flaws)
             || self.drop_copies(&messages)
             || self.mend(&validator.finish())

@@ -278,10 +278,16 @@ impl Log for Qwen {
         about
     }
 
-    /// Removes the link to a parent that is not in the file, if no line can take its place.
-    fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
+    /// Gives a line another uuid if an earlier line has the same one, or else removes the link to a
+    /// parent that is not in the file, if no line can take its place.
+    fn repaired(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
         let mut edits = Edits::default();
-        edits.set(0, object, "parentUuid", "null");
+        match (numbers, object.text_of("uuid")) {
+            ([number], Some(id)) => {
+                edits.set(0, object, "uuid", &json::quoted(&format!("{id}-{number}")));
+            }
+            _ => edits.set(0, object, "parentUuid", "null"),
+        }
         edits
     }
 }

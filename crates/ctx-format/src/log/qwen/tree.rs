@@ -108,7 +108,15 @@ impl Lines {
             Some(first) if first.kind != Kind::Message => {}
             Some(first) => {
                 let what = "the uuid is that of an earlier line: Qwen Code sends the messages of both lines as one";
-                self.flaws.push(Flaw::new(record, "repeated-id", Effect::Harmless, what));
+                let flaw = |effect| Flaw::new(record, "repeated-id", effect, what);
+                let roles = first.said.first().zip(node.said.first());
+                self.flaws.push(match roles {
+                    // No API accepts a result among the parts of a reply.
+                    Some((one, other)) if one.role != other.role => {
+                        flaw(Effect::Refused).repaired_by(Remedy::Change(vec![record]))
+                    }
+                    _ => flaw(Effect::Harmless),
+                });
                 first.said.extend(node.said);
                 // What makes one of the lines void may not make the joined message void.
                 let is_empty = first.said.iter().all(|said| said.is_empty);
