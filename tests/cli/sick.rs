@@ -167,3 +167,21 @@ fn what_would_be_left_is_told() {
         .code(2)
         .run();
 }
+
+/// Qwen Code appends its next line to half a line, and loses the session when it resumes again.
+#[test]
+fn half_a_line_of_qwen_code_is_a_problem() {
+    let line = |id: &str, parent: &str, of_user: bool| {
+        let (kind, role) = if of_user { ("user", "user") } else { ("assistant", "model") };
+        format!(
+            r#"{{"uuid":"{id}","parentUuid":{parent},"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","type":"{kind}","cwd":"/w","provenance":"x","message":{{"role":"{role}","parts":[{{"text":"say {id}"}}]}}}}"#
+        )
+    };
+    let (a, b) = (line("a", "null", true), line("b", "\"a\"", false));
+    check()
+        .file("s.jsonl", format!("{a}\n{b}\n{}", &a[..60]))
+        .args(["s.jsonl"])
+        .code(1)
+        .stdout("s.jsonl:3: torn-tail: an incomplete last line: Qwen Code appends its next line to this one, and then sends nothing that precedes it\n")
+        .run();
+}

@@ -39,7 +39,7 @@ impl<'p> Understood<'p> {
         if record.class == Class::Tail {
             report.tail = Some(record.line);
             let remark = of("torn-tail");
-            if self.plan.strict {
+            if self.plan.strict || is_warning {
                 report.add(remark.finding, self.plan);
             } else if log.is_some() {
                 report.remarks.push(remark);
