@@ -297,7 +297,7 @@ pub(super) fn active(lines: &[(usize, Line)]) -> Result<Vec<bool>, usize> {
         (branch, end) = (switch.base, slice_start(switch.line.max(0), lines.len()));
     }
     for undo in switches.iter().filter_map(|(_, switch)| switch.undo) {
-        let at = usize::try_from(undo - 1).unwrap_or(usize::MAX);
+        let at = usize::try_from(undo.saturating_sub(1)).unwrap_or(usize::MAX);
         if let Some((_, Line::Undo(_))) = lines.get(at) {
             is_on[at] = false;
         }

@@ -299,6 +299,9 @@ fn a_branch_continues_where_the_user_went_back_to() {
     assert_eq!(said(&lines(switch("main", 4))), ["a", "for c", "c", "today", "e"]);
     assert_eq!(flaws(&lines(switch("?", 2))), [(7, "missing-parent")]);
     assert_eq!(flaws(&lines(switch("b1", 2))), [(7, "missing-parent")]);
+    // No line has such a number, so the undo of older versions counts, too.
+    let nowhere = switch("main", 4).replace(r#"Line":8"#, r#"Line":-1e300"#);
+    assert_eq!(said(&lines(nowhere)), ["a", "e"]);
 }
 
 #[test]
