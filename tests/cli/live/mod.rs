@@ -126,6 +126,11 @@ fn attempt(
             count.refused += 1;
             false
         }
+        // The agent had emptied the file and not yet written it.
+        Some(2) if agent == Agent::WritingOver && said.contains("the format is not known") => {
+            count.refused += 1;
+            false
+        }
         // An agent overwrote the new file at once, as it would have overwritten the old one.
         Some(5) if agent == Agent::WritingOver && said.contains("has overwritten") => true,
         _ => {

@@ -109,6 +109,19 @@ impl Attempts<'_> {
     /// Compacts the session to a budget for the whole context instead of making the policy's
     /// attempts. If the budget is too small and not strict, keeps less or exceeds the budget.
     pub(super) fn budget(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
+        let ended = self.budget_once(tokens, notes)?;
+        let Some(candidate) =
+            ended.as_ref().ok().filter(|_| self.session.plan.options.strict_target)
+        else {
+            return Ok(ended);
+        };
+        let stays = |record: usize| candidate.zones.of.get(record) == Some(&Zone::Keep);
+        let joined = self.session.content.joined_overhead(stays);
+        let over = (candidate.size.tokens + joined).saturating_sub(tokens);
+        if over == 0 { Ok(ended) } else { self.budget_once(tokens.saturating_sub(over), notes) }
+    }
+
+    fn budget_once(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let writer = self.session.plan.writer_within(notes)?;
         let mut pass = self.read_for_budget(&summary, &writer)?;

@@ -1,6 +1,7 @@
-//! The format of a lowered session, which consists of Anthropic API messages. Three additional
+//! The format of a lowered session, which consists of Anthropic API messages. Additional
 //! members hold facts that the API's format cannot express: which user messages or parts of them
-//! the agent wrote itself, and which calls the user denied.
+//! the agent wrote itself, which calls the user denied, and the original form of an image, which
+//! decides its price.
 
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
@@ -16,6 +17,11 @@ pub(crate) const DENIALS: &str = "_denials";
 
 /// The name of the member that holds the range [`Message::added`] as a list of two numbers.
 pub(crate) const ADDED: &str = "_added";
+
+/// The name of the member that holds the type of an image or a document in the source record.
+/// Another member, [`ORIGINAL`], holds its JSON, in place of the API's `source`.
+pub(crate) const ORIGINAL_TYPE: &str = "_type";
+pub(crate) const ORIGINAL: &str = "raw";
 
 /// The dialect of a lowered session, which extends [`Anthropic`].
 pub struct Lowered;

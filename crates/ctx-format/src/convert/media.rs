@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::convert::lowered::{ORIGINAL, ORIGINAL_TYPE};
 use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
 use crate::log::compaction::LineText;
@@ -57,20 +58,34 @@ fn is_fetched(url: &str) -> bool {
     !url.starts_with("data:") && url.contains("://")
 }
 
+/// The types of parts that can hold the data of an image or a document.
+const KINDS: [&str; 8] = [
+    "image",
+    "document",
+    "image_url",
+    "input_image",
+    "file",
+    "input_file",
+    "inlineData",
+    opencode::MEDIA,
+];
+
 impl Media<'_> {
+    /// Returns the part of the source record if this is a part of a lowered session, otherwise the
+    /// part itself.
+    pub fn original(&self) -> Media<'_> {
+        let original = || {
+            let object = Object::parse(&self.raw).ok()?;
+            let kind = object.text_of(ORIGINAL_TYPE)?;
+            let kind = KINDS.iter().find(|it| **it == kind).unwrap_or(&self.kind);
+            Some(Media { kind, raw: object.get(ORIGINAL)?.into() })
+        };
+        original().unwrap_or(Media { kind: self.kind, raw: self.raw.as_ref().into() })
+    }
+
     /// Returns the MIME type and the base64 data of an image or a document; `None` if the record
     /// does not hold its data.
     pub fn data(&self) -> Option<(String, String)> {
-        const KINDS: [&str; 8] = [
-            "image",
-            "document",
-            "image_url",
-            "input_image",
-            "file",
-            "input_file",
-            "inlineData",
-            opencode::MEDIA,
-        ];
         let data = Data::of(self).filter(|_| KINDS.contains(&self.kind))?;
         let DataLocation::Here(base64) = data.place else { return None };
         Some((data.mime, base64))

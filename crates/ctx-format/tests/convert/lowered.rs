@@ -13,7 +13,7 @@ fn each_record_is_in_one_exchange() {
     let expected = [
         r#"{"role":"user","content":"a","timestamp":"2026-01-01T00:00:01.000Z","_source":[1]}"#,
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"x","name":"ls","input":{}},{"type":"opaque","raw":{"type":"new","n":1}}],"timestamp":"2026-01-01T00:00:02.000Z","_source":[2]}"#,
-        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]}],"timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"image","_type":"image","raw":{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}}]}],"timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
     ];
     assert_eq!(lines, expected);
     assert_eq!(losses(&report), Vec::<String>::new());

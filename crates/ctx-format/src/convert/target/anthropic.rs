@@ -10,6 +10,7 @@ use crate::record::edit::cut_members;
 use crate::{Edits, Media, Member, Object, Outline, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
+use crate::convert::lowered::{ORIGINAL, ORIGINAL_TYPE};
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
 use crate::convert::turn::{Answer, Piece, Results, TurnMessage};
@@ -166,14 +167,18 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
 
 /// Wraps a part of an unknown kind in a block, so that its bytes are counted.
 fn opaque(raw: &str) -> String {
-    LineText::of_type("opaque").json("raw", &one_line(raw)).end()
+    LineText::of_type("opaque").json(ORIGINAL, &one_line(raw)).end()
 }
 
 fn media(media: &Media<'_>, is_whole: bool) -> Option<String> {
-    let Some(data) = Data::of(media).filter(|data| data.is_image() || data.is_pdf()) else {
-        return is_whole.then(|| opaque(&media.raw));
-    };
-    let kind = if data.is_pdf() { "document" } else { "image" };
+    let data = Data::of(media).filter(|data| data.is_image() || data.is_pdf());
+    let is_image = data.as_ref().is_some_and(|data| !data.is_pdf());
+    let kind = if is_image { "image" } else { "document" };
+    if is_whole {
+        let line = LineText::of_type(kind).text(ORIGINAL_TYPE, media.kind);
+        return Some(line.json(ORIGINAL, &one_line(&media.raw)).end());
+    }
+    let data = data?;
     let source = match &data.place {
         DataLocation::Here(base64) => {
             LineText::of_type("base64").text("media_type", &data.mime).text("data", base64)
