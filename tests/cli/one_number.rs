@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use base64::Engine;
+use serde_json::{Value, json};
 
 use crate::tool_path;
 
@@ -65,6 +66,50 @@ fn numbers(dir: &Path, name: &str) -> Option<Numbers> {
     // Without a model, the list has no window, and the triggers use the usual one.
     assert!(list["window"].is_null() || list["window"] == numbers.window, "{name}");
     Some(numbers)
+}
+
+/// Images cost what the agent's API charges, so the formats differ in the size of a session.
+#[test]
+fn a_session_with_images_is_within_a_strict_budget_in_every_format() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("chat.jsonl"), with_images()).expect("written");
+    let run = |tool: &str, args: &[&str]| {
+        let mut command = Command::new(tool_path(tool));
+        command.args(args).current_dir(dir.path()).output().expect("the tool starts")
+    };
+    for format in ctx_format::dialect::ALL.map(|it| it.name()).iter().filter(|it| **it != "chat") {
+        let new = run("ctx-convert", &["--to", format, "chat.jsonl"]);
+        fs::write(dir.path().join("s.jsonl"), new.stdout).expect("written");
+        let args = ["--strict-target", "--budget", "9000", "--min-idle", "0s", "-q", "--store"];
+        let done = run("ctx-compact", &[&args[..], &["store", "s.jsonl"]].concat());
+        assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
+        let left = told(dir.path(), "ctx-count", &[]).expect("counted");
+        let tokens = left["tokens"].as_u64().expect("a number");
+        assert!((7_000..=9_000).contains(&tokens), "{format}: {tokens}");
+    }
+}
+
+/// Twelve questions about images of 1,000 by 700 pixels, and an image that a tool has read.
+fn with_images() -> String {
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\xe8\0\0\x02\xbc\x08\x06\0\0\0".to_vec();
+    png.resize(60, 0);
+    let data = base64::prelude::BASE64_STANDARD.encode(&png);
+    let source = json!({"type": "base64", "media_type": "image/png", "data": data});
+    let image = json!({"type": "image", "source": source});
+    let turn = |n: usize| {
+        let id = format!("toolu_{n:02}");
+        let ask = format!("Compare picture {n} with the one in src/part{n}.png.");
+        let call = json!({"type": "tool_use", "id": id, "name": "read", "input": {"n": n}});
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": [image]});
+        let lines = [
+            json!({"role": "user", "content": [{"type": "text", "text": ask}, image]}),
+            json!({"role": "assistant", "content": [call]}),
+            json!({"role": "user", "content": [result]}),
+            json!({"role": "assistant", "content": format!("Picture {n} is wider.")}),
+        ];
+        lines.map(|line| line.to_string() + "\n").concat()
+    };
+    (0..12).map(turn).collect()
 }
 
 /// Compares what the tools state about a copy of `session`. Returns true if it was compacted.

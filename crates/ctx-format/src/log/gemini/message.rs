@@ -147,7 +147,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
     /// Returns true if the message is a request from the user. Media after a result are what a tool
     /// has read.
     pub(super) fn is_request(&self) -> bool {
-        let has_results = self.content().iter().any(|raw| part::kind(raw) == PartKind::Result);
+        let has_results = self.has_results();
         let is_of_user = |raw: &&str| match part::kind(raw) {
             PartKind::Text => true,
             PartKind::Media(_) => !has_results,
@@ -158,9 +158,19 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.role == Role::User && first.is_some_and(is_own)
     }
 
-    /// Returns true if the message has any content other than tool results.
+    fn has_results(&self) -> bool {
+        self.content().iter().any(|raw| part::kind(raw) == PartKind::Result)
+    }
+
+    /// Returns true if the message has any content other than tool results and the media that come
+    /// with them.
     pub(super) fn is_more_than_results(&self) -> bool {
-        let is_other = |raw: &str| part::kind(raw) != PartKind::Result;
+        let has_results = self.has_results();
+        let is_other = |raw: &str| match part::kind(raw) {
+            PartKind::Result => false,
+            PartKind::Media(_) => !has_results,
+            _ => true,
+        };
         self.role == Role::Assistant || self.content().into_iter().any(is_other)
     }
 

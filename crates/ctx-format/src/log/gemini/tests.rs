@@ -244,6 +244,9 @@ fn results_behind_a_reply_continue_its_message() {
     // The client writes the reply again after each call, with one more call.
     let grown = [HEADER, &a, &says("b"), &b, &c, &results("e", "1"), &next];
     assert_eq!(context(&grown), [vec![1], vec![3, 4, 5], vec![6]]);
+    // A tool may have read an image.
+    let image = c.replace("[{", r#"[{"inlineData":{"mimeType":"image/png","data":"eA=="}},{"#);
+    assert_eq!(context(&[HEADER, &b, &image, &next]), [vec![1, 2], vec![3]]);
     // A call may be in the content of a reply, and the reply may be in a list.
     let call = r#""content":[{"functionCall":{"name":"ls"}}]"#;
     let list = set(&[&a, &message("b", "gemini", call)]);
