@@ -185,3 +185,29 @@ fn half_a_line_of_qwen_code_is_a_problem() {
         .stdout("s.jsonl:3: torn-tail: an incomplete last line: Qwen Code appends its next line to this one, and then sends nothing that precedes it\n")
         .run();
 }
+
+/// Kimi Code appends its next line to a last line without a line ending, and then reads nothing from
+/// there on. Claude Code reads the first of the two lines.
+#[test]
+fn a_last_line_without_a_line_ending_is_found_and_ended() {
+    let kimi = concat!(
+        r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#,
+        "\n",
+        r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"go"}]},"time":2}"#
+    );
+    let what = "s.jsonl:2: no-line-end: a last line without a line ending: Kimi Code appends its next line to this one, and then reads neither nor what follows\n";
+    check().file("s.jsonl", kimi).args(["s.jsonl"]).code(1).stdout(what).run();
+    check()
+        .file("s.jsonl", kimi)
+        .args(["--repair", "s.jsonl"])
+        .stdout(format!("{kimi}\n"))
+        .stderr("ctx-check: warning: s.jsonl:2: line ending added\n")
+        .run();
+    let claude = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"go"}}"#;
+    check()
+        .file("s.jsonl", claude)
+        .args(["s.jsonl"])
+        .stdout("s.jsonl: ok\n")
+        .stderr("ctx-check: warning: s.jsonl:1: no-line-end: a last line without a line ending: Claude Code appends its next line to this one, and then reads only this one\n")
+        .run();
+}

@@ -147,6 +147,9 @@ impl<'p> CheckPass<'p> {
                 self.understood.damage(record, &mut self.report);
             }
         }
+        if record.class == Class::Object && record.piece.ends() && record.line_end().is_empty() {
+            self.understood.end(record, &mut self.report);
+        }
         let object = record.whole_object();
         if let (Some(batch), Some(object)) = (&mut self.batch, object) {
             let text = object.text();

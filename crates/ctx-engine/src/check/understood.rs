@@ -55,6 +55,19 @@ impl<'p> Understood<'p> {
         }
     }
 
+    /// Checks that the agent can append to the last record.
+    pub(super) fn end(&self, record: &Record<'_>, report: &mut Report) {
+        let log = self.dialect.filter(|_| !self.plan.batch).and_then(Dialect::log);
+        let Some((effect, what)) = log.and_then(|log| log.on_damage("no-line-end")) else { return };
+        let what = format!("a last line without a line ending: {what}");
+        let finding = Finding::problem(Some(record.line), "no-line-end", what);
+        if effect.is_problem() {
+            report.add(finding, self.plan);
+        } else {
+            report.remarks.push(Remark { finding, is_warning: true });
+        }
+    }
+
     /// Checks a complete record of a session. `is_message` is true if the record is a message in
     /// the context.
     pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
@@ -147,7 +160,7 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
         Class::Broken | Class::Nul if begins_whole => Class::Concatenated,
         class => class,
     };
-    let said = dialect.log().and_then(|log| log.on_damage(class));
+    let said = dialect.log().and_then(|log| log.on_damage(class.into()));
     let passed_over = "the agent skips the line";
     let (effect, what) = said.unwrap_or((Effect::Lost, passed_over));
     if effect != Effect::Lost {

@@ -78,11 +78,11 @@ impl Unread {
     /// hold a message that we do not see.
     pub fn damaged(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Self> {
         let is_read = match record.class {
-            Class::NotUtf8 => dialect.log()?.on_damage(record.class)?.0 == Effect::Harmless,
+            Class::NotUtf8 => dialect.log()?.on_damage(record.class.into())?.0 == Effect::Harmless,
             Class::Nul => {
                 let is_of_claude =
                     dialect.name() == "claude-code" && record.bytes.starts_with(b"{");
-                is_of_claude || dialect.log()?.on_damage(record.class).is_some()
+                is_of_claude || dialect.log()?.on_damage(record.class.into()).is_some()
             }
             _ => return None,
         };

@@ -48,7 +48,7 @@ use chrono::{DateTime, Utc};
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
 use crate::dialect::Format;
-use crate::{Class, Dialect, Edits, Object, json, problems};
+use crate::{Dialect, Edits, Object, json, problems};
 
 /// How an agent reads its own file, apart from the format of individual records.
 pub trait Log: Dialect {
@@ -126,11 +126,11 @@ pub trait Log: Dialect {
         Flaw::new(record, rule, effect, what)
     }
 
-    /// Describes how the agent handles a damaged line of the given class; `None` if the agent skips
-    /// the line.
-    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        let mut damage = Format::of(self.name()).damage.iter();
-        let (_, effect, what) = damage.find(|(of, ..)| *of == <&str>::from(class))?;
+    /// Describes how the agent handles `damage`, which is the name of a [`Class`](crate::Class) or
+    /// `no-line-end`; `None` if the agent skips such a line, or adds the line ending itself.
+    fn on_damage(&self, damage: &str) -> Option<(Effect, &'static str)> {
+        let mut all = Format::of(self.name()).damage.iter();
+        let (_, effect, what) = all.find(|(of, ..)| *of == damage)?;
         Some((*effect, *what))
     }
 }

@@ -10,8 +10,8 @@ use ctx_format::dialect::{Dialect, HeldMessage, Sniff, Wrapped};
 use ctx_format::rules::{Results, Rules};
 use ctx_format::view::{Outside, View, ViewBuilder};
 use ctx_format::{
-    About, Call, Class, Edits, Effect, Flaw, Links, Log, Message, Object, Outline, Part, Role,
-    Slot, ToolResult, Unread,
+    About, Call, Edits, Effect, Flaw, Links, Log, Message, Object, Outline, Part, Role, Slot,
+    ToolResult, Unread,
 };
 
 pub(crate) struct Tree;
@@ -149,7 +149,7 @@ impl Log for Tree {
         Edits::default()
     }
 
-    fn on_damage(&self, _: Class) -> Option<(Effect, &'static str)> {
+    fn on_damage(&self, _: &str) -> Option<(Effect, &'static str)> {
         None
     }
 }

@@ -75,7 +75,8 @@ pub(super) fn lower(
     let content = lower_session(log, session, (counter, temp), |record, tokens| {
         bad.add(record, BadLineOutcome::Kept);
         if record.class == Class::Tail {
-            notes.warn_at(record.line, "the last line is incomplete, so the agent skips it");
+            let what = "the last line is incomplete, so the agent skips it; ctx-check --repair cuts it off";
+            notes.warn_at(record.line, what);
         }
         if let Some(calibration) = &mut calibration {
             calibration.push(record, tokens);
