@@ -531,4 +531,7 @@ fn where_nothing_is_it_says_where_it_looked() {
         )
     );
     assert!(!dir.path().join(".local").exists(), "nothing was read");
+    let done = bash(dir.path(), "ctx-ls --agent opencode");
+    let expected = "ctx-ls: warning: no sessions in files: opencode keeps its sessions in a database; `opencode session list` shows them, and `opencode export ID > ID.json` writes one to a file\n";
+    assert_eq!((done.code, done.stderr.as_str()), (0, expected));
 }

@@ -11,7 +11,8 @@ use chrono::{DateTime, Utc};
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use ctx_cli::in_parallel;
 use ctx_engine::message_counter::MessageCounter;
-use ctx_format::counted;
+use ctx_format::dialect::Opencode;
+use ctx_format::{Dialect, counted};
 use ctx_policy::trigger::Triggers;
 use ctx_store::Store;
 use ctx_tokens::Encoding;
@@ -217,6 +218,9 @@ pub struct Listed {
     pub looked_in: Vec<PathBuf>,
 }
 
+/// Where opencode keeps its sessions.
+const IN_DATABASE: &str = "files: opencode keeps its sessions in a database; `opencode session list` shows them, and `opencode export ID > ID.json` writes one to a file";
+
 impl Listed {
     /// Returns warnings about skipped files and about an empty list.
     pub fn warnings(&self, query: &Query) -> Vec<String> {
@@ -238,7 +242,10 @@ impl Listed {
                 query.due.then(|| " due for a compaction".to_owned()),
             ];
             let asked: String = asked.into_iter().flatten().collect();
-            warnings.push(format!("no sessions{asked} in {}", places.join(", ")));
+            let elsewhere = query.agent.iter().any(|agent| agent == Opencode.name());
+            let places =
+                if places.is_empty() && elsewhere { IN_DATABASE } else { &places.join(", ") };
+            warnings.push(format!("no sessions{asked} in {places}"));
         }
         warnings
     }

@@ -145,7 +145,18 @@ pub(super) fn write(
     report: &mut Report,
     notes: &mut Notes,
 ) -> Result<NewFile> {
-    let (file, bound) = write_once((log, lowered), &new, plan, report)?;
+    let (file, bound) = match write_once((log, lowered), &new, plan, report) {
+        Err(error) if matches!(error.kind, ErrorKind::OtherContext) => {
+            // What is unusual in the log may be the reason.
+            let session = log.session()?;
+            let mut flaws = session.records.flaws().iter();
+            if let Some((line, flaw)) = flaws.find(|(_, flaw)| !flaw.effect.is_problem()) {
+                notes.warn_at(*line, &flaw.message);
+            }
+            return Err(error);
+        }
+        written => written?,
+    };
     bound.finish(notes)?;
     if !bound.removes() {
         return Ok(file);

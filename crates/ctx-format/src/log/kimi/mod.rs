@@ -46,6 +46,12 @@ const REPLACES_NONE: &str = "0";
 /// The members of `usage` that add up to the prompt size.
 const PROMPT: [&str; 3] = ["inputOther", "inputCacheRead", "inputCacheCreation"];
 
+/// The token counts at the end of a reply.
+fn usage_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    let event = object.object_of("event").filter(|event| kind_of(event) == "step.end")?;
+    event.object_of("usage")
+}
+
 impl Dialect for Kimi {
     fn name(&self) -> &'static str {
         "kimi"
@@ -114,10 +120,8 @@ impl Dialect for Kimi {
         mend.bad_images(entry.blocks());
     }
 
-    /// Reads the token counts from the end of a reply.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
-        let event = object.object_of("event").filter(|event| kind_of(event) == "step.end")?;
-        let usage = event.object_of("usage")?;
+        let usage = usage_of(object)?;
         let counts = Usage::new(sum(&usage, &PROMPT), sum(&usage, &["output"]))?;
         Some(Usage { of: UsageOf::Before, ..counts })
     }
@@ -208,6 +212,10 @@ impl Log for Kimi {
         if kind_of(object).starts_with("token_counting.") {
             let by = sum(object, &["tokens"]).saturating_sub(prompt);
             lessen(&mut edits, object, object, &["tokens"], by);
+        }
+        if let Some(usage) = usage_of(object) {
+            let by = sum(&usage, &PROMPT).saturating_sub(prompt);
+            lessen(&mut edits, object, &usage, &PROMPT, by);
         }
         edits
     }

@@ -373,6 +373,9 @@ fn the_counts_that_the_agent_relies_on_get_smaller() {
     );
     let read = Kimi.usage(&object(&usage)).expect("recorded");
     assert_eq!((read.prompt, read.output), (453, 7));
+    let less = Kimi.lessened(&object(&usage), 100).of_object(&object(&usage));
+    let less = Kimi.usage(&object(&less)).expect("recorded");
+    assert_eq!((less.prompt, less.output), (100, 7));
     let count =
         |tokens: u32| line("token_counting.measured", &format!(r#""length":3,"tokens":{tokens}"#));
     let line = count(460);
