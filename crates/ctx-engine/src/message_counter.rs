@@ -18,7 +18,7 @@
 //!
 //! A record does not say to which API an image will be sent, so the rule depends on the form of the
 //! image:
-//! - Anthropic (`image`, and `attachment`, a file in an opencode session): 1 token for each patch of 28 by 28 pixels; an image is scaled down if an
+//! - Anthropic (`image`, and `file` in an opencode session): 1 token for each patch of 28 by 28 pixels; an image is scaled down if an
 //!   edge exceeds 1,568 pixels or there are more than 1,568 patches
 //!   (platform.claude.com/docs/en/build-with-claude/vision; the newest models take up to 4,784);
 //! - OpenAI (`image_url`, `input_image`): an image is scaled down to fit into 2,048 by 2,048
@@ -236,7 +236,7 @@ const PATCH: u64 = 28;
 pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     let media = media.original();
     let rule = match media.kind {
-        "image" | "attachment" => claude,
+        "image" | "file" => claude,
         "image_url" | "input_image" | "image_generation_call" => openai,
         "inlineData" => gemini,
         _ => return None,

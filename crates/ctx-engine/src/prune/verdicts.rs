@@ -192,6 +192,7 @@ impl<'p> Verdicts<'p> {
         record: usize,
         mut message: Message<'a>,
         object: &Object<'a>,
+        dialect: &dyn Dialect,
     ) -> (Edits, Message<'a>) {
         let mut edits = Edits::default();
         let Verdict::Change { reasoning, arguments, images } = self.decisions.records[record]
@@ -201,7 +202,8 @@ impl<'p> Verdicts<'p> {
         let mut results = self.facts.results_of(record);
         for part in &mut message.parts {
             if images {
-                self.drop_images(record, std::slice::from_mut(part), None, object, &mut edits);
+                let part = std::slice::from_mut(part);
+                self.drop_images(record, part, None, (object, dialect), &mut edits);
             }
             match part {
                 Part::Result(result) => {
@@ -210,7 +212,8 @@ impl<'p> Verdicts<'p> {
                         MediaPlace::AmongTexts => None,
                     };
                     if images {
-                        self.drop_images(record, &mut result.parts, text, object, &mut edits);
+                        let parts = &mut result.parts;
+                        self.drop_images(record, parts, text, (object, dialect), &mut edits);
                     }
                     if let Some(index) = results.next() {
                         self.replace_result(index, result, &mut edits);
@@ -244,7 +247,7 @@ impl<'p> Verdicts<'p> {
         record: usize,
         parts: &mut [Part<'_>],
         text: Option<&Slot>,
-        object: &Object<'_>,
+        (object, dialect): (&Object<'_>, &dyn Dialect),
         edits: &mut Edits,
     ) {
         let Some(images) = self.facts.images.get(&record) else { return };
@@ -259,7 +262,7 @@ impl<'p> Verdicts<'p> {
         for (part, handle) in parts.iter_mut().zip(handles) {
             let (Part::Media(media), Some(handle)) = (&*part, handle) else { continue };
             if text.is_none() {
-                edits.replace(object.place_of(&media.raw), media.as_text(&handle));
+                edits.replace(object.place_of(&media.raw), dialect.in_place_of(media, &handle));
             }
             *part = Part::Text(handle.into());
         }
@@ -308,7 +311,7 @@ pub(crate) fn record_edits<'r>(
     }
     let object = record.whole_object()?;
     let message = record.message(Some(dialect))?;
-    let (mut edits, message) = verdicts.message_edits(index, message, object);
+    let (mut edits, message) = verdicts.message_edits(index, message, object, dialect);
     for copy in dialect.second_copies(object) {
         if edits.touch(&copy.of) {
             edits.cut([copy.cut]);

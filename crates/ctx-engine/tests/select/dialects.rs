@@ -79,7 +79,7 @@ fn a_long_result_is_trimmed_where_the_format_has_it() {
     assert!(verdicts.is_changed(3) && (0..session.len()).all(|at| !verdicts.is_dropped(at)));
     let object = Object::parse(&session[3]).expect("an object");
     let message = Items.message(&object).expect("a message");
-    let (edits, _) = verdicts.message_edits(3, message, &object);
+    let (edits, _) = verdicts.message_edits(3, message, &object, &Items);
     let freed = verdicts.freed(3);
     assert_eq!(freed.len(), 1);
     let text = edits.of_object(&object);

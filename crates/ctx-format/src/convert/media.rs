@@ -5,8 +5,6 @@ use std::borrow::Cow;
 use crate::convert::lowered::{ORIGINAL, ORIGINAL_TYPE};
 use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
-use crate::log::compaction::LineText;
-use crate::log::opencode;
 use crate::{Media, Object, Part, ToolResult};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -59,16 +57,8 @@ fn is_fetched(url: &str) -> bool {
 }
 
 /// The types of parts that can hold the data of an image or a document.
-const KINDS: [&str; 8] = [
-    "image",
-    "document",
-    "image_url",
-    "input_image",
-    "file",
-    "input_file",
-    "inlineData",
-    opencode::MEDIA,
-];
+const KINDS: [&str; 7] =
+    ["image", "document", "image_url", "input_image", "file", "input_file", "inlineData"];
 
 impl Media<'_> {
     /// Returns the part of the source record if this is a part of a lowered session, otherwise the
@@ -90,38 +80,13 @@ impl Media<'_> {
         let DataLocation::Here(base64) = data.place else { return None };
         Some((data.mime, base64))
     }
-
-    /// Returns the JSON of a part with `text` that can take the place of this part.
-    pub fn as_text(&self, text: &str) -> String {
-        let object = Object::parse(&self.raw).ok();
-        let own = |key: &str| object.as_ref()?.text_of(key);
-        match self.kind {
-            "inlineData" => LineText::default().text("text", text),
-            kind if kind.starts_with("input_") => {
-                LineText::of_type("input_text").text("text", text)
-            }
-            opencode::MEDIA => {
-                let ids = ["id", "sessionID", "messageID"];
-                let line = LineText::of_type("text");
-                let line = ids.iter().fold(line, |line, id| line.some_text(id, own(id).as_deref()));
-                line.text("text", text)
-            }
-            // The Copilot CLI attaches images to a message, and sends such a text with files.
-            _ if own("type").is_some_and(|kind| matches!(&*kind, "blob" | "file")) => {
-                let name = own("path").or_else(|| own("displayName")).unwrap_or("image".into());
-                let line = LineText::of_type("file").text("path", &name).text("displayName", &name);
-                line.text("taggedFilesEntry", text)
-            }
-            _ => LineText::of_type("text").text("text", text),
-        }
-        .end()
-    }
 }
 
 impl Data {
     /// Returns the data of `media`; `None` if there is no data, or only a reference that a single
     /// vendor's API can resolve.
     pub(crate) fn of(media: &Media<'_>) -> Option<Self> {
+        let media = media.original();
         let object = Object::parse(&media.raw).ok()?;
         let text = |object: &Object<'_>, key| String::from(object.text_of(key).unwrap_or_default());
         let within = |key: &str| object.object_of(key);
@@ -157,15 +122,11 @@ impl Data {
             }
             "file" | "input_file" => {
                 let file = within("file").unwrap_or_else(|| object.clone());
-                let url = file.text_of("file_data").or_else(|| file.text_of("file_url"));
+                let url = ["file_data", "file_url", "url"].iter().find_map(|key| file.text_of(key));
                 let name = file.text_of("filename").map(Into::into);
                 Self { name, ..Self::of_url(&url?) }
             }
             "image_generation_call" => here("image/png".into(), &text(&object, "result")),
-            opencode::MEDIA => {
-                let name = object.text_of("filename").map(Into::into);
-                Self { name, ..Self::of_url(&object.text_of("url")?) }
-            }
             "inlineData" => from(&within("inlineData")?, "mimeType"),
             "fileData" => {
                 let data = within("fileData")?;

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::compaction::LineText;
+use crate::convert::target::text_block;
 use crate::dialect::Format;
 use crate::dialect::content::{SUMMARY_LINE, summary_text, text_record};
 use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::record::presence::{Outside, Presence};
 use crate::{
-    Edits, Links, Log, Message, Object, Outline, Record, Role, Rules, SecondCopy, Unread, Usage,
-    json,
+    Edits, Links, Log, Media, Message, Object, Outline, Record, Role, Rules, SecondCopy, Unread,
+    Usage, json,
 };
 
 /// How likely it is that a record belongs to a dialect.
@@ -199,6 +201,18 @@ pub trait Dialect: Sync {
     /// record without a line ending.
     fn said_by_user(&self, text: &str, _next: &Object<'_>) -> String {
         text_record(Role::User, text)
+    }
+
+    /// Returns the JSON of a part with `text` that can take the place of `media`, a part of a
+    /// message.
+    fn in_place_of(&self, media: &Media<'_>, text: &str) -> String {
+        match media.kind {
+            "inlineData" => LineText::default().text("text", text).end(),
+            kind if kind.starts_with("input_") => {
+                LineText::of_type("input_text").text("text", text).end()
+            }
+            _ => text_block(text),
+        }
     }
 
     /// Returns a record with the content that the agent sends instead of the record's own content;

@@ -137,7 +137,7 @@ fn decided<'p>(
 fn changed(dialect: &dyn Dialect, verdicts: &Verdicts<'_>, index: usize, line: &str) -> String {
     let object = Object::parse(line).expect("an object");
     let message = dialect.message(&object).expect("a message");
-    let (edits, message) = verdicts.message_edits(index, message, &object);
+    let (edits, message) = verdicts.message_edits(index, message, &object, dialect);
     assert!(!edits.is_empty(), "nothing changes");
     let line = edits.of_object(&object);
     let object = Object::parse(&line).expect("still an object");

@@ -25,8 +25,8 @@ use crate::dialect::usage::sum;
 use crate::legality::content::Mend;
 use crate::repair::{MISSING_RESULT, RecordChange};
 use crate::{
-    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, SecondCopy, Unread, Usage,
-    UsageOf, json,
+    Bond, Edits, Flaw, Links, Media, Message, Object, Outline, Role, Rule, SecondCopy, Unread,
+    Usage, UsageOf, json,
 };
 
 pub(crate) use convert::Writer;
@@ -170,6 +170,15 @@ impl Dialect for Copilot {
         let result = result.and_then(|data| data.object_of("result"));
         let copy = result.and_then(|it| SecondCopy::at(object, &it, "content", "detailedContent"));
         copy.into_iter().collect()
+    }
+
+    /// The agent sends such a text with the files that are attached to a message.
+    fn in_place_of(&self, media: &Media<'_>, text: &str) -> String {
+        let own = Object::parse(&media.raw).ok();
+        let name = ["path", "displayName"].iter().find_map(|key| own.as_ref()?.text_of(key));
+        let name = name.unwrap_or("image".into());
+        let line = LineText::of_type("file").text("path", &name).text("displayName", &name);
+        line.text("taggedFilesEntry", text).end()
     }
 
     fn log(&self) -> Option<&dyn Log> {

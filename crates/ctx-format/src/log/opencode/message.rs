@@ -15,9 +15,6 @@ const INTERRUPTED: &str = "[Tool execution was interrupted]";
 /// The text that opencode sends in place of a task that the user gave to a subagent.
 const SUBTASK: &str = "The following tool was executed by the user";
 
-/// The kind of media in the parts and attachments of opencode.
-pub(crate) const MEDIA: &str = "attachment";
-
 /// A message: what describes it, and its parts.
 pub(super) struct Entry<'a> {
     pub(super) info: Object<'a>,
@@ -101,7 +98,7 @@ impl<'a> Entry<'a> {
                     part.is_true("synthetic")
                 }
                 "file" if is_media(part) => {
-                    parts.push(Part::media(MEDIA, part.text().trim()));
+                    parts.push(Part::media("file", part.text().trim()));
                     false
                 }
                 "subtask" => {
@@ -204,6 +201,6 @@ pub(super) fn result<'a>(record: &Object<'a>, part: &Object<'a>) -> ToolResult<'
     // One text could not replace both the output and the media.
     result.slot = text.clone().filter(|_| media.is_empty());
     result.media = MediaPlace::Apart { text };
-    result.parts.extend(media.into_iter().map(|raw| Part::media(MEDIA, raw)));
+    result.parts.extend(media.into_iter().map(|raw| Part::media("file", raw)));
     result
 }

@@ -16,7 +16,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::message::{Entry, is_cleared, result};
-use super::compaction::CompactionWriter;
+use super::compaction::{CompactionWriter, LineText};
 use super::view::ViewBuilder;
 use super::{About, Log};
 use crate::dialect::content::kind_of;
@@ -25,11 +25,11 @@ use crate::dialect::unread::has_text;
 use crate::dialect::usage::{lessen, sum};
 use crate::record::edit::{cut_members, cuts};
 use crate::{
-    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, SecondCopy, Unread, Usage, json,
+    Bond, Edits, Flaw, Links, Media, Message, Object, Outline, Role, SecondCopy, Unread, Usage,
+    json,
 };
 
 pub(crate) use convert::Writer;
-pub(crate) use message::MEDIA;
 
 /// The dialect `opencode`.
 pub struct Opencode;
@@ -173,6 +173,15 @@ impl Dialect for Opencode {
             Some(cuts.into_iter().map(move |cut| SecondCopy { of: of.clone(), cut }))
         });
         copies.flatten().collect()
+    }
+
+    fn in_place_of(&self, media: &Media<'_>, text: &str) -> String {
+        let own = Object::parse(&media.raw).ok();
+        let ids = ["id", "sessionID", "messageID"].into_iter();
+        let ids = ids.filter_map(|key| Some((key, own.as_ref()?.get(key)?)));
+        ids.fold(LineText::of_type("text"), |line, (key, id)| line.json(key, id))
+            .text("text", text)
+            .end()
     }
 
     fn log(&self) -> Option<&dyn Log> {
