@@ -123,6 +123,19 @@ fn a_summary_and_what_stands_before_it_go_along() {
 }
 
 #[test]
+fn a_session_that_begins_in_another_file_causes_a_warning() {
+    let fork = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"b","timestamp":"2026-01-01T00:00:00.000Z","originator":"codex_exec","cli_version":"0.169.0","history_base":{"thread_id":"a"},"cwd":"/x"}}
+{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
+"#;
+    Case::new(CTX_CONVERT)
+        .args(["--to", "chat"])
+        .stdin(fork)
+        .stdout("{\"role\":\"user\",\"content\":\"go on\"}\n")
+        .stderr("ctx-convert: warning: <stdin>:1: the session begins in another file: Codex also sends what is there, and the tools do not read it\n")
+        .run();
+}
+
+#[test]
 fn strict_writes_nothing_where_something_is_lost() {
     let refused = "ctx-convert: <stdin>: part of the session cannot be expressed in the other format; without --strict, whatever can be converted is written\n";
     to("chat").args(["--strict"]).code(2).stderr(&(NO_REASONING.to_owned() + refused)).run();

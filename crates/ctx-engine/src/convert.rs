@@ -6,7 +6,9 @@ use std::path::Path;
 
 use ctx_format::convert::{Converter, Reading, Report};
 use ctx_format::repair::Salvage;
-use ctx_format::{Class, Dialect, FixedFile, Object, Options, Origin, Record, Spool, Validator};
+use ctx_format::{
+    Class, Dialect, Effect, FixedFile, Flaw, Object, Options, Origin, Record, Spool, Validator,
+};
 
 use crate::check::{self, Finding};
 use crate::compact::temporary;
@@ -22,6 +24,8 @@ pub struct Conversion {
     pub to: &'static dyn Dialect,
     /// The problems in the source.
     pub problems: Vec<Finding>,
+    /// The first place of the source where its agent reads something other than what was written.
+    ignored: Option<(u64, Flaw)>,
     /// What was converted, and what was lost.
     pub report: Report,
     records: FixedFile,
@@ -63,7 +67,9 @@ impl Conversion {
             reading.push(record).map_err(PassError::temporary)
         })?;
         let (problems, ..) = input.finish_with_open();
-        let flaws = session.records.flaws().iter().filter(|(_, flaw)| flaw.effect.is_problem());
+        let flaws = session.records.flaws();
+        let ignored = flaws.iter().find(|(_, flaw)| flaw.effect == Effect::Ignored).cloned();
+        let flaws = flaws.iter().filter(|(_, flaw)| flaw.effect.is_problem());
         let flaws =
             flaws.map(|(line, it)| Finding::problem(Some(*line), it.rule, it.message.clone()));
         let mut problems: Vec<_> = problems.into_iter().map(Finding::from).chain(flaws).collect();
@@ -79,7 +85,7 @@ impl Conversion {
         {
             return Err(ErrorKind::vendor_summary("converted").at(line));
         }
-        let conversion = Self { from, to, problems, report, records: file.into() };
+        let conversion = Self { from, to, problems, ignored, report, records: file.into() };
         if has_records && conversion.report.messages == 0 {
             return Err(ErrorKind::NothingToConvert.into());
         }
@@ -105,6 +111,9 @@ impl Conversion {
     pub fn report(&self, notes: &mut Notes) {
         if let Some(Finding { line, message, .. }) = self.problems.first() {
             warn_of_input(self.problems.len(), line.unwrap_or_default(), message, notes);
+        }
+        if let Some((line, flaw)) = &self.ignored {
+            notes.warn_at(*line, &flaw.message);
         }
         for loss in &self.report.losses {
             let level = if loss.kind.is_loss() { Level::Warning } else { Level::Info };
