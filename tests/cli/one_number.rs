@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use base64::Engine;
+use ctx_format::{Dialect, dialect};
 use serde_json::{Value, json};
 
 use crate::tool_path;
@@ -77,7 +78,7 @@ fn a_session_with_images_is_within_a_strict_budget_in_every_format() {
         let mut command = Command::new(tool_path(tool));
         command.args(args).current_dir(dir.path()).output().expect("the tool starts")
     };
-    for format in ctx_format::dialect::ALL.map(|it| it.name()).iter().filter(|it| **it != "chat") {
+    for format in dialect::ALL.map(Dialect::name).iter().filter(|it| **it != "chat") {
         let new = run("ctx-convert", &["--to", format, "chat.jsonl"]);
         fs::write(dir.path().join("s.jsonl"), new.stdout).expect("written");
         let args = ["--strict-target", "--budget", "9000", "--min-idle", "0s", "-q", "--store"];

@@ -186,8 +186,8 @@ fn half_a_line_of_qwen_code_is_a_problem() {
         .run();
 }
 
-/// Kimi Code appends its next line to a last line without a line ending, and then reads nothing from
-/// there on. Claude Code reads the first of the two lines.
+/// Kimi Code appends its next line to a last line without a line ending, and then reads nothing
+/// from there on. Claude Code reads the first of the two lines.
 #[test]
 fn a_last_line_without_a_line_ending_is_found_and_ended() {
     let kimi = concat!(

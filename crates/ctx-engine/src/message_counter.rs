@@ -18,8 +18,9 @@
 //!
 //! A record does not say to which API an image will be sent, so the rule depends on the form of the
 //! image:
-//! - Anthropic (`image`, and `file` in an opencode session): 1 token for each patch of 28 by 28 pixels; an image is scaled down if an
-//!   edge exceeds 1,568 pixels or there are more than 1,568 patches
+//! - Anthropic (`image`, and `file` in an opencode session): 1 token for each patch of 28 by 28
+//!   pixels; an image is scaled down if an edge exceeds 1,568 pixels or there are more than 1,568
+//!   patches
 //!   (platform.claude.com/docs/en/build-with-claude/vision; the newest models take up to 4,784);
 //! - OpenAI (`image_url`, `input_image`): an image is scaled down to fit into 2,048 by 2,048
 //!   pixels, and then until its shorter edge is at most 768; it costs 85 tokens, plus 170 for each

@@ -216,8 +216,8 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
 /// What the view needs to know about a message that the model receives.
 pub(super) enum Turn {
     User,
-    /// A message that contains nothing but tool results and their media. Newer clients write such a message
-    /// although the reply also contains the results.
+    /// A message that contains nothing but tool results and their media. Newer clients write such a
+    /// message although the reply also contains the results.
     Results(Vec<LineId>),
     Reply {
         calls: HashSet<LineId>,
