@@ -221,6 +221,22 @@ fn content_that_the_api_of_qwen_code_rejects_is_repaired() {
     ] {
         check("qwen", &[], ("bad-image", &user(&wrong)), &user(right));
     }
+    // An API accepts only media next to the response.
+    let call = line("assistant", "model", r#"{"functionCall":{"id":"c","name":"f","args":{}}}"#);
+    let result = |parts: &str| {
+        let of =
+            format!(r#"{{"functionResponse":{{"id":"c","name":"f","response":{{}}{parts}}}}}"#);
+        line("tool_result", "user", &of)
+            .replace(r#""a","parentUuid":null"#, r#""b","parentUuid":"a""#)
+    };
+    let bad = image("png", "@");
+    for (wrong, right) in [
+        (format!("[{good},{bad},{bad}]"), format!(r#","parts":[{good}]"#)),
+        (format!("[{bad}]"), String::new()),
+    ] {
+        let wrong = result(&format!(r#","parts":{wrong}"#));
+        check("qwen", &[&call], ("bad-image", &wrong), &result(&right));
+    }
     let half = user(r#"{"text":"a\ud800"}"#);
     check("qwen", &[], ("lone-surrogate", &half), &half.replace("ud800", "ufffd"));
     let pdf = r#"{"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}}"#;

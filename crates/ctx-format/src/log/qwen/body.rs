@@ -164,22 +164,36 @@ impl<'a> Content<'a> {
         cut_elements(record, parts, is_thought)
     }
 
-    /// The images that no API accepts, in the message and in its results, each with its data.
-    pub(super) fn bad_images(&self) -> Vec<(Object<'a>, Object<'a>, ImageFix)> {
+    /// The images that no API accepts, in the message and in its results.
+    pub(super) fn bad_images(&self) -> Vec<BadImage<'a>> {
         if !self.0.text().contains("inlineData") {
             return Vec::new();
         }
         let results = self.results();
         let within = results.iter().flat_map(|it| it.elements_of("parts").unwrap_or_default());
-        let bad = |raw| {
-            let part = Object::within(raw)?;
-            let data = part.object_of("inlineData")?;
-            let text = |key| data.text_of(key).unwrap_or_default();
-            let mime = text("mimeType");
-            let fix = image_fix(&mime, &text("data")).filter(|_| mime.starts_with("image/"))?;
-            Some((part, data, fix))
-        };
-        self.raw_parts().into_iter().chain(within).filter_map(bad).collect()
+        let own = self.raw_parts().into_iter().filter_map(|raw| BadImage::of(raw, false));
+        own.chain(within.filter_map(|raw| BadImage::of(raw, true))).collect()
+    }
+}
+
+/// An image that no API accepts.
+pub(super) struct BadImage<'a> {
+    pub(super) part: Object<'a>,
+    /// The object with its type and its base64.
+    pub(super) data: Object<'a>,
+    pub(super) fix: ImageFix,
+    /// Whether the image is in a result, next to which there can be no text.
+    pub(super) is_in_result: bool,
+}
+
+impl<'a> BadImage<'a> {
+    fn of(raw: &'a str, is_in_result: bool) -> Option<Self> {
+        let part = Object::within(raw)?;
+        let data = part.object_of("inlineData")?;
+        let text = |key| data.text_of(key).unwrap_or_default();
+        let mime = text("mimeType");
+        let fix = image_fix(&mime, &text("data")).filter(|_| mime.starts_with("image/"))?;
+        Some(Self { part, data, fix, is_in_result })
     }
 }
 

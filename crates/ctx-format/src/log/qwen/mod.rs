@@ -19,7 +19,7 @@ mod view;
 
 use std::borrow::Cow;
 
-use self::body::{Body, Content, is_system};
+use self::body::{BadImage, Body, Content, is_system};
 use super::compaction::{CompactionWriter, LineText};
 use super::view::ViewBuilder;
 use super::{About, Log};
@@ -82,14 +82,25 @@ impl Dialect for Qwen {
             for call in message.calls() {
                 mend.name(&call, "name", NAME);
             }
-            for (part, data, fix) in message.bad_images() {
+            let mut gone = Vec::new();
+            for BadImage { part, data, fix, is_in_result } in message.bad_images() {
                 let mime = data.text_of("mimeType");
                 match fix {
+                    ImageFix::Drop if is_in_result => gone.push(part.text()),
                     ImageFix::Drop => {
                         let text = was_here("image", mime);
                         mend.put(part.text(), LineText::default().json("text", &text).end());
                     }
                     fix => mend.image(&part, (&data, "mimeType", "data"), &fix),
+                }
+            }
+            for result in message.results().iter().filter(|_| !gone.is_empty()) {
+                let parts = result.elements_of("parts").unwrap_or_default();
+                let goes: Vec<bool> = parts.iter().map(|raw| gone.contains(raw)).collect();
+                if goes.iter().all(|goes| *goes) {
+                    mend.cut_members(result, &["parts"]);
+                } else {
+                    mend.cut_blocks("", &parts, &goes);
                 }
             }
         }
