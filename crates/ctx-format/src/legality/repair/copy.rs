@@ -6,7 +6,7 @@
 //! lines keep their bytes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Action, Planner, Repair, RepairKind, Salvage};
 use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
@@ -338,6 +338,10 @@ impl Copy {
         let old = std::mem::take(&mut self.lines);
         let mut moved = Moved::default();
         let mut is_new = Vec::new();
+        let id_of = |line: &Line| {
+            Some(self.dialect.links(record(&line.bytes, false).object()?).id?.into_owned())
+        };
+        let mut taken: HashSet<String> = old.iter().filter_map(id_of).collect();
         for (at, line) in old.iter().enumerate() {
             let (source, edit) = (line.source, repair.edits.get(&at));
             let (is_dropped, begins) = edit.map_or((false, false), |it| (it.drop, it.begin));
@@ -353,7 +357,7 @@ impl Copy {
                 let mut bytes = bytes.to_vec();
                 let is_own = number == usize::from(begins) && !is_dropped;
                 if !is_own && id.is_some() {
-                    (bytes, last) = linked(self.dialect, &bytes, last.as_deref());
+                    (bytes, last) = linked(self.dialect, &bytes, last.as_deref(), &mut taken);
                 } else if begins && id.is_some() {
                     bytes = with_parent(self.dialect, &bytes, last.as_deref());
                     last = id.map(str::to_owned);
@@ -411,14 +415,24 @@ impl Moved {
     }
 }
 
-/// Returns a new line of a tree with an id of its own and the given parent, and the id.
-fn linked(dialect: &dyn Dialect, bytes: &[u8], parent: Option<&str>) -> (Vec<u8>, Option<String>) {
+/// Returns a new line of a tree with the given parent and an id that is not among `taken`, and the
+/// id.
+fn linked(
+    dialect: &dyn Dialect,
+    bytes: &[u8],
+    parent: Option<&str>,
+    taken: &mut HashSet<String>,
+) -> (Vec<u8>, Option<String>) {
     let record = record(bytes, false);
     let Some(object) = record.object() else { return (bytes.to_vec(), None) };
     let Links { id, .. } = dialect.links(object);
     let mut ids = Ids::new(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());
     let is_long = id.as_ref().is_none_or(|id| id.len() > 8);
-    let new = if is_long { ids.uuid() } else { ids.short() };
+    let mut next = || if is_long { ids.uuid() } else { ids.short() };
+    let mut new = next();
+    while !taken.insert(new.clone()) {
+        new = next();
+    }
     let own = object.members().iter().find(|it| Object::text_of(object, &it.key) == id);
     let mut edits = Edits::default();
     if let Some(own) = own {
