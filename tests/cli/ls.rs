@@ -70,7 +70,11 @@ fn home() -> TempDir {
     );
     put(&format!("{claude_code}/agent-7.jsonl"), HOUR, &claude("look", 7));
     put(".codex/sessions/2026/01/01/rollout-1.jsonl", 2 * DAY, CODEX);
-    put(".codex/sessions/2025/01/01/rollout-2.jsonl.zst", 40 * DAY, "zstd");
+    put(
+        ".codex/sessions/2025/01/01/rollout-2025-01-01T00-00-00-0199aaaa-1111-7222-8333-444455556666.jsonl.zst",
+        40 * DAY,
+        "zstd",
+    );
     put(
         ".pi/agent/sessions/--w-bot--/p1.jsonl",
         5 * DAY,
@@ -88,13 +92,13 @@ fn ls(home: &TempDir) -> Case {
 }
 
 const TABLE: &str = "\
-ID  AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
-c1  claude-code  shop      3h         2    170k   85.0%  due  Repair the \\u{1b}[31mcart
-x1  codex        日志      2d         2     50k   19.4%       Read the log.
-p1  pi           bot       5d         2      51       ?  ?    hello there
-p1  openclaw     bot       6d         2     ~14       ?  ?    hello there
--   codex        -        40d         -       -       -  -    (packed: unpack with zstd -d)
-g1  gemini       site      2y         2      56    0.0%       Greets
+ID        AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  DUE  TITLE
+c1        claude-code  shop      3h         2    170k   85.0%  due  Repair the \\u{1b}[31mcart
+x1        codex        日志      2d         2     50k   19.4%       Read the log.
+p1        pi           bot       5d         2      51       ?  ?    hello there
+p1        openclaw     bot       6d         2     ~14       ?  ?    hello there
+0199aaaa  codex        -        40d         -       -       -  -    (packed: unpack with zstd -d)
+g1        gemini       site      2y         2      56    0.0%       Greets
 ";
 
 #[test]

@@ -14,7 +14,7 @@ use ctx_policy::trigger::{Step, Triggers};
 use serde::Serialize;
 
 use crate::content::Content;
-use crate::find::{Mark, SessionFile};
+use crate::find::{Mark, SessionFile, id_of_name};
 
 /// The options that apply to every row.
 pub(crate) struct RowOptions {
@@ -104,7 +104,11 @@ const SHORTEST_ID: usize = 8;
 
 /// Sets the short id of each row that has an id.
 pub(crate) fn shorten_ids(rows: &mut [Row]) {
-    let id_of = |row: &Row| row.content.as_ref().and_then(|content| content.session.clone());
+    // The id of a packed session is only in its name.
+    let id_of = |row: &Row| match &row.content {
+        Some(content) => content.session.clone(),
+        None => id_of_name(&row.path).filter(|id| !id.starts_with("rollout")).map(Into::into),
+    };
     let mut ids: Vec<String> = rows.iter().filter_map(id_of).collect();
     ids.sort();
     ids.dedup();
