@@ -90,6 +90,35 @@ fn a_session_with_images_is_within_a_strict_budget_in_every_format() {
     }
 }
 
+/// A result with a text and an image is a list, in whose place a text is put.
+#[test]
+fn results_with_images_are_offloaded_and_restored_in_every_format() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("chat.jsonl"), with_images()).expect("written");
+    let run = |tool: &str, args: &[&str]| {
+        let mut command = Command::new(tool_path(tool));
+        command.args(args).current_dir(dir.path()).output().expect("the tool starts")
+    };
+    for format in dialect::ALL.map(Dialect::name).iter().filter(|it| **it != "chat") {
+        let new = run("ctx-convert", &["--to", format, "chat.jsonl"]).stdout;
+        fs::write(dir.path().join("s.jsonl"), &new).expect("written");
+        let common = ["-i", "--min-idle", "0s", "-q", "--store", "store", "s.jsonl"];
+        let args = ["--min-tokens", "20", "--protect-last", "0", "-s", format];
+        let done = run("ctx-offload", &[&args[..], &common[..]].concat());
+        assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
+        // Some formats keep images apart from the text, so that no text can take the place of both.
+        let is_apart = ["copilot", "gemini", "opencode", "qwen"].contains(format);
+        let is_same = fs::read(dir.path().join("s.jsonl")).expect("read") == new;
+        if is_same {
+            assert!(is_apart, "{format}");
+            continue;
+        }
+        let done = run("ctx-offload", &[&["--restore", "-s", format], &common[..]].concat());
+        assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(fs::read(dir.path().join("s.jsonl")).expect("read") == new, "{format}");
+    }
+}
+
 /// Twelve questions about images of 1,000 by 700 pixels, and an image that a tool has read.
 fn with_images() -> String {
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\xe8\0\0\x02\xbc\x08\x06\0\0\0".to_vec();
@@ -101,7 +130,9 @@ fn with_images() -> String {
         let id = format!("toolu_{n:02}");
         let ask = format!("Compare picture {n} with the one in src/part{n}.png.");
         let call = json!({"type": "tool_use", "id": id, "name": "read", "input": {"n": n}});
-        let result = json!({"type": "tool_result", "tool_use_id": id, "content": [image]});
+        let text = json!({"type": "text", "text": format!("The sides of picture {n}. ").repeat(9)});
+        let content = json!([text, image]);
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": content});
         let lines = [
             json!({"role": "user", "content": [{"type": "text", "text": ask}, image]}),
             json!({"role": "assistant", "content": [call]}),

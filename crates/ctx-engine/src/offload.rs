@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -400,11 +401,22 @@ fn results(
         let raw = &object.text()[slot.range.clone()];
         match change.result(line, result, raw)? {
             Some(Substitute::Text(text)) => edits.put(slot, &text),
-            Some(Substitute::Json(json)) => edits.replace(slot.range.clone(), json),
+            Some(Substitute::Json(json)) => {
+                let is_list = json.starts_with('[');
+                let list = || only_text(object.text(), &slot.range).filter(|_| is_list);
+                edits.replace(list().unwrap_or_else(|| slot.range.clone()), json);
+            }
             None => {}
         }
     }
     Ok(edits)
+}
+
+/// Returns the range of the list whose only block is the text at `range`, as [`Edits::put`] writes
+/// it.
+fn only_text(object: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let before = object[..range.start].strip_suffix(r#"[{"type":"text","text":"#)?;
+    object[range.end..].starts_with("}]").then(|| before.len()..range.end + 2)
 }
 
 #[cfg(test)]
