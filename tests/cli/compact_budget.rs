@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::compact::CTX_COMPACT;
 use crate::summarize_budget::talk::{Event, sentences, session, work};
 use crate::summarize_budget::{parts, tokens};
+use crate::tool_path;
 
 fn compact(session: &str, budget: u64) -> Case {
     Case::new(CTX_COMPACT)
@@ -301,4 +302,20 @@ fn flags_that_do_not_go_together() {
         .code(2)
         .stderr("ctx-compact: --budget needs a summary, but the policy's method is none; --method extractive makes a summary\n")
         .run();
+}
+
+/// The result for an agent's log is smaller than the budget by a margin. Between the two, there is
+/// nothing to do.
+#[test]
+fn a_log_within_it_is_not_compacted_for_the_margin() {
+    let log = Case::new(tool_path("ctx-convert"))
+        .args(["--to", "pi", "--cwd", "/x"])
+        .stdin(work())
+        .stdout_any()
+        .stderr_has("")
+        .run();
+    let log = String::from_utf8(log.stdout.clone()).expect("UTF-8");
+    let all = tokens(log.clone(), "pi");
+    let done = compact(&log, all).args(["--min-idle", "0s", "s.jsonl"]);
+    done.stdout(format!("s.jsonl: not due: {all} tokens are within the limit of {all}\n")).run();
 }

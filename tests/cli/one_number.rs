@@ -119,7 +119,7 @@ fn results_with_images_are_offloaded_and_restored_in_every_format() {
     }
 }
 
-/// Twelve questions about images of 1,000 by 700 pixels, and an image that a tool has read.
+/// Twelve questions about images of 1,000 by 700 pixels, and two images that a tool has read.
 fn with_images() -> String {
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\xe8\0\0\x02\xbc\x08\x06\0\0\0".to_vec();
     png.resize(60, 0);
@@ -129,14 +129,17 @@ fn with_images() -> String {
     let turn = |n: usize| {
         let id = format!("toolu_{n:02}");
         let ask = format!("Compare picture {n} with the one in src/part{n}.png.");
-        let call = json!({"type": "tool_use", "id": id, "name": "read", "input": {"n": n}});
+        let call =
+            |id: &str| json!({"type": "tool_use", "id": id, "name": "read", "input": {"n": n}});
         let text = json!({"type": "text", "text": format!("The sides of picture {n}. ").repeat(9)});
         let content = json!([text, image]);
-        let result = json!({"type": "tool_result", "tool_use_id": id, "content": content});
+        let result =
+            |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+        let other = format!("toolu_x{n:02}");
         let lines = [
             json!({"role": "user", "content": [{"type": "text", "text": ask}, image]}),
-            json!({"role": "assistant", "content": [call]}),
-            json!({"role": "user", "content": [result]}),
+            json!({"role": "assistant", "content": [call(&id), call(&other)]}),
+            json!({"role": "user", "content": [result(&id), result(&other)]}),
             json!({"role": "assistant", "content": format!("Picture {n} is wider.")}),
         ];
         lines.map(|line| line.to_string() + "\n").concat()

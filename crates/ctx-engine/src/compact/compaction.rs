@@ -157,6 +157,9 @@ impl<'c> Compaction<'c> {
         if step == Step::Compact && !self.is_due {
             self.report.triggers.push("manual");
         }
+        if step == Step::None {
+            self.report.target_tokens = options.budget.or(self.report.target_tokens);
+        }
         self.report.measure(Usage::default(), (plan.environment.now)());
         self.report.due = options.budget.is_none().then_some(due);
         step
@@ -168,7 +171,11 @@ impl<'c> Compaction<'c> {
         let limits = &self.source.plan.limits;
         match &limits.usage {
             Some(usage) => usage.target.is_some_and(|target| usage.tokens > target),
-            None => !limits.fits(self.before.size.tokens),
+            // A session within its budget is left alone, although a result would be smaller.
+            None => match self.source.plan.options.budget {
+                Some(budget) => self.before.size.tokens > budget,
+                None => !limits.fits(self.before.size.tokens),
+            },
         }
     }
 
@@ -242,7 +249,7 @@ impl<'c> Compaction<'c> {
         let session = self.reading();
         let mut possible = Attempts { session, before: &self.before, due: self.is_due, made };
         let candidate = match plan.budget() {
-            Some(tokens) => possible.budget(tokens, notes),
+            Some(tokens) => possible.budget_in_file(tokens, self.source, notes),
             None => possible.try_in_turn(notes),
         };
         self.report.attempts = possible.made;

@@ -1,6 +1,5 @@
 //! The content of a session, in a file that can be read any number of times.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -13,7 +12,7 @@ use ctx_policy::trigger::Size;
 use super::options::Plan;
 use crate::bound_reasoning::BoundReasoning;
 use crate::error::rewritable;
-use crate::message_counter::{MessageCounter, PER_MESSAGE, add_to_size};
+use crate::message_counter::{MessageCounter, add_to_size};
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session, Time};
 
@@ -52,17 +51,6 @@ pub(super) struct LogMessage {
 }
 
 impl Content {
-    /// Returns the overhead, in tokens, of the messages of a log that were lowered to one message
-    /// with others, if the records stay for which `stays` is true.
-    pub(super) fn joined_overhead(&self, stays: impl Fn(usize) -> bool) -> u64 {
-        let messages = self.messages.as_deref().unwrap_or_default().iter();
-        let mut begun: HashMap<usize, u64> = HashMap::new();
-        for message in messages.filter(|message| message.begins && stays(message.record)) {
-            *begun.entry(message.record).or_default() += 1;
-        }
-        begun.values().map(|count| (count - 1) * PER_MESSAGE).sum()
-    }
-
     /// Opens a session file.
     pub fn open(
         file: impl Into<FixedFile>,

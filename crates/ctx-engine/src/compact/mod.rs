@@ -155,6 +155,19 @@ impl<'a> Source<'a> {
         Ok(is_enough.then_some(file))
     }
 
+    /// Returns by how many tokens the session's file would exceed a strict target. The agent's
+    /// format may need more tokens than the plain session `new`, because each result is a message
+    /// there.
+    fn over_target(&self, new: &Content, before: &Size, after: &Size) -> Result<u64> {
+        let Some(log) = self.log.as_ref().filter(|_| self.plan.options.strict_target) else {
+            return Ok(0);
+        };
+        let (tokens_before, tokens_after) = (before.tokens, after.tokens);
+        let mut report = Report { tokens_before, tokens_after, ..Report::default() };
+        log::write_once((log, &self.content), new, &self.plan, &mut report)?;
+        Ok(report.tokens_after.saturating_sub(self.plan.limits.target.unwrap_or(u64::MAX)))
+    }
+
     /// Returns true if a compacted session is smaller and, if the session was neither due nor above
     /// its target, smaller by the policy's minimum. Otherwise, ends the report without a gain.
     fn frees_enough(&self, report: &mut Report) -> bool {
@@ -166,9 +179,13 @@ impl<'a> Source<'a> {
         let sizes = report.calibrated_tokens.zip(report.calibrated_after);
         let grows = sizes.is_some_and(|(before, after)| after >= before);
         let is_enough = !report.outcome.is_compacted() || report.freed_tokens >= least && !grows;
+        if report.strict_target && is_enough && !self.plan.limits.fits(report.tokens_after) {
+            report.give_up(Outcome::Unreachable);
+            return false;
+        }
         let after = report.calibrated_after.unwrap_or(report.tokens_after);
         if !is_enough {
-            report.no_gain();
+            report.give_up(Outcome::NoGain);
         } else if report.outcome == Outcome::Compacted && after > report.window {
             report.end(Outcome::OverTarget);
         }

@@ -247,7 +247,7 @@ impl Report {
     }
 
     /// Ends a compaction whose result is not small enough to be written.
-    pub(super) fn no_gain(&mut self) {
+    pub(super) fn give_up(&mut self, outcome: Outcome) {
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.tokens = self.tokens_after;
         }
@@ -255,7 +255,7 @@ impl Report {
         (self.summary, self.summary_tokens, self.plan) = (None, None, None);
         (self.kept_records, self.first_kept_index) = (None, None);
         let (tokens, messages) = (self.tokens_before, self.messages_before);
-        self.end_at(Outcome::NoGain, &Size { tokens, messages, ..Size::default() });
+        self.end_at(outcome, &Size { tokens, messages, ..Size::default() });
     }
 
     /// Adds the figures for another conversation in the same batch.

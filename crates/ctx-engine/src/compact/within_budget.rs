@@ -7,6 +7,7 @@ use ctx_format::Zone;
 use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
 
+use super::Source;
 use super::attempts::{AttemptKind, Attempts, Candidate, Ended};
 use super::content::temporary;
 use super::report::{Attempt, Outcome};
@@ -17,6 +18,9 @@ use crate::{ErrorKind, Notes, PassError, Result};
 
 /// The maximum number of times to raise a budget that is too small.
 const RAISES: usize = 3;
+
+/// The maximum number of times to lower a strict budget that the agent's file exceeds.
+const RETRIES: usize = 4;
 
 impl Attempts<'_> {
     /// Uses the target as a budget. Keeps the policy's amount, or less if that amount does not fit
@@ -106,22 +110,31 @@ impl Attempts<'_> {
         tokens < self.before.size.tokens && changes
     }
 
+    /// Like [`Self::budget`]. If the agent's file would exceed a strict budget, tries again with
+    /// less.
+    pub(super) fn budget_in_file(
+        &mut self,
+        mut tokens: u64,
+        source: &Source<'_>,
+        notes: &mut Notes,
+    ) -> Result<Ended<Candidate>> {
+        let mut ended = self.budget(tokens, notes)?;
+        for _ in 0..RETRIES {
+            let Ok(candidate) = &ended else { break };
+            let over =
+                source.over_target(&candidate.content, &self.before.size, &candidate.size)?;
+            if over == 0 {
+                break;
+            }
+            tokens = tokens.saturating_sub(2 * over);
+            ended = self.budget(tokens, notes)?;
+        }
+        Ok(ended)
+    }
+
     /// Compacts the session to a budget for the whole context instead of making the policy's
     /// attempts. If the budget is too small and not strict, keeps less or exceeds the budget.
     pub(super) fn budget(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
-        let ended = self.budget_once(tokens, notes)?;
-        let Some(candidate) =
-            ended.as_ref().ok().filter(|_| self.session.plan.options.strict_target)
-        else {
-            return Ok(ended);
-        };
-        let stays = |record: usize| candidate.zones.of.get(record) == Some(&Zone::Keep);
-        let joined = self.session.content.joined_overhead(stays);
-        let over = (candidate.size.tokens + joined).saturating_sub(tokens);
-        if over == 0 { Ok(ended) } else { self.budget_once(tokens.saturating_sub(over), notes) }
-    }
-
-    fn budget_once(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let writer = self.session.plan.writer_within(notes)?;
         let mut pass = self.read_for_budget(&summary, &writer)?;

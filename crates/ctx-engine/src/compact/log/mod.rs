@@ -176,7 +176,7 @@ fn without_any_reasoning(lowered: &Content) -> Result<Content> {
     Ok(lowered.with(file))
 }
 
-fn write_once(
+pub(super) fn write_once(
     (log, lowered): (&Content, &Content),
     new: &Content,
     plan: &Plan<'_>,
