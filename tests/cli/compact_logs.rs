@@ -513,3 +513,26 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
         assert_eq!(log.read(), before, "{header}");
     }
 }
+
+/// After a line ending, the agent would no longer skip half a line: Codex would load nothing, and
+/// Kimi Code nothing from there on.
+#[test]
+fn an_incomplete_last_line_is_cut_off() {
+    for format in ["claude-code", "codex", "copilot", "gemini", "kimi", "pi", "qwen"] {
+        let dir = tempfile::tempdir().expect("a folder");
+        let run = |line: &str| {
+            let done = crate::bench::bash(dir.path(), line);
+            assert_eq!(done.code, 0, "{format}: {line}: {}", done.stderr);
+            done.stdout
+        };
+        let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
+        run(&format!("ctx-convert -q --to {format} --cwd /x {example} -o s.jsonl"));
+        run(r#"printf '{"type":"x","text":"\xc3' >> s.jsonl; cp s.jsonl before.jsonl"#);
+        run("ctx-compact -q -s demo --min-idle 0s --budget 9000 s.jsonl");
+        assert_eq!(run("ctx-check s.jsonl"), "s.jsonl: ok\n", "{format}");
+        run("ctx-rollback -q -s demo --min-idle 0s --undo s.jsonl; cmp s.jsonl before.jsonl");
+        // A whole line without a line ending stays.
+        run("head -n -1 before.jsonl | head -c -1 > s.jsonl; tail -n 1 s.jsonl > last");
+        run("ctx-compact -q -s demo --min-idle 0s --budget 9000 s.jsonl; grep -qFf last s.jsonl");
+    }
+}

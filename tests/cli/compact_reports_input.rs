@@ -233,7 +233,7 @@ fn lines_that_the_agent_skips_are_named() {
         "{stderr}"
     );
     assert!(
-        stderr.contains("<stdin>:43: the last line is incomplete, so the agent skips it; ctx-check --repair cuts it off"),
+        stderr.contains("<stdin>:43: the last line is incomplete, so the agent skips it, and a compaction cuts it off"),
         "{stderr}"
     );
 }

@@ -5,7 +5,9 @@ use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use ctx_format::{Dialect, FixedFile, Frame, Options, Record, Watch, dialect, dialect_of_lines};
+use ctx_format::{
+    Class, Dialect, FixedFile, Frame, Options, Record, Records, Watch, dialect, dialect_of_lines,
+};
 use ctx_policy::SignedReasoning;
 use ctx_policy::trigger::Size;
 
@@ -171,6 +173,34 @@ impl Content {
             self.file.file.read_exact_at(&mut last, length - 1).map_err(ErrorKind::Read)?;
         }
         Ok(last == *b"\n")
+    }
+
+    /// Returns the session without its last line if that line is incomplete. After a line ending,
+    /// some agents would no longer skip it.
+    pub(super) fn without_torn_line(&self) -> Result<Option<Self>> {
+        if self.ends_line()? {
+            return Ok(None);
+        }
+        let length = self.length()?;
+        let (mut size, mut tail) = (0, Vec::new());
+        while size < length && !tail.contains(&b'\n') {
+            size = (2 * size).max(1 << 16).min(length);
+            tail.resize(usize::try_from(size).unwrap_or_default(), 0);
+            let read = self.file.file.read_exact_at(&mut tail, length - size);
+            read.map_err(ErrorKind::Read)?;
+        }
+        let line = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let options = Options { dialect: Some(self.dialect), raw: true, ..Options::default() };
+        let last = Records::open(&tail[line..], &options);
+        let mut last = last.map_err(ErrorKind::Read)?;
+        if last.next().map_err(ErrorKind::Read)?.is_none_or(|it| it.class != Class::Tail) {
+            return Ok(None);
+        }
+        let mut whole = self.file()?.take(length - size + line as u64);
+        let file = temporary(|output| {
+            io::copy(&mut whole, output).map(|_| ()).map_err(PassError::temporary)
+        })?;
+        Ok(Some(self.with(file)))
     }
 
     /// Returns the length of the session in bytes.

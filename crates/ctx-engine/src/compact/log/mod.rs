@@ -75,7 +75,8 @@ pub(super) fn lower(
     let content = lower_session(log, session, (counter, temp), |record, tokens| {
         bad.add(record, BadLineOutcome::Kept);
         if record.class == Class::Tail {
-            let what = "the last line is incomplete, so the agent skips it; ctx-check --repair cuts it off";
+            let what =
+                "the last line is incomplete, so the agent skips it, and a compaction cuts it off";
             notes.warn_at(record.line, what);
         }
         if let Some(calibration) = &mut calibration {
@@ -182,6 +183,9 @@ pub(super) fn write_once(
     plan: &Plan<'_>,
     report: &mut Report,
 ) -> Result<(NewFile, BoundReasoning)> {
+    let is_of_lines = log.dialect.is_log() && !log.is_document;
+    let cut = if is_of_lines { log.without_torn_line()? } else { None };
+    let log = cut.as_ref().unwrap_or(log);
     let mut marked = Marked::all(new, |_| true)?;
     let restates = log.dialect.log().is_some();
     Marked::choose_summary(&mut marked, restates);
@@ -204,7 +208,7 @@ pub(super) fn write_once(
         let session = log.session_with(&behind(log, &lines)?)?;
         let read = lower_session(log, session, with, look)?;
         let all_at_once = log.dialect.log().is_some_and(ctx_format::Log::all_at_once);
-        let new = if all_at_once {
+        let new = if all_at_once || cut.is_some() {
             NewFile::Whole(with_lines(log, &lines)?)
         } else {
             NewFile::Appended(lines)
