@@ -242,3 +242,18 @@ fn a_long_file_of_lost_parents_takes_no_longer_than_its_length() {
     assert!(!actions.is_empty());
     assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }
+
+/// A program that is killed and started again may write a line twice. In a tree, both have the same
+/// id.
+#[test]
+fn a_line_that_is_there_twice_costs_no_result() {
+    for file in [files::claude_code(), files::pi(), files::qwen()] {
+        let lines: Vec<String> = file.text().lines().map(|line| line.to_owned() + "\n").collect();
+        for at in 0..lines.len() {
+            let twice = [&lines[..=at], &lines[at..]].concat().concat();
+            let (copy, _) = repaired(file.dialect(), twice.as_bytes());
+            let missing = |text: &str| text.matches("missing from the session").count();
+            assert!(missing(&copy) <= missing(&twice), "{} {at}: {copy}", file.name);
+        }
+    }
+}

@@ -6,7 +6,7 @@
 //! lines keep their bytes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Action, Planner, Repair, RepairKind, Salvage};
 use crate::binding::{fate, has_reasoning, sent_blocks, without_reasoning};
@@ -298,20 +298,24 @@ impl Copy {
         self.actions.len() > before
     }
 
-    /// Removes replies with calls that a program saved twice in a list of messages. Returns true if
-    /// there are any.
+    /// Removes replies with calls that a program saved twice in a list of messages, and such lines
+    /// of a log that have the same id. Returns true if there are any.
     fn drop_copies(&mut self, messages: &[(usize, Outline<'static>)]) -> bool {
-        let done = self.actions.len();
         let has_ids = |outline: &Outline<'_>| outline.calls.iter().any(|id| !id.is_empty());
-        for pair in messages.windows(2).filter(|_| !self.dialect.is_log()).rev() {
-            let (one, other) = (pair[0].0, pair[1].0);
-            let text = |at: usize| self.lines[at].bytes.trim_ascii_end();
-            if has_ids(&pair[1].1) && text(one) == text(other) {
-                let Line { source, .. } = self.lines.remove(other);
-                self.act(source, "", RepairKind::DropCopy);
-            }
+        let is_log = self.dialect.is_log();
+        let copies = messages.windows(2).filter_map(|pair| {
+            let (one, other) = (&self.lines[pair[0].0], &self.lines[pair[1].0]);
+            let is_same = one.bytes.trim_ascii_end() == other.bytes.trim_ascii_end();
+            let may_go = || !is_log || self.id_of(other).is_some();
+            (has_ids(&pair[1].1) && is_same && may_go()).then_some(pair[1].0)
+        });
+        // A log's messages are not in the order of its lines.
+        let copies: BTreeSet<usize> = copies.collect();
+        for at in copies.iter().rev() {
+            let Line { source, .. } = self.lines.remove(*at);
+            self.act(source, "", RepairKind::DropCopy);
         }
-        self.actions.len() > done
+        !copies.is_empty()
     }
 
     /// Gives every call its result and every result its call. Returns true if this changed any
@@ -338,10 +342,10 @@ impl Copy {
         let old = std::mem::take(&mut self.lines);
         let mut moved = Moved::default();
         let mut is_new = Vec::new();
-        let id_of = |line: &Line| {
-            Some(self.dialect.links(record(&line.bytes, false).object()?).id?.into_owned())
-        };
-        let mut taken: HashSet<String> = old.iter().filter_map(id_of).collect();
+        let is_dropped = |at: usize| repair.edits.get(&at).is_some_and(|edit| edit.drop);
+        let stays = old.iter().enumerate().filter(|(at, _)| !is_dropped(*at));
+        let kept: HashSet<String> = stays.filter_map(|(_, line)| self.id_of(line)).collect();
+        let mut taken = kept.clone();
         for (at, line) in old.iter().enumerate() {
             let (source, edit) = (line.source, repair.edits.get(&at));
             let (is_dropped, begins) = edit.map_or((false, false), |it| (it.drop, it.begin));
@@ -365,7 +369,10 @@ impl Copy {
                 is_new.push(!is_own);
                 self.lines.push(Line { source, bytes });
             }
-            if let Some(id) = id.filter(|id| is_dropped || last.as_deref() != Some(id)) {
+            // If another line with the same id stays, it stays the parent of what follows.
+            let has_twin = is_dropped && id.is_some_and(|id| kept.contains(id));
+            let is_moved = |id: &&str| is_dropped || last.as_deref() != Some(id);
+            if let Some(id) = id.filter(is_moved).filter(|_| !has_twin) {
                 moved.0.insert(id.to_owned(), (last, is_dropped));
             }
         }
@@ -374,6 +381,10 @@ impl Copy {
                 line.bytes = bytes;
             }
         }
+    }
+
+    fn id_of(&self, line: &Line) -> Option<String> {
+        Some(self.dialect.links(record(&line.bytes, false).object()?).id?.into_owned())
     }
 
     fn act(&mut self, line: u64, id: &str, what: RepairKind) {
