@@ -325,7 +325,9 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         let mut output = target.open(io)?.of_document(document);
         output.write_all(&copy.bytes).map_err(output::failure)?;
         output.finish()?;
-        session.note_import(io);
+        if !copy.actions.is_empty() {
+            session.note_import(io);
+        }
     }
     if args.json {
         let actions = copy.actions.iter().map(|action| {

@@ -145,7 +145,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let done = decision.write(left_out, records);
     done.map_err(|error| failure(error, &name))?.finish()?;
     session.telling(io, |notes| decision.warn_of_reasoning(notes));
-    session.note_import(io);
+    if decision.sums.total().changes > 0 {
+        session.note_import(io);
+    }
     if args.filter.json {
         io.write(report(args, &decision, &name, output.output.as_deref()).as_bytes())?;
     } else if args.in_place.in_place && io.verbosity > Verbosity::Quiet {
