@@ -116,14 +116,14 @@ def main(count=300, seed=0):
                 out.write(text)
             # If nothing is sent, there is nothing to convert.
             converted = judge.tool("ctx-convert", "-q", "--to", "anthropic", path, codes=(0, 2))
-            ours[number] = shown(judge.whole(agent, [json.loads(line) for line in converted.splitlines()])) if converted else []
+            ours[number] = shown(judge.whole(agent, [json.loads(line) for line in converted.splitlines()], ())) if converted else []
             steps += [["resume", identity], ["send", f"{agents.PROMPT} {number}."], ["close"]]
         copilot.take(agent, home, work, model, steps)
         differ = 0
         for number, expected in ours.items():
             prompt = f"{agents.PROMPT} {number}."
             sent = next(request["messages"] for request in model.requests if prompt in json.dumps(request["messages"][-1]))
-            theirs = [text for text in shown(judge.whole(agent, sent)) if prompt not in text]
+            theirs = [text for text in shown(judge.whole(agent, sent, ())) if prompt not in text]
             if theirs != expected:
                 differ += 1
                 print(f"log {number}: the agent sends {theirs}, and ours are {expected}")
