@@ -139,7 +139,7 @@ impl Conversion {
 /// converted.
 fn may_hold_message(record: &Record<'_>, from: &dyn Dialect) -> bool {
     let read = usize::from(record.whole_object().is_some());
-    let Some(salvage) = Salvage::of(record) else { return record.class == Class::TooLong };
+    let Some(salvage) = Salvage::of(record, from) else { return record.class == Class::TooLong };
     let is_message = |line: &String| Object::parse(line).is_ok_and(|it| from.is_message(&it));
     salvage.lines.iter().skip(read).any(is_message)
 }

@@ -166,7 +166,7 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
     if effect != Effect::Lost {
         return (effect, what.to_owned());
     }
-    let salvage = Salvage::of(record).filter(|_| record.class.is_bad());
+    let salvage = Salvage::of(record, dialect).filter(|_| record.class.is_bad());
     // If the agent reads only the first of several objects in a line, the other objects are lost.
     let read = usize::from(said.is_some());
     let lines = salvage.map(|salvage| salvage.lines).unwrap_or_default();

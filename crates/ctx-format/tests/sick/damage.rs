@@ -103,10 +103,6 @@ fn nul_bytes_may_stand_anywhere() {
 fn a_torn_line_and_what_was_written_behind_it_are_told_apart() {
     for file in files::all() {
         for end in (1..file.lines[2].len()).step_by(5) {
-            // An object at a position where a value is expected may be a part of the torn line.
-            if file.lines[2][..end].ends_with([':', ',', '[']) {
-                continue;
-            }
             let mut lines = file.lines.clone();
             let torn = lines[2][..end].to_owned() + &lines[4];
             lines[4].clone_from(&torn);

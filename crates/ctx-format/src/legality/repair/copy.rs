@@ -142,7 +142,7 @@ impl Copy {
     fn read(&mut self, line: Line) {
         let source = line.source;
         let record = record(&line.bytes, source == 1);
-        let Some(Salvage { lines, done }) = Salvage::of(&record) else {
+        let Some(Salvage { lines, done }) = Salvage::of(&record, self.dialect) else {
             self.lines.push(line);
             return;
         };

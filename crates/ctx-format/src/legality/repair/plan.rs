@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
+use crate::dialect::interface::{Dialect, Sniff};
 use crate::rules::{Answer, OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
@@ -212,7 +213,7 @@ const PLACES: usize = 200;
 impl Salvage {
     /// Recovers the readable objects in a line; `None` if the line is intact or too long to be
     /// read.
-    pub fn of(record: &Record<'_>) -> Option<Self> {
+    pub fn of(record: &Record<'_>, dialect: &dyn Dialect) -> Option<Self> {
         if matches!(record.class, Class::Object | Class::Blank | Class::TooLong) {
             return None;
         }
@@ -227,7 +228,7 @@ impl Salvage {
             salvage.done.push(RepairKind::ReplaceBytes);
         }
         let (before, rest) = objects(text.trim_ascii());
-        let (behind, torn) = behind_torn(rest);
+        let (behind, torn) = behind_torn(rest, dialect);
         if !torn.is_empty() {
             // Nothing else is reported about a line that is removed.
             if before.is_empty() && behind.is_empty() {
@@ -261,14 +262,19 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
 
 /// Splits `text` into the complete objects at its end and the incomplete object, if any, before
 /// them.
-fn behind_torn(text: &str) -> (Vec<&str>, &str) {
-    // An object in the position of a value may be part of the incomplete object.
+fn behind_torn<'t>(text: &'t str, dialect: &dyn Dialect) -> (Vec<&'t str>, &'t str) {
+    // An object in the position of a value may be part of the incomplete object, unless it has what
+    // only a whole line has.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);
+    let is_line = |object: &str| {
+        let object = Object::parse(object).ok().filter(|_| dialect.is_log());
+        object.is_some_and(|object| dialect.sniff(&object) != Sniff::No)
+    };
     let places = memchr::memmem::find_iter(text.as_bytes(), b"{\"");
-    let places = places.filter(|at| *at > 0 && !is_value(*at));
-    for at in places.take(PLACES) {
+    for at in places.filter(|at| *at > 0).take(PLACES) {
         let (found, rest) = objects(&text[at..]);
-        if !found.is_empty() && rest.is_empty() {
+        let Some(first) = found.first().filter(|_| rest.is_empty()) else { continue };
+        if !is_value(at) || is_line(first) {
             return (found, &text[..at]);
         }
     }
@@ -279,10 +285,11 @@ fn behind_torn(text: &str) -> (Vec<&str>, &str) {
 mod tests {
     use super::Salvage;
     use crate::Origin;
+    use crate::dialect::Chat;
     use crate::repair::RepairKind;
 
     fn of(bytes: &[u8]) -> Option<(Vec<String>, Vec<RepairKind>)> {
-        let salvage = Salvage::of(&Origin::ALONE.record(bytes))?;
+        let salvage = Salvage::of(&Origin::ALONE.record(bytes), &Chat)?;
         Some((salvage.lines, salvage.done))
     }
 
