@@ -102,9 +102,9 @@ fn a_summary_and_what_stands_before_it_go_along() {
 {"role":"user","content":"go on"}
 "#;
     let codex = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"demo","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x","originator":"codex_exec","cli_version":"0.169.0","source":"exec"}}
-{"timestamp":"2026-01-01T00:00:00.000Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"be good"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]}]}}
-{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
-{"timestamp":"2026-01-01T00:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"go on","images":[],"local_images":[],"text_elements":[]}}
+{"timestamp":"2026-01-01T00:00:00.002Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"be good"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]}]}}
+{"timestamp":"2026-01-01T00:00:00.003Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
+{"timestamp":"2026-01-01T00:00:00.003Z","type":"event_msg","payload":{"type":"user_message","message":"go on","images":[],"local_images":[],"text_elements":[]}}
 "#;
     Case::new(CTX_CONVERT)
         .args(["--to", "codex", "-s", "demo", "--cwd", "/x"])
@@ -190,7 +190,7 @@ fn a_file_appears_whole_and_what_was_done_is_told() {
     assert_eq!(new.lines().count(), 4);
 }
 
-/// Records without a time get the time of the file's last change.
+/// Records without a time get the time of the file's last change, each a millisecond more.
 #[test]
 fn the_same_file_gives_the_same_bytes() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -203,7 +203,7 @@ fn the_same_file_gives_the_same_bytes() {
         let args = ["--to", to, "-o", to, "chat.jsonl"];
         Case::new(CTX_CONVERT).within(dir.path()).args(args).run();
         let text = std::fs::read_to_string(dir.path().join(to)).expect("it is there");
-        assert!(text.contains(r#""timestamp":"2001-09-09T01:46:40.000Z""#), "{text}");
+        assert!(text.contains(r#""timestamp":"2001-09-09T01:46:40.001Z""#), "{text}");
     }
 }
 

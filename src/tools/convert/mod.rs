@@ -30,8 +30,9 @@ fn command() -> clap::Command {
 /// reply that contains their calls, and a summary remains a summary. Texts, arguments and existing
 /// ids do not change. For chat, anthropic and responses, each record is a message or an item. For
 /// claude-code, codex, copilot, gemini, kimi, pi (also `OpenClaw`) and qwen, the output is a file
-/// that the agent can resume. New ids are derived from the content, and records without a time get the time of the
-/// file's last change, so the same file gives the same bytes.
+/// that the agent can resume. New ids are derived from the content, and records without a time get
+/// the time of the file's last change and a millisecond more each, so the same file gives the same
+/// bytes.
 ///
 /// Content that the other dialect cannot express is dropped and reported on stderr; with --strict,
 /// the conversion fails. Reasoning is kept between anthropic and claude-code, between responses and

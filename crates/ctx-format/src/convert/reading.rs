@@ -185,6 +185,7 @@ impl<'c> Reading<'c> {
             id: id.unwrap_or_else(|| ids.uuid()),
             cwd: cwd.or_else(|| self.cwd.clone()).unwrap_or_else(|| "/".into()),
             time: times.take(1).next().unwrap_or(self.converter.now),
+            timed: None,
             ids,
             cache_marks: 0,
             before: Vec::new(),

@@ -3,13 +3,13 @@
 use crate::compaction::{Ids, LineText};
 use crate::convert::fields::{path_to, place};
 use crate::convert::reading::Entry;
-use crate::convert::report::{LossKind, Report};
+use crate::convert::report::{LossKind, Report, SourceId};
 use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
 use crate::{Call, Denial, Dialect, Object, Part, Role, Slot, ToolResult};
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use std::collections::HashSet;
 
 pub(crate) mod anthropic;
@@ -167,6 +167,8 @@ pub(crate) struct Session {
     pub(crate) ids: Ids,
     /// The time of the last record written.
     pub(crate) time: DateTime<Utc>,
+    /// The source record that has determined this time.
+    pub(crate) timed: Option<SourceId>,
     /// The number of blocks so far that mark the end of a cached prefix.
     pub(crate) cache_marks: usize,
     /// The records that will be written inside a summary's record.
@@ -210,12 +212,17 @@ pub(crate) struct Notes<'r> {
 
 impl Notes<'_> {
     /// Returns the time for a line made from the given source records: the time of the first of
-    /// these records or, if that record has no time, the time of the last line written.
+    /// these records or, if that record has no time, a millisecond after the last line written,
+    /// because agents may order lines by their times.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
         let entry = origins.first().and_then(|it| self.entries.get(*it));
-        let time = entry.and_then(|entry| entry.time.as_deref());
-        if let Some(time) = time.and_then(|time| DateTime::parse_from_rfc3339(time).ok()) {
-            self.session.time = time.into();
+        if let Some(entry) = entry.filter(|entry| self.session.timed != Some(entry.origin)) {
+            let time = entry.time.as_deref().map(DateTime::parse_from_rfc3339);
+            self.session.time = match time {
+                Some(Ok(time)) => time.into(),
+                _ => self.session.time + TimeDelta::milliseconds(1),
+            };
+            self.session.timed = Some(entry.origin);
         }
         self.session.now()
     }
