@@ -71,7 +71,9 @@ impl Edits {
             return self.replace(start + place.start..start + place.end, json.to_owned());
         }
         let inside = start + object.inside();
-        let comma = if object.members().is_empty() { "" } else { "," };
+        let is_only = object.members().is_empty()
+            && !self.replaced.iter().any(|(place, _)| *place == (inside..inside));
+        let comma = if is_only { "" } else { "," };
         self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
     }
 
@@ -202,6 +204,19 @@ mod tests {
 
     fn record(text: &str) -> Record<'_> {
         Origin::ALONE.record(text.as_bytes())
+    }
+
+    #[test]
+    fn members_of_an_empty_object_are_separated() {
+        for (text, expected) in
+            [("{}", r#"{"b":2,"a":1}"#), (r#"{"c":3}"#, r#"{"b":2,"a":1,"c":3}"#)]
+        {
+            let object = Object::parse(text).expect("an object");
+            let mut edits = Edits::default();
+            edits.set(0, &object, "a", "1");
+            edits.set(0, &object, "b", "2");
+            assert_eq!(edits.of_object(&object), expected);
+        }
     }
 
     /// Returns the record with the content of each tool result replaced with the result's number.
