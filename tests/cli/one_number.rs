@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use base64::Engine;
 use ctx_format::{Dialect, dialect};
@@ -69,54 +69,55 @@ fn numbers(dir: &Path, name: &str) -> Option<Numbers> {
     Some(numbers)
 }
 
-/// Images cost what the agent's API charges, so the formats differ in the size of a session.
-#[test]
-fn a_session_with_images_is_within_a_strict_budget_in_every_format() {
+/// Runs a tool in the folder `dir`.
+fn run(dir: &Path, tool: &str, args: &[&str]) -> Output {
+    Command::new(tool_path(tool)).args(args).current_dir(dir).output().expect("the tool starts")
+}
+
+/// Calls `check` with a folder and the name of each format. The folder has a session with images in
+/// that format, `s.jsonl`.
+fn in_every_format(check: impl Fn(&Path, &str)) {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join("chat.jsonl"), with_images()).expect("written");
-    let run = |tool: &str, args: &[&str]| {
-        let mut command = Command::new(tool_path(tool));
-        command.args(args).current_dir(dir.path()).output().expect("the tool starts")
-    };
     for format in dialect::ALL.map(Dialect::name).iter().filter(|it| **it != "chat") {
-        let new = run("ctx-convert", &["--to", format, "chat.jsonl"]);
+        let new = run(dir.path(), "ctx-convert", &["--to", format, "chat.jsonl"]);
         fs::write(dir.path().join("s.jsonl"), new.stdout).expect("written");
-        let args = ["--strict-target", "--budget", "9000", "--min-idle", "0s", "-q", "--store"];
-        let done = run("ctx-compact", &[&args[..], &["store", "s.jsonl"]].concat());
-        assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
-        let left = told(dir.path(), "ctx-count", &[]).expect("counted");
-        let tokens = left["tokens"].as_u64().expect("a number");
-        assert!((7_000..=9_000).contains(&tokens), "{format}: {tokens}");
+        check(dir.path(), format);
     }
 }
 
-/// A result with a text and an image is a list, in whose place a text is put.
+/// Images cost what the agent's API charges, so the formats differ in the size of a session.
+#[test]
+fn a_session_with_images_is_within_a_strict_budget_in_every_format() {
+    in_every_format(|dir, format| {
+        let args = ["--strict-target", "--budget", "9000", "--min-idle", "0s", "-q", "--store"];
+        let done = run(dir, "ctx-compact", &[&args[..], &["store", "s.jsonl"]].concat());
+        assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
+        let left = told(dir, "ctx-count", &[]).expect("counted");
+        let tokens = left["tokens"].as_u64().expect("a number");
+        assert!((7_000..=9_000).contains(&tokens), "{format}: {tokens}");
+    });
+}
+
+/// A result with a text and an image is a list, which a text replaces.
 #[test]
 fn results_with_images_are_offloaded_and_restored_in_every_format() {
-    let dir = tempfile::tempdir().expect("a folder");
-    fs::write(dir.path().join("chat.jsonl"), with_images()).expect("written");
-    let run = |tool: &str, args: &[&str]| {
-        let mut command = Command::new(tool_path(tool));
-        command.args(args).current_dir(dir.path()).output().expect("the tool starts")
-    };
-    for format in dialect::ALL.map(Dialect::name).iter().filter(|it| **it != "chat") {
-        let new = run("ctx-convert", &["--to", format, "chat.jsonl"]).stdout;
-        fs::write(dir.path().join("s.jsonl"), &new).expect("written");
+    in_every_format(|dir, format| {
+        let read = || fs::read(dir.join("s.jsonl")).expect("read");
+        let old = read();
         let common = ["-i", "--min-idle", "0s", "-q", "--store", "store", "s.jsonl"];
         let args = ["--min-tokens", "20", "--protect-last", "0", "-s", format];
-        let done = run("ctx-offload", &[&args[..], &common[..]].concat());
+        let done = run(dir, "ctx-offload", &[&args[..], &common[..]].concat());
         assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
-        // Some formats keep images apart from the text, so that no text can take the place of both.
-        let is_apart = ["copilot", "gemini", "opencode", "qwen"].contains(format);
-        let is_same = fs::read(dir.path().join("s.jsonl")).expect("read") == new;
-        if is_same {
-            assert!(is_apart, "{format}");
-            continue;
+        if read() == old {
+            // These formats keep images apart from the text, so no text can replace both.
+            assert!(["copilot", "gemini", "opencode", "qwen"].contains(&format), "{format}");
+            return;
         }
-        let done = run("ctx-offload", &[&["--restore", "-s", format], &common[..]].concat());
+        let done = run(dir, "ctx-offload", &[&["--restore", "-s", format], &common[..]].concat());
         assert!(done.status.success(), "{format}: {}", String::from_utf8_lossy(&done.stderr));
-        assert!(fs::read(dir.path().join("s.jsonl")).expect("read") == new, "{format}");
-    }
+        assert!(read() == old, "{format}");
+    });
 }
 
 /// Twelve questions about images of 1,000 by 700 pixels, and two images that a tool has read.

@@ -239,8 +239,7 @@ fn a_long_file_of_lost_parents_takes_no_longer_than_its_length() {
     assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }
 
-/// A program that is killed and started again may write a line twice. In a tree, both have the same
-/// id.
+/// A program that is killed and started again may write a line twice, with the same id.
 #[test]
 fn a_line_that_is_there_twice_costs_no_result() {
     for file in [files::claude_code(), files::pi(), files::qwen()] {
