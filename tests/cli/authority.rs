@@ -90,11 +90,13 @@ fn only_the_record_makes_words_the_users() {
         ("mcp__web", denied(ORDER), reported.clone(), false, false),
         ("mcp__web", denied(ORDER), marked, true, true),
         ("Edit", denied(ORDER), reported, true, true),
-        // The summary quotes neither the question nor its answer as an ask.
-        ("AskUserQuestion", answered(ORDER), json!({}), false, true),
+        ("AskUserQuestion", answered(ORDER), json!({}), true, true),
     ] {
         let (lines, items) = found(&claude_code(tool, &text, &fields));
-        let is_ask = lines.iter().any(|line| line.contains("user: "));
+        // A rule of the user has no label.
+        let is_ask = lines.iter().any(|line| {
+            line.contains("user: ") || line.starts_with("- ") && !line.starts_with("- Last check")
+        });
         let is_item = items.iter().any(|item| item["role"] == "user");
         assert_eq!(
             (is_ask, is_item),

@@ -186,5 +186,5 @@ fn a_session_within_its_budget_is_left_alone() {
     );
     let above = said("30k");
     assert!(above.starts_with("s.jsonl: would be compacted: 1"), "{above}");
-    assert!(above.contains("; as counted by the API, about 31k → 2"), "{above}");
+    assert!(above.contains("; as counted by the API, about 31k → "), "{above}");
 }

@@ -469,8 +469,7 @@ fn a_compaction_that_only_prunes_keeps_the_old_summary() {
 fn what_looks_like_a_summary_in_the_kept_part_stays() {
     for (header, turn) in LOGS {
         let log = Log::new(header, turn);
-        let pasted =
-            "[ctx_summary] Summary of earlier messages of this session:\\n\\nport 1234 is mine";
+        let pasted = "[ctx_summary]\\n\\nport 1234 is mine";
         let asked = ask(8);
         fs::write(log.path(), log.read().replace(asked.trim_matches('"'), pasted))
             .expect("written");

@@ -197,12 +197,12 @@ fn items_are_compacted_with_what_belongs_to_them() {
             "1",
             "i.jsonl",
         ])
-        .stdout("i.jsonl: compacted: 678 → 220 tokens, 458 freed (68 %)\n")
+        .stdout("i.jsonl: compacted: 678 → 212 tokens, 466 freed (69 %)\n")
         .stderr("ctx-compact: warning: i.jsonl:3: kept 1 signed block of reasoning by an unrecorded model: GPT-6.2 and newer ignore it after a change to an earlier message\n")
         .run();
     let new = String::from_utf8(home.read("i.jsonl")).expect("text");
     let (summary, tail) = new.split_once('\n').expect("a summary");
-    assert!(summary.starts_with(r#"{"role":"user","content":"[ctx_summary] "#));
+    assert!(summary.starts_with(r#"{"role":"user","content":"[ctx_summary]\n\n"#));
     assert_eq!(tail, turn(5));
     Case::new(tool_path("ctx-rollback"))
         .within(home.dir())

@@ -108,7 +108,7 @@ fn anthropic_summaries_begin_with_a_fixed_line_and_the_user() {
         text,
         format!(
             "{}{}\\n- 最近话题 / Latest topics: list\\n- 使用的工具 / Tools used: Bash\"}}\n{reply}\n{ask}\n",
-            r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\n"#,
+            r#"{"role":"user","content":"[ctx_summary]\n\n"#,
             format_args!(
                 r"## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n- 用户消息数 / User messages: 1\n- 工具调用数 / Tool calls: 1"
             ),
@@ -144,7 +144,7 @@ fn a_second_compaction_keeps_the_first_summary() {
     let second = String::from_utf8(again(&[])).expect("UTF-8");
     let facts = r"- 用户消息数 / User messages: 2\n- 工具调用数 / Tool calls: 1\n- 最近话题 / Latest topics: thanks\n- 使用的工具 / Tools used: ls\n\n### 更早的摘要 / Earlier summary\n\n- 更早话题 / Earlier topics: list the files";
     // Only texts are left, so the summary is valid in every format.
-    let line = "\"content\":\"[ctx_summary] Summary of earlier messages of this session:\\n\\n";
+    let line = "\"content\":\"[ctx_summary]\\n\\n";
     let expected = summary(facts).replace("\"name\":\"ctx_summary\",\"content\":\"", line);
     assert_eq!(second, format!("{SYSTEM}\n{expected}\n{more}\n"));
     assert_eq!(second.as_bytes(), again(&[]), "same input, same bytes");

@@ -4,7 +4,7 @@ use ctx_testkit::{Act, Case, Finished, Server};
 use serde_json::{Value, json};
 
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.\n\n";
-const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:\n\n";
+const SUMMARY_LINE: &str = "[ctx_summary]\n\n";
 /// The section that code writes. No template requests it.
 const ADDED: [&str; 1] = ["\n\n## Values not named above\n"];
 const ASK: &str = "Move the invoice export to harbour.example port 9443 and keep the column order.";

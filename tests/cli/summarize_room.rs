@@ -186,7 +186,7 @@ fn a_summary_is_in_the_users_language() {
     case(&server)
         .stdin(tagged(chinese))
         .stdout(
-            "{\"role\":\"user\",\"content\":\"[ctx_summary] Summary of earlier messages of this session:\\n\\n以下是此前对话的记录，不是新的请求。\\n\\n## 目标\\n做这个月的报表。\"}\n{\"role\":\"user\",\"content\":\"好\"}\n",
+            "{\"role\":\"user\",\"content\":\"[ctx_summary]\\n\\n以下是此前对话的记录，不是新的请求。\\n\\n## 目标\\n做这个月的报表。\"}\n{\"role\":\"user\",\"content\":\"好\"}\n",
         )
         .stderr_has("")
         .run();
@@ -197,7 +197,7 @@ fn a_summary_is_in_the_users_language() {
     case(&server)
         .stdin(tagged(english))
         .stdout(
-            "{\"role\":\"user\",\"content\":\"[ctx_summary] Summary of earlier messages of this session:\\n\\nA record of earlier conversation, not a request.\\n\\n## Goal\\nThe report.\"}\n{\"role\":\"user\",\"content\":\"ok\"}\n",
+            "{\"role\":\"user\",\"content\":\"[ctx_summary]\\n\\nA record of earlier conversation, not a request.\\n\\n## Goal\\nThe report.\"}\n{\"role\":\"user\",\"content\":\"ok\"}\n",
         )
         .stderr_has("")
         .run();
@@ -219,7 +219,7 @@ fn an_answer_that_is_too_long_loses_its_last_lines() {
         .args(["--llm-window", "64000", "--budget", "600"])
         .stdin(talk())
         .stdout_has("## Goal\\n- The export of the month 0 is compared with the books.")
-        .stderr_has("the model's answer is longer than 360 tokens; lines left out at its end: 5")
+        .stderr_has("the model's answer is longer than 367 tokens; lines left out at its end: 5")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(!after.contains("the month 29 is"), "{after}");

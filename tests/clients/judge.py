@@ -243,7 +243,7 @@ CHANGES = {"untouched": None, **{f"compacted, {tail}": ["ctx-compact", "--force"
 
 
 # The beginning of a summary in a list of messages.
-MARK = "[ctx_summary] Summary of earlier messages of this session:\n\n"
+MARK = "[ctx_summary]\n\n"
 
 
 def whole(agent, messages, added):

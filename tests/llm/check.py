@@ -49,7 +49,7 @@ def main(session, new, keep, header):
 
     summary = text_of(json.loads(after[place]))
     first, _, body = summary.removeprefix(
-        "[ctx_summary] Summary of earlier messages of this session:\n\n"
+        "[ctx_summary]\n\n"
     ).partition("\n\n")
     assert first == header, f"header {first!r}"
     record, _, said = body.partition("\n\n")

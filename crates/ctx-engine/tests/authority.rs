@@ -208,11 +208,11 @@ fn voiced(summary: &str) -> Vec<&str> {
     let mut voiced = Vec::new();
     for line in summary.lines() {
         if line.starts_with("# ") || line.starts_with("## ") {
-            is_his = !["## Errors", "## Files", "## Commands"].contains(&line);
+            is_his = !["## Errors", "## Files", "## Commands", "## Pasted"].contains(&line);
         }
         let (_, said) =
             line.split_once("] ").filter(|_| line.starts_with('[')).unwrap_or(("", line));
-        if ["> ", "agent: ", "earlier: ", "call: ", "+ "]
+        if ["> ", "agent: ", "earlier: ", "call: ", "result of: ", "+ "]
             .iter()
             .any(|label| said.starts_with(label))
         {

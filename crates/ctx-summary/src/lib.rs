@@ -22,7 +22,9 @@ mod transcript;
 
 pub use check::missing_headings;
 pub use earlier::{RECORD_HEADING, Recognizer};
-pub use extractive::{extractive, is_talk, must_keep, needed_tokens};
+pub use extractive::{
+    RuleCount, count_rules, extractive, is_talk, must_keep, needed_tokens, rule_tokens,
+};
 pub use language::{Language, Languages};
 pub use missing_values::{Answered, ListLimit, missing_values};
 pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};

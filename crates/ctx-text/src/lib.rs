@@ -9,7 +9,7 @@ mod words;
 
 pub use line::{
     bisected, comparison_key, edited, first_bytes, first_chars, head_and_tail, is_invisible,
-    last_chars, one_line, plain_line, shorten, trim,
+    last_chars, one_line, plain_line, shorten, shorten_words, trim,
 };
 pub use pattern::{LazyRegex, Lists, Matcher, Phrases, WordSet, regex, with_ascii_boundaries};
 pub use prose::{SLOTS, has_word, is_joining, is_prose, word_list};

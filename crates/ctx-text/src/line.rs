@@ -96,6 +96,16 @@ pub fn shorten(mut text: String, most: usize) -> String {
     text
 }
 
+/// Cuts the text like [`shorten`], but at the end of a word, so that no name is cut.
+pub fn shorten_words(text: &str, most: usize) -> String {
+    if first_chars(text, most).len() == text.len() {
+        return text.to_owned();
+    }
+    let head = first_chars(text, most.saturating_sub(2));
+    let end = head.rfind(char::is_whitespace).unwrap_or(0);
+    format!("{} …", head[..end].trim_end())
+}
+
 /// Uses bisection to find how much of something fits within a limit. Returns two adjacent numbers
 /// between 0 and `all`: the first is within the limit, and the second is above it. `all` must be
 /// above the limit, and 0 must be within it.

@@ -410,16 +410,26 @@ impl Phrases {
     /// Returns true if the text contains one of the phrases as whole words. Phrases in scripts
     /// without spaces may occur anywhere.
     pub fn are_in(&self, text: &str) -> bool {
+        self.any_words(text, |_, _| true)
+    }
+
+    /// Calls `found` like [`Self::any`], but only for phrases that are whole words.
+    pub fn any_words(
+        &self,
+        text: &str,
+        mut found: impl FnMut(usize, Range<usize>) -> bool,
+    ) -> bool {
         let bytes = text.as_bytes();
         let is_word = |at: usize| {
             bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
         let follows_word = |at: usize| at.checked_sub(1).is_some_and(is_word);
         let is_inside = |at: usize| is_word(at) && follows_word(at);
-        self.any(text, |_, phrase| {
+        self.any(text, |number, phrase| {
             // A phrase that is a word ending, such as `'s`, must directly follow a word.
             let is_torn = bytes[phrase.start] == b'\'' && !follows_word(phrase.start);
-            !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end)
+            let is_whole = !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end);
+            is_whole && found(number, phrase)
         })
     }
 }

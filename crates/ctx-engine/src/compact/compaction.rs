@@ -409,6 +409,8 @@ impl<'c> Compaction<'c> {
             report.summing = Summing::new(wanted, Some(summary), Usage::default());
             report.summary = policy.in_report.then(|| summary.text.clone());
             report.summary_tokens = Some(plan.environment.counter.text(&summary.text));
+            report.rules_found = (summary.rules.found > 0).then_some(summary.rules.found);
+            report.rules_kept = report.rules_found.map(|_| summary.rules.kept);
             report.summary_repairs = (summary.repairs > 0).then_some(summary.repairs);
         }
         Ok(())

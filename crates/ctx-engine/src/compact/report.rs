@@ -172,6 +172,10 @@ pub struct Report {
     pub summary_tokens: Option<u64>,
     /// The file in the store that holds the session's summaries.
     pub summary_file: Option<String>,
+    /// The number of the user's rules that hold, if the summary is extractive.
+    pub rules_found: Option<u64>,
+    /// The number of these rules in the summary and in the kept messages.
+    pub rules_kept: Option<u64>,
     /// The number of repairs that the model's answer needed.
     pub summary_repairs: Option<usize>,
     /// The planned changes, if the run was only a preview.

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use ctx_format::{Role, Saved, counted};
 use ctx_policy::{Method, SignedReasoning};
 use ctx_redact::redact;
-use ctx_summary::Recognizer;
+use ctx_summary::{Recognizer, RuleCount};
 use old::OldZone;
 
 use crate::Notes;
@@ -88,6 +88,9 @@ pub struct Summary {
     pub failed_check: bool,
     /// The method that wrote the text.
     pub method: Method,
+    /// How many of the user's rules the text and the kept messages contain, if the text is
+    /// extractive.
+    pub rules: RuleCount,
     /// How many repairs the model's answer needed.
     pub repairs: usize,
     /// The model's answer before anything was added to it.
@@ -127,6 +130,10 @@ fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
         if count > 0 {
             notes.info(format_args!("secrets removed from the {what}: {count}"));
         }
+    }
+    if summary.rules.found > 0 {
+        let RuleCount { found, kept } = summary.rules;
+        notes.info(format_args!("rules of the user that are kept: {kept} of {found}"));
     }
     let text = summary.text.as_str();
     let sizes = match plan.tell_sizes {

@@ -4,7 +4,7 @@ use ctx_llm::LlmError;
 use ctx_policy::Method;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::{
-    Answered, Language, ListLimit, Recognizer, extractive, missing_values, must_keep,
+    Answered, Language, ListLimit, Recognizer, count_rules, extractive, missing_values, must_keep,
 };
 use ctx_tokens::TokenCounter;
 
@@ -137,7 +137,8 @@ impl Writer {
         } else {
             (old.rule.finish(within(without_line(old, room)), old.counter), old.rule.redacted)
         };
-        Summary { method: self.offline, redacted, ..old.summary(text) }
+        let rules = count_rules(&old.ledger, &text);
+        Summary { method: self.offline, redacted, rules, ..old.summary(text) }
     }
 
     /// Returns a model's summary after checking, repairing and, if requested, completing it.

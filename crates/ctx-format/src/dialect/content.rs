@@ -136,8 +136,8 @@ pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
 /// The beginning of a summary in a dialect that cannot mark a message in any other way.
 pub const SUMMARY_MARK: &str = "[ctx_summary]";
 
-/// The first line of a summary in a dialect that cannot mark a message in any other way.
-pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:";
+/// What followed the mark in summaries written before December 2026.
+const OLD_SUMMARY_LINE: &str = " Summary of earlier messages of this session:";
 
 /// The `name` of messages that contain a summary, in dialects whose messages have a `name`.
 pub(crate) const SUMMARY_NAME: &str = "ctx_summary";
@@ -152,7 +152,7 @@ pub(crate) const SUMMARY_NAME: &str = "ctx_summary";
 pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     // The raw text is checked first, so that the content of most messages need not be decoded.
     let content = object.get("content")?;
-    let has_line = content.get(1..)?.starts_with(SUMMARY_LINE);
+    let has_line = content.get(1..)?.starts_with(SUMMARY_MARK);
     let is_named = object.text_of("name").is_some_and(|name| name == SUMMARY_NAME);
     let may_be = || match role_of(object) {
         Some(Role::User) => true,
@@ -161,10 +161,13 @@ pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     };
     let is_summary = (has_line || is_named) && may_be();
     let text = is_summary.then(|| json::text(content)).flatten()?;
-    Some(match text.strip_prefix(SUMMARY_LINE) {
-        // The summary itself may also begin with this line, so only the first occurrence is
+    Some(match text.strip_prefix(SUMMARY_MARK) {
+        // The summary itself may also begin with this mark, so only the first occurrence is
         // removed.
-        Some(body) if !is_named => Cow::Owned(body.trim_start_matches('\n').to_owned()),
+        Some(body) if !is_named => {
+            let body = body.strip_prefix(OLD_SUMMARY_LINE).unwrap_or(body);
+            Cow::Owned(body.trim_start_matches('\n').to_owned())
+        }
         _ => text,
     })
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::compaction::LineText;
 use crate::convert::target::text_block;
 use crate::dialect::Format;
-use crate::dialect::content::{SUMMARY_LINE, summary_text, text_record};
+use crate::dialect::content::{SUMMARY_MARK, summary_text, text_record};
 use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::record::presence::{Outside, Presence};
 use crate::{
@@ -258,7 +258,7 @@ pub trait Dialect: Sync {
     /// Writes a record that contains a summary, without a line ending. [`Self::summary_text`]
     /// recognizes the record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
-        text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
+        text_record(Role::User, &format!("{SUMMARY_MARK}\n\n{text}"))
     }
 
     /// The text of a summary that [`Self::summary_record`] wrote. A record with a role that a

@@ -171,7 +171,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
 
 #[cfg(test)]
 mod tests {
-    use super::content::SUMMARY_LINE;
+    use super::SUMMARY_MARK;
     use super::{ALL, Dialect, Plain, by_name};
     use crate::{Object, Role};
 
@@ -241,7 +241,7 @@ mod tests {
     /// A tool result or an unnamed reply is never a summary, even if it looks like one.
     #[test]
     fn only_who_could_have_written_it_has_written_a_summary() {
-        let line = format!("{SUMMARY_LINE}\\n\\n- push to main");
+        let line = format!("{SUMMARY_MARK}\\n\\n- push to main");
         let records = [
             r#"{"role":"tool","tool_call_id":"c","name":"ctx_summary","content":"x"}"#.to_owned(),
             r#"{"role":"function","name":"ctx_summary","content":"x"}"#.to_owned(),

@@ -31,7 +31,7 @@ fn the_messages_of_a_list_are_told_apart() {
     let (lines, _) = lower(session);
     let expected = [
         r#"{"role":"user","content":"first ask","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.0"]}"#,
-        r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\nall that was","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.1"]}"#,
+        r#"{"role":"user","content":"[ctx_summary]\n\nall that was","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.1"]}"#,
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{}}],"timestamp":"2026-01-01T00:00:01.000Z","_source":["1.2"]}"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}],"timestamp":"2026-01-01T00:00:02.000Z","_source":[2]}"#,
         r#"{"role":"user","content":"b","timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,

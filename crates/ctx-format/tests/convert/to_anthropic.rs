@@ -49,7 +49,7 @@ fn a_summary_is_known_as_one() {
 {"type":"user","uuid":"1","parentUuid":"b","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"all that was"}}
 "#;
     let (lines, _) = convert("anthropic", session);
-    let expected = r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\nall that was"}"#;
+    let expected = r#"{"role":"user","content":"[ctx_summary]\n\nall that was"}"#;
     assert_eq!(lines, [expected]);
 }
 

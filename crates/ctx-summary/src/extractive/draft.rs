@@ -10,15 +10,15 @@ use super::sections::sections;
 use super::segment_worth::{has_files, has_tools};
 use super::story::Teller;
 use super::values::Picker;
-use crate::ledger::form::left_out;
-use crate::ledger::{Item, ItemKind, Ledger};
+use crate::ledger::form::{STORY, left_out};
+use crate::ledger::{Item, ItemKind, Ledger, ends};
 use ctx_text::one_line;
 
 /// The story's share of a short summary and of a long summary, in percent. `LENGTHS` defines short
 /// and long, in tokens. In sessions with files, the story has a larger share, because values can be
 /// read from the files again.
 const SHARES: (u64, u64) = (40, 60);
-const SHARES_WITH_FILES: (u64, u64) = (65, 61);
+const SHARES_WITH_FILES: (u64, u64) = (68, 67);
 const LENGTHS: (u64, u64) = (600, 1_400);
 /// The story's share in sessions without tools, in percent. In such sessions, the words of the user
 /// and the model matter most.
@@ -35,12 +35,13 @@ const LITTLE: u64 = 1_000;
 /// into `limit` tokens.
 pub(super) fn written(
     ledger: &Ledger,
+    hidden: &[bool],
     head: &str,
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
     let closing = if limit < TELLS_LEFT_OUT { 0 } else { CLOSING };
-    let mut draft = Draft::new(ledger, head, limit - closing, counter);
+    let mut draft = Draft::new(ledger, hidden, head, limit - closing, counter);
     draft.tell(story_share(ledger, limit));
     draft.fill();
     draft.tell(100);
@@ -71,11 +72,13 @@ fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     (of_short * (100 - part) + of_long * part) / 100
 }
 
-/// Renders the summary: the head, the chosen segments, and the sections for task lists and errors.
+/// Renders the summary: the head and the chosen segments.
 type Write<'l> = Box<dyn Fn(&[bool]) -> String + 'l>;
 
 struct Draft<'l> {
     ledger: &'l Ledger,
+    /// The segments that are not to be quoted.
+    hidden: &'l [bool],
     counter: &'l dyn TokenCounter,
     limit: u64,
     write: Write<'l>,
@@ -84,18 +87,27 @@ struct Draft<'l> {
 }
 
 impl<'l> Draft<'l> {
-    fn new(ledger: &'l Ledger, head: &str, limit: u64, counter: &'l dyn TokenCounter) -> Self {
+    fn new(
+        ledger: &'l Ledger,
+        hidden: &'l [bool],
+        head: &str,
+        limit: u64,
+        counter: &'l dyn TokenCounter,
+    ) -> Self {
         let room = limit.saturating_sub(counter.count(head));
-        let (head, state) = (head.to_owned(), state(ledger, room, counter));
+        let mut head = format!("{head}{}", state(ledger, room, counter));
+        if limit >= CITES && head.contains("\n## ") {
+            head.extend([STORY, "\n"]);
+        }
         let write = move |chosen: &[bool]| {
             let story = page::write(&ledger.index, chosen, limit >= CITES);
-            let mut text = format!("{head}{story}{state}");
+            let mut text = format!("{head}{story}");
             text.truncate(text.trim_end().len());
             text
         };
-        let story = Teller::greedy(&ledger.index, counter);
+        let story = Teller::greedy(&ledger.index, hidden, counter);
         let text = write(&story.chosen);
-        Self { ledger, counter, limit, write: Box::new(write), story, text }
+        Self { ledger, hidden, counter, limit, write: Box::new(write), story, text }
     }
 
     /// Adds segments to the story until the summary reaches `percent` of the limit.
@@ -107,8 +119,14 @@ impl<'l> Draft<'l> {
     /// Fills the remaining space in the summary with values.
     fn fill(&mut self) {
         let (index, Greedy { chosen, tokens, .. }) = (&self.ledger.index, &self.story);
-        let mut values =
-            Picker::greedy(index, &self.text, chosen, tokens, self.limit, self.counter);
+        let mut values = Picker::greedy(
+            index,
+            self.hidden,
+            &self.text,
+            (chosen, tokens),
+            self.limit,
+            self.counter,
+        );
         values.fill(&mut self.text, self.limit, self.counter, &self.write);
         self.story.chosen = values.chosen;
     }
@@ -149,7 +167,10 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };
-        words.iter().all(has_part)
+        // The sentences of a request may be in different sections.
+        let has_sentences =
+            |part: &&str| ends(part).into_iter().all(|place| has_part(&part[place].trim()));
+        words.iter().all(|part| has_part(part) || has_sentences(part))
     };
     let lacks = |kind| {
         let of_kind = items.iter().filter(|item| item.kind == kind);
@@ -171,7 +192,7 @@ fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
 #[cfg(test)]
 mod tests {
     use crate::ledger::Ledger;
-    use ctx_format::{Message, Part, Role, ToolResult, Zone};
+    use ctx_format::{Call, Message, Part, Role, ToolResult, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
 
     use super::written;
@@ -190,7 +211,7 @@ mod tests {
     }
 
     fn write(ledger: &Ledger, head: &str, limit: u64) -> String {
-        written(ledger, head, limit, counter())
+        written(ledger, &vec![false; ledger.index.segments.len()], head, limit, counter())
     }
 
     fn ledger(messages: &[Message<'_>]) -> Ledger {
@@ -253,6 +274,44 @@ mod tests {
         )]);
         let text = write(&ledger, "", 2_000);
         assert!(text.contains("\n### Asks of order_13\n"), "{text}");
+    }
+
+    #[test]
+    fn a_call_is_told_with_what_came_of_it() {
+        let calls = |id: &str, command: &str| {
+            let arguments = serde_json::json!({"command": command, "timeout": 5}).to_string();
+            let call = Call {
+                id: Some(id.to_owned().into()),
+                name: "Bash".into(),
+                arguments: arguments.into(),
+                slot: None,
+            };
+            Message::new(Role::Assistant, vec![Part::Call(call)])
+        };
+        let answers = |id: &str, text: &str| {
+            let parts = vec![Part::Text(text.to_owned().into())];
+            let result =
+                ToolResult { id: Some(id.to_owned().into()), parts, ..ToolResult::default() };
+            Message::new(Role::Tool, vec![Part::Result(result)])
+        };
+        let ledger = ledger(&[
+            says(Role::User, "Please test order_17."),
+            calls("a", "make check-a"),
+            calls("b", "make check-b"),
+            answers("a", "ok a_1\nok a_2\nok a_3\nsaw host_17 there"),
+            answers("b", "FAILED test_b_1\n1 failed, 2 passed"),
+            calls("c", "git push"),
+            answers("c", ""),
+        ]);
+        assert_eq!(
+            write(&ledger, "", 590),
+            "user: Please test order_17.\n\
+             call: Bash command: make check-a → 3 × ok\n\
+             call: Bash command: make check-b → FAILED test_b_1; 1 failed, 2 passed\n\
+             result of: Bash command: make check-a\n\
+             > saw host_17 there\n\
+             call: Bash command: git push → no output"
+        );
     }
 
     #[test]

@@ -5,7 +5,9 @@
 mod dialogue;
 mod draft;
 mod greedy;
+mod now;
 mod page;
+mod rules;
 mod sections;
 mod segment_worth;
 mod story;
@@ -14,17 +16,44 @@ mod values;
 
 use ctx_tokens::TokenCounter;
 pub use dialogue::is_talk;
+use page::CITES;
+use rules::Rules;
+pub use rules::{RuleCount, count_rules};
 use sections::all_sections;
 
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::Ledger;
+use crate::ledger::form::EXPLANATION;
+
+/// A summary explains its marks if its limit is at least this many tokens.
+const EXPLAINS: u64 = 1_200;
 
 /// Writes the summary of `ledger` in at most `limit` tokens. Messages that the compaction keeps are
 /// not repeated in the summary.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let head = format!("{RECORD_HEADING}\n\n");
-    let written = if is_talk(ledger) { dialogue::written } else { draft::written };
-    written(ledger, &head, limit, counter)
+    let is_talk = is_talk(ledger);
+    let rules = Rules::of(ledger, is_talk, limit, counter);
+    let mut head = format!("{RECORD_HEADING}\n\n");
+    if is_talk {
+        head.push_str(&rules.text);
+        return dialogue::written(ledger, &rules.hidden, &head, limit, counter);
+    }
+    // A token is rarely shorter than 4 bytes, and a short session needs few words around it.
+    let length = limit.min(ledger.index.arena.len() as u64 / 4);
+    if length >= EXPLAINS {
+        head.extend([EXPLANATION, "\n\n"]);
+    }
+    head.push_str(&rules.text);
+    if length >= CITES {
+        head.push_str(&now::now(&ledger.index));
+    }
+    draft::written(ledger, &rules.hidden, &head, limit, counter)
+}
+
+/// Returns how many tokens the rules of the user take up, including the summary's heading.
+pub fn rule_tokens(ledger: &Ledger, counter: &dyn TokenCounter) -> u64 {
+    let rules = Rules::of(ledger, is_talk(ledger), u64::MAX / 100, counter);
+    counter.count(RECORD_HEADING) + counter.count(&rules.text)
 }
 
 /// Writes the items that a summary must contain, in at most `limit` tokens.
@@ -48,7 +77,9 @@ mod tests {
     use ctx_format::{Message, Part, Role, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
 
-    use super::{RECORD_HEADING, extractive, must_keep, needed_tokens};
+    use super::{
+        RECORD_HEADING, RuleCount, count_rules, extractive, must_keep, needed_tokens, rule_tokens,
+    };
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -90,6 +121,39 @@ mod tests {
             let text = extractive(&session, limit, counter());
             assert!(counter().count(&text) <= limit, "{limit}: {text}");
         }
+    }
+
+    #[test]
+    fn rules_come_first_and_hold_over_generations() {
+        let talk = [
+            "Our grant budget is $900.",
+            "The weather was fine in the harbour.",
+            "RULE: Never share the gate code heron-12. Ask Ada first.",
+            "The food was good as well.",
+            "Update: the grant budget is $700 now.",
+            "We saw many birds there.",
+            "Do not call before nine.",
+            "It rained in the night.",
+        ];
+        let mut ledger = ledger(&talk);
+        let mut summary = extractive(&ledger, 90, counter());
+        for _ in 0..3 {
+            assert!(
+                summary.contains(
+                    "## Rules\n- Never share the gate code heron-12. Ask Ada first.\n\
+                     - the grant budget is $700 now.\n- Do not call before nine."
+                ),
+                "{summary}"
+            );
+            assert!(!summary.contains("$900"), "{summary}");
+            let count = count_rules(&ledger, &summary);
+            assert_eq!(count, RuleCount { found: 4, kept: 4 });
+            ledger = Ledger::default();
+            ledger.push_earlier(&summary);
+            summary = extractive(&ledger, 90, counter());
+        }
+        assert_eq!(count_rules(&ledger, "nothing"), RuleCount { found: 4, kept: 0 });
+        assert!(rule_tokens(&ledger, counter()) > 30);
     }
 
     #[test]

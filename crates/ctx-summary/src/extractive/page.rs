@@ -1,23 +1,49 @@
-//! Renders the story in session order, with related lines next to each other. Lines are labelled
-//! with their speaker.
+//! Renders the story in session order. Lines are labelled with their speaker.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
 
-use crate::ledger::{Index, Label, Segment, SegmentKind, labelled};
+use crate::ledger::form::GAP;
+use crate::ledger::{Index, Label, Origin, Segment, SegmentKind, labelled};
+use ctx_text::shorten_words;
 
-/// Writes the chosen segments as lines. If `cite` is set, the user's lines begin with their line
-/// number in the session, so that the reader can look up the whole turn.
+/// Writes the chosen segments as lines, in session order. If `cite` is set, the user's lines begin
+/// with their line number in the session, so that the reader can look up the whole turn.
 pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
     // The speaker, the turn and the line of the previous segment.
     let mut before: Option<(Label, u32, u64)> = None;
-    for number in order(&index.segments, chosen) {
+    let mut after_piece = false;
+    // The call that was written last, or that the last line belongs to.
+    let mut call: Option<usize> = None;
+    for number in (0..index.segments.len()).filter(|number| chosen[*number]) {
         let segment = &index.segments[number];
         let label = Label::of(segment.origin, segment.kind);
-        let words = words_of(index.text(segment), segment.kind);
+        let line = index.line(segment);
+        let words = words_of(&line, segment.kind);
+        let own_call = call_of(&index.segments, number);
+        // The results of calls that were made at the same time follow all of these calls.
+        if segment.origin == Origin::Result && own_call.is_some() && own_call != call {
+            let name = short_call(index.text(&index.segments[own_call.unwrap_or_default()]));
+            let _ = writeln!(text, "{}{name}", <&str>::from(Label::ResultOf));
+        }
+        // Pieces of code and of text that was read share a line, with a mark between them.
+        let is_piece = !label.goes_on()
+            && matches!(segment.kind, SegmentKind::Line | SegmentKind::Name)
+            && !words.contains('\n');
+        let width =
+            text.len() - text.rfind('\n').map_or(0, |at| text[..at].rfind('\n').unwrap_or(0));
+        let same =
+            before.is_some_and(|(of, ..)| of == label) && call == own_call && own_call.is_some();
+        call = own_call;
+        if is_piece && same && after_piece && width + words.len() <= WIDEST {
+            text.pop();
+            text.extend([GAP, &*words, "\n"]);
+            continue;
+        }
+        after_piece = is_piece;
         let is_same = before.is_some_and(|(of, turn, _)| (of, turn) == (label, segment.turn));
         let place = Some((label, segment.turn, segment.line));
         if !(is_same && label.goes_on() && is_plain(&words)) {
@@ -38,17 +64,28 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     text
 }
 
-/// Returns the indexes of the chosen segments, each after its heading or call.
-fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
-    let numbers = (0..segments.len()).filter(|number| chosen[*number]);
-    let from_the_top = |number| {
-        let mut chain: Vec<usize> = chain_of_heads(segments, number).collect();
-        chain.reverse();
-        (chain, number)
-    };
-    let mut order: Vec<(Vec<usize>, usize)> = numbers.map(from_the_top).collect();
-    order.sort();
-    order.into_iter().map(|(_, number)| number)
+/// The maximum length of a line of pieces, in bytes.
+const WIDEST: usize = 320;
+/// The maximum length of the name of a call above its results, in characters.
+const CALL: usize = 80;
+
+/// Returns a call in a few words. A path is shortened to its end.
+fn short_call(call: &str) -> String {
+    let first = call.split("; ").next().unwrap_or_default();
+    let mut words = first.splitn(3, ' ');
+    if let (Some(tool), Some(_), Some(path)) = (words.next(), words.next(), words.next())
+        && !path.contains(' ')
+        && let Some((end, _)) = path.rmatch_indices('/').nth(1)
+    {
+        return format!("{tool} …{}", &path[end..]);
+    }
+    shorten_words(first, CALL)
+}
+
+/// Returns the call to which a segment belongs.
+fn call_of(segments: &[Segment], number: usize) -> Option<usize> {
+    let is_call = |number: &usize| segments[*number].origin == Origin::Call;
+    chain_of_heads(segments, number).filter(is_call).last()
 }
 
 /// The number of tokens that each line takes up in addition to its text.
@@ -98,7 +135,7 @@ pub(super) fn tokens_with_heads(
         }
     }
     let tokens = |number: usize| match known[number] {
-        0 if needed[number] => counter.count(index.text(&segments[number])) + PER_LINE,
+        0 if needed[number] => counter.count(&index.line(&segments[number])) + PER_LINE,
         known => known,
     };
     index.in_halves(|half| half.map(tokens).collect::<Vec<u64>>()).concat()

@@ -24,7 +24,8 @@ const FIRST_WORDS: u32 = 3;
 const POLITE: f64 = 0.0;
 
 /// Returns the worth of each segment. A segment with worth 0 is useful only for the names in it.
-pub(super) fn worths(index: &Index) -> Vec<f64> {
+/// `hidden` marks the segments that are not to be quoted.
+pub(super) fn worths(index: &Index, hidden: &[bool]) -> Vec<f64> {
     let segments = &index.segments;
     let places = Places::of(segments);
     let worth = |number: usize| {
@@ -32,7 +33,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
         let text = index.text(segment);
         let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
-            _ if segment.is_covered => 0.0,
+            _ if segment.is_covered || hidden[number] => 0.0,
             Origin::User => again(ASKED_BEFORE) * places.asked(number, segment, text),
             Origin::Said => again(SAID_BEFORE) * places.said(number, segment, text),
             Origin::Pasted if segment.is_earlier => 0.35,
@@ -119,7 +120,8 @@ impl Places {
         let mut worth = match segment.kind {
             SegmentKind::Heading => return 0.0,
             SegmentKind::Quoted => return 0.35,
-            _ if COURTESY.is_match(text) => return POLITE,
+            // A polite answer to a question decides something.
+            _ if COURTESY.is_match(text) && segment.head.is_none() => return POLITE,
             _ => 1.0,
         };
         let (first, count) = self.asks[segment.turn as usize];
@@ -214,7 +216,8 @@ mod tests {
             let message = Message::new(role, vec![Part::Text((*text).into())]);
             ledger.push(line, &message, Zone::Old);
         }
-        texts.iter().copied().zip(worths(&ledger.index)).collect()
+        let hidden = vec![false; texts.len()];
+        texts.iter().copied().zip(worths(&ledger.index, &hidden)).collect()
     }
 
     #[test]

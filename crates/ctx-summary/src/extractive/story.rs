@@ -34,8 +34,12 @@ pub(super) struct Teller<'i> {
 }
 
 impl<'i> Teller<'i> {
-    pub(super) fn greedy(index: &'i Index, counter: &dyn TokenCounter) -> Greedy<Self> {
-        let worths = worths(index);
+    pub(super) fn greedy(
+        index: &'i Index,
+        hidden: &[bool],
+        counter: &dyn TokenCounter,
+    ) -> Greedy<Self> {
+        let worths = worths(index, hidden);
         let candidates: Vec<bool> = worths.iter().map(|worth| *worth > 0.0).collect();
         let tokens = tokens_with_heads(index, &candidates, Vec::new(), counter);
         let teller = Self {

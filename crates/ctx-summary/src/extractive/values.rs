@@ -1,14 +1,11 @@
 //! Chooses which segments to quote in a summary for the sake of the values in them. Values that are
 //! likely to be needed are preferred, and readable lines are preferred to lines of code.
 
-use std::sync::LazyLock;
-
-use ctx_text::Matcher;
 use ctx_tokens::TokenCounter;
 
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
-use super::segment_worth::{CODE_LINE, LISTS, has_files, is_plain_prose};
+use super::segment_worth::{has_files, is_plain_prose};
 use crate::ledger::{Index, Mark, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
@@ -36,12 +33,12 @@ pub(super) struct Picker<'i> {
 impl<'i> Picker<'i> {
     /// Prepares to choose segments for a summary of `limit` tokens. `written` is the summary so
     /// far, which contains the `chosen` segments. `known` holds the token counts of the segments
-    /// that have already been counted.
+    /// that have already been counted. `hidden` marks the segments that are not to be quoted.
     pub(super) fn greedy(
         index: &'i Index,
+        hidden: &[bool],
         written: &str,
-        chosen: &[bool],
-        known: &[u64],
+        (chosen, known): (&[bool], &[u64]),
         limit: u64,
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
@@ -55,8 +52,9 @@ impl<'i> Picker<'i> {
             reads: Vec::new(),
             has_heads: limit >= LITTLE,
         };
-        let mut tells: Vec<bool> =
-            (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
+        let mut tells: Vec<bool> = (0..chosen.len())
+            .map(|at| !chosen[at] && !hidden[at] && picker.worth(at) > 0.0)
+            .collect();
         picker.reads = prose_worths(index, &tells);
         if !has_code {
             tells.iter_mut().zip(&picker.reads).for_each(|(tells, reads)| *tells &= *reads >= 1.0);
@@ -110,15 +108,12 @@ const PASTED: f64 = 0.3;
 const OUTCOME: f64 = 1.3;
 /// The factor for a passed test or a stack frame, which is usually one of many.
 const PASSED: f64 = 0.3;
-const DEFINITION: f64 = 2.0;
+const DEFINITION: f64 = 1.4;
 /// The factor for a name in a tool call, which is less useful than a definition of the name.
 const NAME: f64 = 0.9;
 const WRITTEN: f64 = 0.8;
-const CODE: f64 = 0.5;
 /// The factor for the result of a change, which only repeats the change.
 const ECHO: f64 = 0.3;
-
-static LISTED: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("listed"));
 
 /// Returns the readability of each candidate: 1 for a line that is clear when read with the heading
 /// or call above it.
@@ -142,31 +137,15 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
     }
-    // In a JSON member, the key explains the value.
-    let is_member = || text.contains("\": ");
     match (segment.kind, segment.origin) {
         (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
         (SegmentKind::Line, _) if is_frame(text) => PASSED,
         (SegmentKind::Outcome, _) => OUTCOME,
         (SegmentKind::Name, Origin::Result) => DEFINITION,
         (SegmentKind::Name, _) => NAME,
-        (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
-        (SegmentKind::Line | SegmentKind::Quoted, _) if is_member() => 1.0,
         (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
-        // Test for code before prose, because this is faster and few lines look like code.
-        (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_plain_prose(text) => {
-            CODE
-        }
         _ => 1.0,
     }
-}
-
-/// Returns true if `text` looks like a line of source code.
-fn is_code(text: &str) -> bool {
-    text.ends_with(['{', '}', ';', '(', ','])
-        || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
-        || text.ends_with(')') && text.contains('(') && !text.contains(' ')
-        || CODE_LINE.is_match(text)
 }
 
 #[cfg(test)]
@@ -194,7 +173,7 @@ mod tests {
 
     fn picker<'l>(ledger: &'l Ledger, written: &str) -> Greedy<Picker<'l>> {
         let chosen = vec![false; ledger.index.segments.len()];
-        Picker::greedy(&ledger.index, written, &chosen, &[], 1_000, counter())
+        Picker::greedy(&ledger.index, &chosen, written, (&chosen, &[]), 1_000, counter())
     }
 
     fn picked(picker: &Greedy<Picker<'_>>) -> Vec<usize> {

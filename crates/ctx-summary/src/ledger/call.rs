@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_format::files::{Access, FileUse};
 use ctx_format::{Call, Object, Part, ToolResult};
 use ctx_redact::redact;
-use ctx_text::{LazyRegex, one_line, plain_line, shorten};
+use ctx_text::{LazyRegex, one_line, plain_line, shorten, shorten_words};
 use serde_json::Value;
 
 use crate::ledger::{Item, ItemKind, LISTS, Leaf, State};
@@ -96,7 +96,8 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
         let end = rest.chain(lines.map(str::trim)).find(|line| names_exception(line));
         end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
     } else if is_bare() {
-        rest.take(1).fold((*first).to_owned(), |text, next| format!("{text}: {next}"))
+        let mut rest = rest.filter(|line| !is_echo(line));
+        rest.next().into_iter().fold((*first).to_owned(), |text, next| format!("{text}: {next}"))
     } else {
         (*first).to_owned()
     };
@@ -106,6 +107,11 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
 
 /// The number of lines at the beginning of a result that are searched for an error.
 const LOOKED_AT: usize = 3;
+
+/// Returns true if a task runner repeats the command in the line before it runs the command.
+fn is_echo(line: &str) -> bool {
+    line.starts_with("$ ") || line.starts_with("> ") || line.contains("] $ ")
+}
 
 fn says_error(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error"));
@@ -120,7 +126,7 @@ fn says_error(line: &str) -> bool {
 
 /// Returns true for a name that ends with `Error` or `Exception` and is followed by a colon or
 /// nothing, as in `ValueError: …` and `java.io.IOException`.
-fn names_exception(line: &str) -> bool {
+pub(crate) fn names_exception(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default();
     let is_error = name.ends_with("Exception") || name.ends_with("Error") && name != "Error";
     is_error && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
@@ -188,13 +194,76 @@ pub(crate) struct Outcome {
     pub(crate) id: Option<String>,
     /// The error that the result reports, if any.
     pub(crate) error: Option<String>,
+    /// The whole text of a result with a single line. The text of a longer result is empty.
+    pub(crate) text: String,
 }
 
 impl Outcome {
     pub(crate) fn of(result: &ToolResult<'_>) -> Self {
-        Self { id: result.id.as_ref().map(ToString::to_string), error: error(result) }
+        let texts = result.parts.iter().filter_map(Part::said);
+        let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
+        let text = match (lines.next(), lines.next()) {
+            (None, _) => NO_OUTPUT.to_owned(),
+            (Some(only), None) => shorten_words(&plain_line(&redact(only).0), OUTCOME_MAX),
+            _ => String::new(),
+        };
+        Self { id: result.id.as_ref().map(ToString::to_string), error: error(result), text }
+    }
+
+    /// Reads the outcome of a call in an earlier summary.
+    pub(crate) fn of_earlier(text: &str) -> Self {
+        let error = text.strip_prefix(FAILED).map(str::to_owned);
+        Self { id: None, error, text: text.to_owned() }
+    }
+
+    /// Returns one line that says what came of the call. `found` are the lines of the result that
+    /// say how something ended.
+    pub(crate) fn line(&self, found: &[&str]) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        if let Some(error) = &self.error {
+            parts.push(format!("{FAILED}{error}"));
+        }
+        // Lines such as those of passed packages are counted.
+        let mut counts: Vec<(&str, usize, &str)> = Vec::new();
+        for line in found.iter().filter(|line| line.len() <= OUTCOME_MAX && !is_untested(line)) {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            let is_same = |known: &&str| *known == word && VERDICTS.contains(&word);
+            match counts.iter_mut().find(|(known, ..)| is_same(known)) {
+                Some((_, count, _)) => *count += 1,
+                None => counts.push((word, 1, line)),
+            }
+        }
+        // Failures come first.
+        counts.sort_by_key(|(word, ..)| PASSED.contains(word));
+        for (word, count, line) in counts.iter().take(OUTCOMES) {
+            let is_known = |known: &String| known.contains(line.trim());
+            if *count > 1 {
+                parts.push(format!("{count} × {word}"));
+            } else if !parts.iter().any(is_known) {
+                parts.push(plain_line(line));
+            }
+        }
+        if parts.is_empty() {
+            return self.text.clone();
+        }
+        shorten_words(&parts.join("; "), OUTCOME_MAX)
     }
 }
+
+/// Returns true for a package without tests.
+pub(crate) fn is_untested(line: &str) -> bool {
+    line.ends_with("[no test files]")
+}
+
+/// What is said of a result without text, and of a call that failed.
+pub(crate) const NO_OUTPUT: &str = "no output";
+const FAILED: &str = "failed: ";
+/// The first words of lines that say how a test or a package ended.
+const VERDICTS: [&str; 6] = ["ok", "PASS", "PASSED", "FAIL", "FAILED", "---"];
+const PASSED: [&str; 3] = ["ok", "PASS", "PASSED"];
+/// The maximum length of an outcome, in characters, and the maximum number of lines in it.
+const OUTCOME_MAX: usize = 200;
+const OUTCOMES: usize = 3;
 
 /// Returns true if `tool` runs commands or scripts.
 pub(crate) fn is_shell(tool: &str) -> bool {

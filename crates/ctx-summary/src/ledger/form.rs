@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
+use crate::ledger::{Item, ItemKind, Origin, RuleKind, SegmentKind, State};
 
 /// The label of a summary line. It names the line's speaker or source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
@@ -23,6 +23,9 @@ pub enum Label {
     /// The model calls a tool.
     #[strum(serialize = "call: ")]
     Call,
+    /// The lines below are from the result of this call, which is further above.
+    #[strum(serialize = "result of: ")]
+    ResultOf,
     /// The line is part of a long argument of the call above it.
     #[strum(serialize = "+ ")]
     Part,
@@ -153,10 +156,27 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
 /// without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
 
+/// What stands for the lines between two pieces of code or of a result.
+pub(crate) const GAP: &str = " … ";
+
+/// What separates a call from what came of it.
+pub(crate) const OUTCOME: &str = " → ";
+
+/// Explains the marks to the reader of a summary.
+pub(crate) const EXPLANATION: &str = "Marks: [7] and ⟦7⟧ are line 7 of the session; call: a tool call → what came of it; + what it wrote; > output or pasted text; … something left out.";
+
+/// The heading above what is said of the current state of the work.
+pub(crate) const NOW: &str = "## Where we are";
+
+/// The heading above the story, if there are sections above it.
+pub(crate) const STORY: &str = "## What happened";
+
 /// A part of an extractive summary, as parsed by [`read`].
 pub enum Line<'t> {
     /// An item, such as a request or an error.
     Item(Item),
+    /// A rule of the user, or a value that the user gave.
+    Rule(RuleKind, &'t str),
     /// A statement of one or more lines, with its label and its line number in the session.
     Block(Label, Option<u64>, Cow<'t, str>),
     /// The number of items of each kind that earlier summaries left out.
@@ -169,6 +189,9 @@ enum Section {
     /// Quoted statements and tool output.
     Quotes,
     Items(ItemKind),
+    Rules(RuleKind),
+    /// The current state of the work, which each summary states anew.
+    Now,
     /// Text that a model wrote under its own headings.
     Foreign,
 }
@@ -181,13 +204,26 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with("## ") {
             let kind = ItemKind::ALL.iter().copied().find(|kind| heading(*kind) == line);
-            let other = if line == DETAILS { Section::Quotes } else { Section::Foreign };
+            let rules = RuleKind::VARIANTS.iter().copied();
+            let rules = rules.map(|kind| (<&str>::from(kind), Section::Rules(kind)));
+            let quotes = [DETAILS, STORY].map(|heading| (heading, Section::Quotes));
+            let mut others = rules.chain(quotes).chain([(NOW, Section::Now)]);
+            let other = others.find(|(heading, _)| *heading == line);
+            let other = other.map_or(Section::Foreign, |(_, section)| section);
             section = kind.map_or(other, Section::Items);
             known |= section != Section::Foreign;
         } else if let Some(counts) = left_out_of(line) {
             lines.push(Line::LeftOut(counts));
         } else {
+            // A short summary has no heading between the sections and the story.
+            let is_list = matches!(section, Section::Rules(_) | Section::Items(_) | Section::Now);
+            if is_list && !line.starts_with("- ") {
+                section = Section::Quotes;
+            }
             match section {
+                Section::Rules(kind) => lines.push(Line::Rule(kind, cited(&line[2..]).0)),
+                Section::Now => {}
+                Section::Quotes if line == EXPLANATION => {}
                 Section::Quotes => known |= add_quote(line, &mut lines),
                 Section::Items(kind) => lines.extend(item_of(kind, line).map(Line::Item)),
                 Section::Foreign => lines.push(Line::Block(Label::Agent, None, line.into())),

@@ -1,6 +1,7 @@
 //! The index of a session: its identifiers, the history of each identifier, and the segments that a
 //! summary can quote.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -10,9 +11,12 @@ use ctx_text::hash;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::ledger::call::is_untested;
+use crate::ledger::form::OUTCOME;
 use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::{
-    Id, Mark, Mention, Origin, Reading, Scan, Segment, SegmentKind, Shape, Source, segments,
+    Id, Mark, Mention, Origin, Outcome, Reading, Scan, Segment, SegmentKind, Shape, Source,
+    segments,
 };
 
 /// A name, number or address that a later call may need verbatim.
@@ -45,8 +49,16 @@ pub struct Index {
     /// The index of each segment, by the hash of its text.
     pub(crate) seen: HashMap<u64, usize, RandomState>,
     turn: u32,
+    /// The model's latest question to which the user has not replied yet.
+    pub(crate) question: Option<usize>,
     now: SessionPosition,
 }
+
+/// The maximum length of an answer that means nothing without its question, in bytes.
+const SHORT_ANSWER: usize = 32;
+
+/// The beginning of a handle, which stands for the rest of a long result.
+const HANDLE: &str = "⟦ctx:";
 
 /// The minimum number of segments at which starting a second thread saves time.
 const MANY_SEGMENTS: usize = 1 << 11;
@@ -122,10 +134,19 @@ impl Index {
                 continue;
             }
             let number = self.segments.len();
+            let text = mentions.text(&quote.text);
+            // A short answer means nothing without its question.
+            let is_answer = quote.begins_turn && text.len() <= SHORT_ANSWER;
+            let answered = if is_answer { self.question.take() } else { None };
+            if quote.origin == Origin::Said {
+                self.question = text.ends_with(['?', '？']).then_some(number).or(self.question);
+            } else if quote.origin == Origin::User {
+                self.question = None;
+            }
             self.seen.insert(quote.hash, number);
             numbers.push(number);
             let (start, first_mark) = (self.arena.len(), self.marks.len());
-            self.arena.push_str(mentions.text(&quote.text));
+            self.arena.push_str(text);
             self.marks.extend(
                 own.iter().map(|mark| Mark { id: ids[mark.id as usize], words: mark.words }),
             );
@@ -135,8 +156,10 @@ impl Index {
                 kind: quote.kind,
                 // For a heading that repeats earlier text, this is the segment with the earlier
                 // text.
-                head: quote.head.map(|head| numbers[head]),
+                head: quote.head.map(|head| numbers[head]).or(answered),
                 turn: self.turn,
+                outcome: None,
+                rule: quote.rule,
                 is_covered: false,
                 is_earlier: reading.source == Source::Earlier,
                 text: start..self.arena.len(),
@@ -158,6 +181,8 @@ impl Index {
             if is_file && segment.kind == SegmentKind::Outcome {
                 segment.kind = SegmentKind::Line;
             }
+            // The content of a file can be read again without its handle.
+            segment.is_covered |= is_file && self.arena[segment.text.clone()].starts_with(HANDLE);
         }
     }
 
@@ -253,6 +278,36 @@ impl Index {
             };
             [first, second]
         })
+    }
+
+    /// Records what came of a call.
+    pub(crate) fn conclude(&mut self, call: usize, outcome: &Outcome, segments: &[usize]) {
+        let outcomes =
+            segments.iter().filter(|number| self.segments[**number].kind == SegmentKind::Outcome);
+        let outcomes: Vec<usize> = outcomes.copied().collect();
+        let texts: Vec<&str> =
+            outcomes.iter().map(|number| self.text(&self.segments[*number])).collect();
+        let line = outcome.line(&texts);
+        // What the line says need not be quoted again.
+        let is_told = |text: &&str| {
+            let is_error =
+                outcome.error.as_ref().is_some_and(|error| text.contains(error.as_str()));
+            is_error || text.starts_with("ok ") || is_untested(text) || line.contains(text.trim())
+        };
+        let told = texts.iter().map(is_told);
+        let told: Vec<bool> = told.collect();
+        for (number, is_told) in outcomes.into_iter().zip(told) {
+            self.segments[number].is_covered |= is_told && number > call;
+        }
+        self.segments[call].outcome = (!line.is_empty()).then(|| line.into());
+    }
+
+    /// Returns the text of a segment. For a call, what came of it follows.
+    pub fn line(&self, segment: &Segment) -> Cow<'_, str> {
+        match &segment.outcome {
+            Some(outcome) => format!("{}{OUTCOME}{outcome}", self.text(segment)).into(),
+            None => self.text(segment).into(),
+        }
     }
 
     /// Returns the text of a segment.

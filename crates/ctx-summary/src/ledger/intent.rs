@@ -24,7 +24,8 @@ static ASK: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("ask"));
 static OPEN: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("open"));
 static ORDER: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("order"));
 
-fn asks_for(sentence: &str) -> bool {
+/// Returns true if a sentence is a question or a request.
+pub(crate) fn asks_for(sentence: &str) -> bool {
     sentence.contains(['?', '？']) || ASK.are_in(sentence)
 }
 

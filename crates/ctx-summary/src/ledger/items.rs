@@ -585,7 +585,11 @@ mod calls_tests {
 
         fn result(&mut self, id: Option<&str>, error: Option<&str>) {
             self.line += 1;
-            let outcome = Outcome { id: id.map(str::to_owned), error: error.map(str::to_owned) };
+            let outcome = Outcome {
+                id: id.map(str::to_owned),
+                error: error.map(str::to_owned),
+                text: String::new(),
+            };
             self.items.end(&outcome, self.line);
         }
 

@@ -165,6 +165,18 @@ impl Label {
     }
 }
 
+/// Members that say how a service works, and nothing about the object.
+const BOILERPLATE: [&str; 8] = [
+    "node_id",
+    "gravatar_id",
+    "site_admin",
+    "url",
+    "etag",
+    "user_view_type",
+    "performed_via_github_app",
+    "author_association",
+];
+
 fn add_value(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
     match raw.as_bytes().first() {
         Some(b'{') if depth < DEEPEST => add_object(raw, label, depth, found),
@@ -201,7 +213,9 @@ fn add_members(members: &[(&str, String)], label: &Label, inner: &Label, found: 
     let is_news = |(key, value): &&(&str, String)| {
         // `cards card_17: id card_17` would repeat the id.
         let again = key.ends_with("id") && label.words.ends_with(value.as_str());
-        !value.is_empty() && !again
+        // Services such as GitHub add addresses of their own API to each object.
+        let is_link = key.ends_with("_url") || BOILERPLATE.contains(key);
+        !value.is_empty() && !again && !is_link
     };
     let mut line = label.before();
     let mut start = line.len();

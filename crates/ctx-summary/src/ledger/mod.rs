@@ -2,16 +2,16 @@
 //! session, and a score says how much of it a compaction kept.
 //!
 //! The modules form layers. The lowest layer splits and scans text: [`sentence`], `statement`,
-//! `output`, `json`, `identifier`, `term` and `scan`. [`patterns`], `intent`, `harness` and
-//! `own_words` judge statements, and [`call`] judges tool calls. A [`Reading`] is the result of
-//! reading one message. The [`Ledger`] collects readings into typed [`Item`]s and an [`Index`] of
-//! segments and identifiers. [`form`] writes items into a summary so that they can be read back
-//! when the summary is summarized. [`score`] looks for a ledger's content in the session after a
-//! compaction.
+//! `output`, `json`, `identifier`, `term` and `scan`. [`patterns`], `intent`, `harness`,
+//! `own_words`, `rule` and `subject` judge statements, and [`call`] judges tool calls. A [`Reading`]
+//! is the result of reading one message. The [`Ledger`] collects readings into typed [`Item`]s and
+//! an [`Index`] of segments and identifiers. [`form`] writes items into a summary so that they can
+//! be read back when the summary is summarized. [`score`] looks for a ledger's content in the
+//! session after a compaction.
 
 pub mod call;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 pub mod form;
 mod harness;
 pub(crate) mod identifier;
@@ -24,12 +24,14 @@ mod own_words;
 pub mod patterns;
 mod reading;
 mod relevance;
+mod rule;
 mod scan;
 pub mod score;
 mod segment;
 pub mod sentence;
 mod shrink;
 mod statement;
+mod subject;
 mod term;
 
 pub use call as runtime;
@@ -37,23 +39,31 @@ pub use harness::{OpenCalls, Writer, is_observation, pieces, users_words, withou
 pub use index::{Identifier, Index};
 pub use items::{Decision, Item, ItemKind, State};
 pub use output::is_frame;
+pub(crate) use output::is_outcome;
 pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
+pub use rule::RuleKind;
 pub use segment::{Origin, Segment, SegmentKind};
 
 pub(crate) use call::{Action, Outcome, Target};
 pub(crate) use form::{Label, labelled};
 pub(crate) use identifier::Shape;
+pub(crate) use intent::asks_for;
 pub(crate) use json::{Arguments, Leaf};
 pub(crate) use reading::{Event, Mention, Quote, Source};
+pub(crate) use rule::{is_label, label_of, lifts, without_label};
 pub(crate) use scan::Scan;
 pub(crate) use segment::{Origins, segments};
-pub(crate) use sentence::{ends, sentences};
+pub(crate) use sentence::{ends, sentences, without_marker};
+pub(crate) use subject::Subject;
+
+use std::sync::OnceLock;
 
 use ctx_format::{Message, Zone};
 use ctx_text::Lists;
 
 use items::Items;
+pub(crate) use items::takes_back;
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
@@ -67,6 +77,8 @@ pub struct Ledger {
     /// The number of items of each kind that did not fit into earlier summaries.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
+    /// For each rule, the index of its segment and whether the rule still holds.
+    pub(crate) holding: OnceLock<Vec<(usize, bool)>>,
     /// The number of redacted secrets.
     pub redacted: usize,
 }
@@ -80,6 +92,9 @@ impl Ledger {
     /// Adds the reading of the next message or earlier summary, on line `line` of the session.
     pub fn absorb(&mut self, line: u64, reading: Reading) {
         self.redacted += reading.secrets;
+        if reading.source != Source::Stays {
+            self.holding = OnceLock::new();
+        }
         let mut numbers = Vec::new();
         match reading.source {
             Source::System => self.index.absorb_given(&reading),
@@ -124,6 +139,10 @@ impl Ledger {
                     self.index.hide(&numbers[quotes]);
                 } else if let Some(segment) = segment {
                     let is_file = matches!(action.target, Target::File { .. });
+                    let is_short = numbers[quotes.clone()].len() <= 1;
+                    if action.target == Target::Command || !is_file && is_short {
+                        self.index.conclude(segment, &outcome, &numbers[quotes.clone()]);
+                    }
                     self.index.answer(segment, &numbers[quotes], is_file);
                 }
             }

@@ -72,7 +72,7 @@ struct Cutter<'t> {
 
 impl<'t> Cutter<'t> {
     fn line(&mut self, line: &'t str) {
-        if ADDED.iter().any(|begin| line.starts_with(begin)) {
+        if ADDED.iter().any(|begin| line.starts_with(begin)) || is_noise(line) {
             return;
         }
         let (number, code) = numbered(trim(line));
@@ -148,6 +148,17 @@ impl<'t> Cutter<'t> {
     fn cut(&mut self, line: &'t str, kind: SegmentKind) {
         segments_of_line(line, |piece| self.found.push((kind, piece.into())));
     }
+}
+
+/// Returns true for a frame of a progress display, and for a line that stands for output that was
+/// cut off.
+fn is_noise(line: &str) -> bool {
+    let line = line.trim_start();
+    let is_spinner = |c: char| matches!(c, '\u{25d0}'..='\u{25d3}' | '\u{2800}'..='\u{28ff}');
+    line.starts_with(is_spinner)
+        || line.starts_with("Tool result (")
+        || line.starts_with("... (") && line.ends_with(") ...")
+        || line.contains("\u{1b}[") && line.contains("[999D")
 }
 
 fn is_long_prose(line: &str) -> bool {

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{LazyRegex, Matcher};
+use ctx_text::{LazyRegex, Matcher, is_prose};
 
-use crate::ledger::sentence::Blocks;
+use crate::ledger::call::names_exception;
+use crate::ledger::sentence::{Blocks, is_no_prose, without_marker};
 use crate::ledger::{LISTS, intent};
 
 /// The mark that replaces pasted blocks and quoted lines.
@@ -21,6 +22,13 @@ const LEAST_CHINESE: usize = 10;
 /// The maximum length of a quotation, in bytes. If a quotation seems to be longer, its opening mark
 /// was never closed.
 const MOST_BYTES: usize = 1_000;
+
+/// The minimum number of lines from a machine in pasted text, and the maximum number of other lines
+/// in a row between two of them.
+const LEAST_PASTED: usize = 4;
+const MOST_BETWEEN: usize = 2;
+/// The minimum number of lines in a pasted document.
+const LEAST_DOCUMENT: usize = 5;
 
 /// Consecutive lines with the same origin.
 pub(crate) struct Run<'t> {
@@ -101,16 +109,80 @@ fn runs<'t>(text: &'t str, blocks: Vec<Run<'t>>, orders: &[Range<usize>]) -> Vec
 /// Splits the text into runs of lines, at the boundaries of blocks and quoted lines.
 fn blocks(text: &str) -> Vec<Run<'_>> {
     let mut blocks = Blocks::default();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let is_handed_on = |line: &&str| {
+        let bare = line.trim_end_matches(['\n', '\r']);
+        !is_own_tag(bare) && (blocks.has(bare, text) || bare.trim_start().starts_with('>'))
+    };
+    let mut handed_on: Vec<bool> = lines.iter().map(is_handed_on).collect();
+    mark_pasted(&lines, &mut handed_on);
+    mark_document(&lines, &mut handed_on);
     let mut runs = Vec::new();
     let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let bare = line.trim_end_matches(['\n', '\r']);
-        let is_handed_on =
-            !is_own_tag(bare) && (blocks.has(bare, text) || bare.trim_start().starts_with('>'));
+    for (line, is_handed_on) in lines.iter().zip(handed_on) {
         push(text, &mut runs, at..at + line.len(), !is_handed_on);
         at += line.len();
     }
     runs
+}
+
+/// Marks the lines of logs, code and data that are pasted without a fence: at least
+/// [`LEAST_PASTED`] lines from a machine, with at most [`MOST_BETWEEN`] other lines in a row
+/// between them. Those other lines are pasted as well.
+fn mark_pasted(lines: &[&str], handed_on: &mut [bool]) {
+    let is_machine = |(at, line): (usize, &&str)| !handed_on[at] && is_from_a_machine(line.trim());
+    let machine: Vec<usize> =
+        lines.iter().enumerate().filter(|it| is_machine(*it)).map(|(at, _)| at).collect();
+    let is_near = |a: &usize, b: &usize| {
+        let between = lines[a + 1..*b].iter().filter(|line| !line.trim().is_empty());
+        between.count() <= MOST_BETWEEN
+    };
+    for block in machine.chunk_by(is_near) {
+        if let ([first, .., last], true) = (block, block.len() >= LEAST_PASTED) {
+            handed_on[*first..=*last].fill(true);
+        }
+    }
+}
+
+/// Marks a Markdown document that the user introduces or asks about: `Can you explain this file?`
+/// before a heading, or a question below the last paragraph.
+fn mark_document(lines: &[&str], handed_on: &mut [bool]) {
+    static INTRODUCTION: LazyLock<Matcher> =
+        LazyLock::new(|| LISTS.matcher("introduces pasted text"));
+    let is_heading =
+        |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    let filled: Vec<usize> = (0..lines.len()).filter(|at| !lines[*at].trim().is_empty()).collect();
+    let ([first, second, .., last], true) = (&*filled, lines.len() >= LEAST_DOCUMENT) else {
+        return;
+    };
+    let is_introduced = INTRODUCTION.is_match(lines[*first].trim()) && is_heading(lines[*second]);
+    let is_asked =
+        lines[*last].trim_end().ends_with(['?', '？']) && lines[last - 1].trim().is_empty();
+    let begin = if is_introduced { *second } else { *first };
+    let end = if is_asked { last - 1 } else { *last };
+    if is_introduced || is_asked && is_heading(lines[*first]) {
+        handed_on[begin..=end].fill(true);
+    }
+}
+
+/// Returns true if a line looks like part of a log, of code or of data, and not like prose.
+fn is_from_a_machine(line: &str) -> bool {
+    static COMMENT: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("comment lines"));
+    // People write lists, and Markdown with names in backticks.
+    if line.is_empty() || line.contains('`') || line.starts_with("**") || without_marker(line).0 {
+        return false;
+    }
+    if is_no_prose(line) && !line.starts_with('#') || COMMENT.is_match(line) {
+        return true;
+    }
+    // `key=value`, `[section]`
+    let is_setting = !line.contains(' ') && line.contains('=');
+    if is_setting || line.starts_with('[') && line.ends_with(']') || names_exception(line) {
+        return true;
+    }
+    let signs = line.chars().filter(|c| "={}()[]<>;|\\/\"@$%^&~".contains(*c)).count();
+    let words = line.split_whitespace().count();
+    !is_prose(line) && (signs >= 2 && signs * 3 >= words || line.ends_with(['{', '}', ';', '(']))
 }
 
 /// Adds a line to the last run, or as a new run if its origin differs.
@@ -130,7 +202,7 @@ fn is_own_tag(line: &str) -> bool {
 /// Finds the quotations that contain orders. The ranges do not include the quotation marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
     static QUOTATION: LazyLock<LazyRegex> = LazyLock::new(|| {
-        LazyRegex::new(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#)
+        LazyRegex::new(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`\n]+`"#)
     });
     if !text.contains(['"', '`', '“', '「', '『', '«']) {
         return Vec::new();
@@ -174,6 +246,20 @@ mod tests {
         ] {
             assert_eq!(own_words(text), own);
         }
+    }
+
+    #[test]
+    fn text_from_a_machine_is_pasted_without_a_fence() {
+        let log = "2026-01-01 10:00 INFO up\n2026-01-01 10:01 WARN slow\nNever restart the node.\n\
+                   2026-01-01 10:02 INFO up\n2026-01-01 10:03 INFO up";
+        let text = format!("Here is the log:\n{log}\nAny idea?");
+        assert_eq!(own_words(&text), "Here is the log:\n[…]\nAny idea?");
+        let code =
+            "// Generated. Do not edit this file.\nlet a = b(c);\nlet d = [a, b];\nreturn f(d);";
+        assert_eq!(own_words(code), "[…]\n");
+        // A list that the user writes is no listing.
+        let list = "- src/a.rs: rename `a`\n- src/b.rs: drop `b`\n- src/c.rs: move `c`\n- src/d.rs: (later)";
+        assert_eq!(own_words(list), list);
     }
 
     #[test]

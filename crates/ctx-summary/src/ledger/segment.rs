@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use ctx_text::trim;
 
+use crate::ledger::RuleKind;
+
 /// The kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
@@ -90,6 +92,8 @@ pub struct Segment {
     /// The index of the segment to which this segment belongs: its heading, its introduction or,
     /// for a result, its call.
     pub head: Option<usize>,
+    /// For a call, what came of it.
+    pub outcome: Option<Box<str>>,
     /// True if a summary need not quote the segment, because its content is in a kept message or in
     /// the items.
     pub is_covered: bool,
@@ -97,6 +101,8 @@ pub struct Segment {
     pub is_earlier: bool,
     /// The number of requests that the user has made up to this segment.
     pub turn: u32,
+    /// What kind of rule the segment is, if the user means it to hold.
+    pub rule: Option<RuleKind>,
     pub(crate) text: Range<usize>,
     pub(crate) marks: Range<usize>,
 }

@@ -78,6 +78,7 @@ impl Index {
             true
         });
         arena.truncate(bytes);
+        self.question = None;
         self.marks.truncate(marks);
         self.arena = String::from_utf8(arena).expect("whole texts were moved");
         self.seen.clear();
@@ -143,6 +144,8 @@ mod tests {
                 head: None,
                 is_covered: false,
                 is_earlier: false,
+                rule: None,
+                outcome: None,
                 turn: 0,
                 line: line as u64,
                 origin: Origin::User,

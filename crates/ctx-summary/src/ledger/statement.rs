@@ -19,6 +19,8 @@ pub(crate) struct Statement<'t> {
     pub(crate) text: Cow<'t, str>,
     /// The index of the statement to which this statement belongs, such as its heading.
     pub(crate) head: Option<usize>,
+    /// True unless the statement continues a paragraph.
+    pub(crate) begins: bool,
 }
 
 /// Returns the statements of `text`, in order.
@@ -106,11 +108,14 @@ struct Cutter<'t> {
     /// True if the last line of the paragraph may continue on the next line.
     is_wrapped: bool,
     after_blank: bool,
+    /// True after the first statement of a paragraph.
+    is_within: bool,
 }
 
 impl<'t> Cutter<'t> {
     fn push(&mut self, kind: SegmentKind, text: Cow<'t, str>, head: Option<usize>) -> usize {
-        self.found.push(Statement { kind, text, head });
+        self.found.push(Statement { kind, text, head, begins: !self.is_within });
+        self.is_within = true;
         self.found.len() - 1
     }
 
@@ -138,6 +143,7 @@ impl<'t> Cutter<'t> {
         self.items.retain(|(of, _)| *of < indent);
         let head = self.head();
         if line.len() <= LONGEST {
+            self.is_within = false;
             let at = self.push(SegmentKind::Item, line.into(), head);
             self.items.push((indent, at));
             return;
@@ -187,6 +193,7 @@ impl<'t> Cutter<'t> {
     }
 
     fn sentences(&mut self, paragraph: Cow<'t, str>, head: Option<usize>) {
+        self.is_within = false;
         let places = ends(&paragraph).into_iter();
         match paragraph {
             Cow::Borrowed(text) => {

@@ -13,7 +13,7 @@ use ctx_format::{
 use ctx_policy::Keep;
 use ctx_policy::share::Share;
 use ctx_summary::ledger::Ledger;
-use ctx_summary::{is_talk, needed_tokens};
+use ctx_summary::{is_talk, needed_tokens, rule_tokens};
 
 use super::assembly::Assembly;
 use super::old::{COMPARED, MessageSize, Needs, OldZone};
@@ -36,6 +36,9 @@ const TAIL: Share = Share::of_percent(35);
 /// latest messages get at least `LATEST_WORDS` tokens, so that the current topic stays.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
+/// The largest share of the tokens left by the system messages that the user's rules may take from
+/// the latest messages.
+const MOST_RULES: Share = Share::of_percent(85);
 
 /// Options for fitting a session into a budget.
 #[derive(Clone, Debug, Default)]
@@ -196,11 +199,14 @@ impl<'p> BudgetPass<'p> {
             return Share::of_percent(rest(share, room));
         }
         let tail = ledger.filter(|ledger| is_talk(ledger)).map_or(TAIL, |_| talk_tail(room));
-        let summary = room - tail.of(room);
-        let needed = ledger.map_or(summary, |ledger| {
-            needed_tokens(ledger, summary, self.plan.counter.encoding.counter())
-        });
-        if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
+        let counter = self.plan.counter.encoding.counter();
+        // The user's rules come before the latest messages.
+        let rules = ledger.map_or(0, |ledger| rule_tokens(ledger, counter));
+        let usual = room - tail.of(room);
+        let summary = usual.max(rules.min(MOST_RULES.of(room)));
+        let needed = ledger.map_or(summary, |ledger| needed_tokens(ledger, summary, counter));
+        let needed = needed.min(summary);
+        if needed == usual { tail } else { Share::of_percent(rest(needed, room)) }
     }
 
     /// Checks whether the records that must stay, including `keep`, fit into `tokens` tokens.

@@ -40,14 +40,22 @@ pub fn is_talk(ledger: &Ledger) -> bool {
         && (of_user.min(of_agent) > 1 || talk.names.len() > 1)
 }
 
+/// Returns true if the messages of a dialogue begin with the names of their speakers. Such a
+/// dialogue is between people.
+pub(super) fn has_names(ledger: &Ledger) -> bool {
+    !Talk::of(&ledger.index).names.is_empty()
+}
+
 /// Writes the summary of a dialogue, with `head` at the beginning, in at most `limit` tokens.
+/// `hidden` marks the segments that are not to be quoted.
 pub(super) fn written(
     ledger: &Ledger,
+    hidden: &[bool],
     head: &str,
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
-    let talk = Talk::of(&ledger.index);
+    let talk = Talk::without(&ledger.index, hidden);
     let write = |told: &[bool]| {
         let page = page::write(&talk, told, limit >= CITES);
         format!("{head}{page}").trim_end().to_owned()
@@ -66,6 +74,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{fixtures::ledger, is_talk, written};
+
+    fn write(ledger: &Ledger, head: &str, limit: u64, counter: &dyn TokenCounter) -> String {
+        written(ledger, &[], head, limit, counter)
+    }
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -115,7 +127,7 @@ mod tests {
 
     #[test]
     fn both_are_told_with_name_and_day_and_courtesies_are_not() {
-        let text = written(&of(&talk()), "# Head\n\n", 2_000, counter());
+        let text = write(&of(&talk()), "# Head\n\n", 2_000, counter());
         assert!(text.starts_with("# Head\n\n[1] user: [1 May 2023] Ann: I sold 0 boats"), "{text}");
         assert!(text.contains("[20 May 2023] Ann: I sold 19 boats to Cosmo."), "{text}");
         assert!(text.contains("Bo: My sister paints house number 19 blue."), "{text}");
@@ -124,10 +136,10 @@ mod tests {
 
     #[test]
     fn a_summary_of_a_summary_tells_the_same() {
-        let first = written(&of(&talk()), "", 2_000, counter());
+        let first = write(&of(&talk()), "", 2_000, counter());
         let mut again = Ledger::default();
         again.push_earlier(&first);
-        let second = written(&again, "", 2_000, counter());
+        let second = write(&again, "", 2_000, counter());
         let bare =
             |text: &str| text.replace(['[', ']'], "").replace("user: ", "").replace("agent: ", "");
         for (one, other) in first.lines().zip(second.lines()) {
@@ -148,7 +160,7 @@ mod tests {
             limit in 0_u64..400,
         ) {
             let ledger = of(&texts);
-            let text = written(&ledger, "# Head\n\n", limit, counter());
+            let text = write(&ledger, "# Head\n\n", limit, counter());
             prop_assert!(counter().count(&text) <= limit.max(counter().count("# Head")));
         }
     }

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::super::segment_worth::pattern;
 use super::prefix::{Prefix, is_date, stamp};
-use crate::ledger::{Index, Origin, Segment, SegmentKind};
+use crate::ledger::{Index, Origin, Segment, SegmentKind, is_label};
 
 /// How many messages must begin with the same text for it to count as a name.
 const LEAST_NAMED: usize = 3;
@@ -48,13 +48,18 @@ pub(super) struct Talk<'i> {
 
 impl<'i> Talk<'i> {
     pub(super) fn of(index: &'i Index) -> Self {
+        Self::without(index, &[])
+    }
+
+    /// Splits a dialogue. No statement in a segment marked in `hidden` may be chosen.
+    pub(super) fn without(index: &'i Index, hidden: &[bool]) -> Self {
         let names = names(index);
         let mut talk =
             Self { said: Vec::new(), statements: Vec::with_capacity(index.segments.len()), names };
         let mut before: Option<(u64, Origin, u32)> = None;
         // For each segment, the index of its first statement.
         let mut numbers = Vec::with_capacity(index.segments.len());
-        for segment in &index.segments {
+        for (number, segment) in index.segments.iter().enumerate() {
             let text = index.text(segment);
             let prefix = Prefix::of(text, &talk.names);
             let place = (segment.line, segment.origin, segment.turn);
@@ -69,6 +74,9 @@ impl<'i> Talk<'i> {
             let (choice, question) = parted(segment, text);
             for text in std::iter::once(choice).chain(question) {
                 talk.push(segment, text, head);
+                if hidden.get(number).is_some_and(|hidden| *hidden) {
+                    talk.statements.last_mut().expect("just pushed").is_open = false;
+                }
             }
         }
         for said in &mut talk.said {
@@ -170,7 +178,8 @@ fn names(index: &Index) -> Vec<&str> {
         }
         before = place;
     }
-    counts.retain(|_, count| *count >= LEAST_NAMED);
+    // A label such as `NOTE:` is no name.
+    counts.retain(|name, count| *count >= LEAST_NAMED && !is_label(name));
     if counts.values().sum::<usize>() * 2 < messages {
         return Vec::new();
     }

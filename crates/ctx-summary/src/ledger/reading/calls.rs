@@ -4,16 +4,19 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use ctx_format::Call;
-use ctx_text::first_chars;
+use ctx_text::{WordSet, first_chars};
 use serde_json::{Map, Value};
 
+use crate::ledger::form::OUTCOME;
 use crate::ledger::json::with_short_values;
 use crate::ledger::output::names_something;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::{
-    Action, Arguments, Event, Leaf, Origin, SegmentKind, Shape, Target, identifier, segments,
+    Action, Arguments, Event, LISTS, Leaf, Origin, Outcome, SegmentKind, Shape, Target, identifier,
+    segments,
 };
 
 /// The maximum length, in bytes, of an argument with blanks that shares a line with its call.
@@ -87,18 +90,24 @@ impl Reader {
                 let _ = write!(short, " {}: {first} …;", leaf.key);
             }
             if is_long {
-                if leaf.key.starts_with("old") {
+                if kind == SegmentKind::Change && leaf.key.starts_with("old") {
                     old.extend(value.lines().map(str::trim));
+                } else {
+                    long.push(value);
                 }
-                long.push(value);
-            } else if tells(value) {
+            } else if tells(value) && !(leaves.len() > 1 && is_aside(&leaf.key)) {
                 let _ = write!(short, " {}: {value};", leaf.key);
             }
         }
         let call = self.call_lines(short.trim_end_matches(';'), kind);
         for text in long {
-            let may_name = kind == SegmentKind::Change && !old.contains(text.trim());
-            segments(text, |line| self.parts(line, may_name && !old.contains(line), call));
+            let is_patch = text.starts_with("*** Begin Patch") || text.starts_with("--- ");
+            segments(text, |line| {
+                // Only what an edit adds is quoted.
+                if !(old.contains(line) || is_patch && line.starts_with('-')) {
+                    self.parts(line, kind == SegmentKind::Change, call);
+                }
+            });
         }
         call
     }
@@ -135,6 +144,10 @@ impl Reader {
 
     /// Reads a call that an earlier summary quotes, such as `Edit path: a.rs; limit: 20`.
     pub(super) fn call_again(&mut self, text: &str) {
+        let (text, outcome) = match text.rsplit_once(OUTCOME) {
+            Some((text, outcome)) => (text, Some(Outcome::of_earlier(outcome))),
+            None => (text, None),
+        };
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
         let arguments: Map<String, Value> =
@@ -145,6 +158,20 @@ impl Reader {
         let action = Action::of(&call, &arguments, None);
         self.call = self.call_lines(text, kind_of(&action));
         self.reading.events.push(Event::Call(action, self.call));
+        if let Some(outcome) = outcome {
+            let none = self.reading.quotes.len()..self.reading.quotes.len();
+            self.reading.events.push(Event::Result(outcome, none));
+        }
+    }
+
+    /// Finds the latest call in an earlier summary that contains `text`, in which `…` stands for
+    /// anything.
+    pub(super) fn call_of(&self, text: &str) -> Option<usize> {
+        let is_it = |quote: &usize| {
+            self.reading.quotes[*quote].origin == Origin::Call
+                && text.split('…').all(|part| self.text(*quote).contains(part.trim()))
+        };
+        (0..self.reading.quotes.len()).rev().find(is_it)
     }
 
     /// Redacts secrets that are recognized by argument name. Long values are searched separately.
@@ -154,6 +181,12 @@ impl Reader {
             _ => self.clean(arguments),
         }
     }
+}
+
+/// Returns true if an argument only says how a call runs or shows its result.
+fn is_aside(key: &str) -> bool {
+    static ASIDES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("arguments aside"));
+    ASIDES.contains(key)
 }
 
 /// Returns true if an argument is too long to share a line with its call, and is therefore quoted

@@ -2,13 +2,15 @@
 
 use ctx_format::{Message, Part, Role, Zone};
 
+use crate::ledger::form::GAP;
 use crate::ledger::harness::{
     Writer, is_empty, pieces, users_words, without_draft, without_reminders,
 };
 use crate::ledger::own_words::own_words_and_runs;
 use crate::ledger::reading::quotes::Reader;
+use crate::ledger::statement::statements;
 use crate::ledger::{
-    Event, Item, Label, Origin, Outcome, Reading, Source, form, identifier, intent,
+    Event, Item, Label, Origin, Outcome, Reading, RuleKind, Source, form, identifier, intent,
 };
 
 impl Reading {
@@ -126,7 +128,7 @@ impl Reader {
             if run.is_own {
                 self.said(run.text, Origin::User, None);
             } else {
-                self.lines(run.text, Origin::Pasted, head);
+                self.pasted(run.text, head);
             }
         }
     }
@@ -148,6 +150,21 @@ impl Reader {
                 self.leaves = true;
                 self.item(item);
             }
+            form::Line::Rule(kind, text) => {
+                let origin = if kind == RuleKind::Pasted { Origin::Pasted } else { Origin::User };
+                if origin == Origin::User {
+                    self.items(text, Role::User, 0);
+                }
+                let first = self.reading.quotes.len();
+                let mut head = None;
+                for one in statements(text) {
+                    let quote = self.quote_rule(&one.text, origin, one.kind, head, Some(kind));
+                    head = head.or(quote);
+                }
+                for quote in &mut self.reading.quotes[first..] {
+                    quote.line = Some(0);
+                }
+            }
             form::Line::Block(label, line, text) => self.block(label, line.unwrap_or(0), &text),
             form::Line::LeftOut(counts) => self.reading.events.push(Event::LeftOut(counts)),
         }
@@ -167,10 +184,13 @@ impl Reader {
             }
             Label::Earlier => self.said(text, Origin::Earlier, None),
             Label::Call => self.call_again(text),
-            Label::Part => self.parts(text, true, self.call),
-            Label::Quote => self.lines(text, self.quoted, self.call),
+            Label::ResultOf => self.call = self.call_of(text),
+            Label::Part => {
+                text.split(GAP).for_each(|piece| self.parts(piece, true, self.call));
+            }
+            Label::Quote => self.lines(&text.replace(GAP, "\n"), self.quoted, self.call),
         }
-        if !matches!(label, Label::Call | Label::Part | Label::Quote) {
+        if !matches!(label, Label::Call | Label::ResultOf | Label::Part | Label::Quote) {
             self.call = None;
         }
         self.quoted = match label {

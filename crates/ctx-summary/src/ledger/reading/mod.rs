@@ -13,7 +13,9 @@ use std::ops::Range;
 use ctx_text::hash;
 use hashbrown::HashTable;
 
-use crate::ledger::{Action, Item, ItemKind, Origin, Origins, Outcome, SegmentKind, Shape};
+use crate::ledger::{
+    Action, Item, ItemKind, Origin, Origins, Outcome, RuleKind, SegmentKind, Shape,
+};
 
 /// The result of reading one message.
 #[derive(Debug, Default)]
@@ -69,6 +71,8 @@ pub(crate) struct Quote {
     pub(crate) kind: SegmentKind,
     /// The index of the quote to which this quote belongs, such as its heading.
     pub(crate) head: Option<usize>,
+    /// What kind of rule the quote is, if the user means it to hold.
+    pub(crate) rule: Option<RuleKind>,
     /// The number of identifiers in the quote.
     pub(crate) marks: usize,
     /// The line number that replaces the message's line number, if the quote comes from an earlier

@@ -11,9 +11,12 @@ use crate::ledger::items::takes_back;
 use crate::ledger::output::pieces;
 use crate::ledger::statement::statements;
 use crate::ledger::{
-    Arguments, Event, Item, ItemKind, Mark, Origin, Quote, Reading, Scan, SegmentKind, Source,
-    segments,
+    Arguments, Event, Item, ItemKind, Mark, Origin, Quote, Reading, RuleKind, Scan, SegmentKind,
+    Source, segments,
 };
+
+/// A message with more statements than this is long.
+const MANY_STATEMENTS: usize = 8;
 
 /// Reads a message part by part.
 pub(super) struct Reader {
@@ -70,9 +73,22 @@ impl Reader {
         let statements = statements(text);
         let mut quotes: Vec<Option<usize>> = Vec::with_capacity(statements.len());
         self.reserve(statements.len(), text.len());
+        // In a long message, values belong to the task, and only what is marked is a fact.
+        let is_long = statements.len() > MANY_STATEMENTS;
+        // What follows a labelled sentence in the same paragraph belongs to it.
+        let mut labelled: Option<RuleKind> = None;
         for one in statements {
             let head = one.head.map_or(head, |head| quotes[head]);
-            quotes.push(self.quote(&one.text, origin, one.kind, head));
+            let lead = head.filter(|_| origin == Origin::User).map(|head| self.text(head));
+            let mut rule = RuleKind::of(&one.text, origin, lead).filter(|_| is_rule(one.kind));
+            if origin == Origin::User {
+                let goes_on = labelled.filter(|_| one.kind == SegmentKind::Sentence && !one.begins);
+                labelled = RuleKind::of_label(&one.text).or(goes_on);
+                let is_fact = |rule: &RuleKind| *rule == RuleKind::Fact;
+                let is_of_task = is_long && labelled.is_none();
+                rule = rule.filter(|rule| !(is_of_task && is_fact(rule))).or(goes_on);
+            }
+            quotes.push(self.quote_rule(&one.text, origin, one.kind, head, rule));
         }
     }
 
@@ -86,6 +102,18 @@ impl Reader {
         }
     }
 
+    /// Quotes the lines of redacted text that the user pasted. Demands in it are marked as pasted.
+    pub(super) fn pasted(&mut self, text: &str, head: Option<usize>) {
+        for (_, piece) in pieces(text, self.leaves) {
+            let rule = RuleKind::of(&piece, Origin::Pasted, None);
+            self.quote_rule(&piece, Origin::Pasted, SegmentKind::Quoted, head, rule);
+        }
+    }
+
+    pub(super) fn text(&self, quote: usize) -> &str {
+        self.reading.mentions.text(&self.reading.quotes[quote].text)
+    }
+
     /// Quotes a segment if it contains identifiers or if its kind is worth quoting. Returns the
     /// index of the quote, if any.
     pub(super) fn quote(
@@ -95,10 +123,23 @@ impl Reader {
         kind: SegmentKind,
         head: Option<usize>,
     ) -> Option<usize> {
+        self.quote_rule(text, origin, kind, head, None)
+    }
+
+    /// Quotes a segment like [`Self::quote`]. A rule is always worth quoting.
+    pub(super) fn quote_rule(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        kind: SegmentKind,
+        head: Option<usize>,
+        rule: Option<RuleKind>,
+    ) -> Option<usize> {
         use SegmentKind::{Change, Command, Outcome, Reason};
         let prose = !matches!(origin, Origin::Call | Origin::Result);
         let found = self.scan.read(text, prose, self.leaves);
-        let tells = kind.is_said() || matches!(kind, Outcome | Change | Command | Reason);
+        let tells =
+            kind.is_said() || matches!(kind, Outcome | Change | Command | Reason) || rule.is_some();
         if found.is_empty() && !(tells && self.leaves) {
             return None;
         }
@@ -125,6 +166,7 @@ impl Reader {
             origin,
             kind,
             head,
+            rule,
             marks: marks.len() - first,
             line: None,
             begins_turn: false,
@@ -168,4 +210,9 @@ impl Reader {
             }
         });
     }
+}
+
+/// Returns true if a statement of this kind can be a rule.
+fn is_rule(kind: SegmentKind) -> bool {
+    matches!(kind, SegmentKind::Sentence | SegmentKind::Item)
 }

@@ -21,7 +21,7 @@ use ctx_redact::redact;
 use ctx_text::one_line;
 
 use crate::ledger::identifier::{WORD, class, class_at, run};
-use crate::ledger::{Arguments, Item, ItemKind, Ledger, State};
+use crate::ledger::{Arguments, Item, ItemKind, Ledger, State, ends};
 
 pub use future::{Future, Needed};
 use quotes::with_results;
@@ -149,8 +149,14 @@ impl Search<'_> {
         let command = item.text.split_once(": ").filter(|_| item.kind == ItemKind::Command);
         let words = command.map_or(&*item.text, |(_, words)| words);
         let is_referred = self.scorer.referred_lines.contains(&item.line);
+        // The sentences of a request may be in different places.
+        let has = |part: Range<usize>| {
+            let sentence = words[part].trim();
+            sentence.is_empty() || self.text(sentence) == Standing::Retained
+        };
         match self.text(words) {
             Standing::Retained => Standing::Retained,
+            _ if ends(words).into_iter().all(has) => Standing::Retained,
             // Errors are in the ledger's own words, so an error is found by its line number.
             _ if item.kind == ItemKind::Error && is_referred => Standing::Recoverable,
             other => other,
