@@ -17,8 +17,8 @@ pub(super) struct Phrases {
     pairs: HashedSet,
     /// Triples of adjacent words.
     threes: HashedSet,
-    /// Prefixes of camel-case names, such as `NodeType` for `NodeTypeSession`.
-    beginnings: HashedSet,
+    /// Parts of names, such as `NodeType` and `TypeSession` of `NodeTypeSession`.
+    parts: HashedSet,
 }
 
 impl Phrases {
@@ -31,7 +31,7 @@ impl Phrases {
                 let word = hash_lowercase(text);
                 words.push(word);
                 self.words.insert(word);
-                self.beginnings.extend(beginnings(text).map(hash_lowercase));
+                self.parts.extend(parts(text).into_iter().map(hash_lowercase));
             }
         }
         self.words.end_text();
@@ -39,9 +39,9 @@ impl Phrases {
         self.threes.extend(words.windows(3).map(hash_of_three));
     }
 
-    /// Returns true if a longer name in the record begins with `name`.
-    pub(super) fn has_beginning(&self, name: &str) -> bool {
-        self.beginnings.has(hash_lowercase(name))
+    /// Returns true if `name` is a part of a longer name in the record.
+    pub(super) fn has_part(&self, name: &str) -> bool {
+        self.parts.has(hash_lowercase(name.trim_matches('_')))
     }
 
     /// Returns true if the record contains the word.
@@ -80,14 +80,30 @@ fn hash_of_three(words: &[u64]) -> u64 {
     hash_pair(words[0], hash_pair(words[1], words[2]))
 }
 
-/// Returns the prefixes of a camel-case name that have at least two parts, such as `parseLine` for
-/// `parseLineEnd`.
-fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+/// Returns the parts of a name by which a summary may call it: for `TestX_BlocksFirstPrompt`, each
+/// part between two `_`, and the beginnings and ends of the name and of these parts that consist of
+/// at least two words, such as `BlocksFirst` and `FirstPrompt`.
+fn parts(name: &str) -> Vec<&str> {
+    let between = || name.split('_').filter(|part| part.len() < name.len());
+    let of_parts = between().flat_map(begins_and_ends);
+    let long = between().filter(|part| part.len() >= LEAST_PART);
+    begins_and_ends(name).into_iter().chain(of_parts).chain(long).collect()
+}
+
+/// The minimum length of a part between two `_` that says which name it is part of, in bytes.
+const LEAST_PART: usize = 5;
+
+fn begins_and_ends(name: &str) -> Vec<&str> {
     let bytes = name.as_bytes();
-    let begins =
-        |at: &usize| bytes[*at].is_ascii_uppercase() && bytes[*at - 1].is_ascii_lowercase();
-    let ends = (1..bytes.len().min(LONGEST_NAME)).filter(begins).skip(1);
-    ends.map(|end| &name[..end])
+    let is_hump = |at: usize| bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase();
+    let begins = |at: &usize| bytes[*at - 1] == b'_' && bytes[*at] != b'_' || is_hump(*at);
+    let places: Vec<usize> = (1..bytes.len().min(LONGEST_NAME)).filter(begins).collect();
+    let [first, .., last] = places.as_slice() else { return Vec::new() };
+    let heads = places.iter().filter(|at| *at > first).map(|at| name[..*at].trim_end_matches('_'));
+    // Otherwise, the time would be quadratic in the length of data.
+    let is_name = bytes.len() <= LONGEST_NAME;
+    let tails = places.iter().filter(|at| is_name && *at < last).map(|at| &name[*at..]);
+    heads.chain(tails).collect()
 }
 
 /// Returns the hashes of all words, converted to lower case.
@@ -207,9 +223,9 @@ mod phrases_tests {
 
     /// Otherwise, the time would be quadratic in the length of data.
     #[test]
-    fn long_data_has_no_beginnings() {
+    fn long_data_has_few_parts() {
         let phrases = of(&"dataOf".repeat(100_000));
-        assert!(phrases.has_beginning("dataOfdata") && phrases.beginnings.hashes.len() < 50);
+        assert!(phrases.has_part("dataOfdata") && phrases.parts.hashes.len() < 150);
     }
 
     #[test]
