@@ -83,7 +83,7 @@ pub struct LlmArgs {
     ///
     /// The prompt synapse asks for eight sections, and sanbot for four. The prompt default asks for
     /// headings in the language of the user's messages. A file must contain {{transcript}}, and may
-    /// contain {{earlier}}, {{instructions}} and {{target}}. The first line of a file may set the
+    /// contain {{earlier}}, {{instructions}}, {{target}} and {{words}}. The first line of a file may set the
     /// length of the summary in tokens, for example as <!-- target: 500 -->. A flag that sets the
     /// length overrides this line [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]

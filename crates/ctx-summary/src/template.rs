@@ -25,8 +25,9 @@ pub struct Filling<'a> {
 /// A prompt template for summaries.
 ///
 /// Text before the first `---` line is the system prompt, and text after it is the message. Without
-/// a `---` line, the whole text is the message. The placeholders are `{{target}}`,
-/// `{{instructions}}`, `{{earlier}}` and `{{transcript}}`, of which `{{transcript}}` is required.
+/// a `---` line, the whole text is the message. The placeholders are `{{target}}`
+/// (tokens), `{{words}}` (the same length in words), `{{instructions}}`, `{{earlier}}` and
+/// `{{transcript}}`, of which `{{transcript}}` is required.
 /// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
 /// paragraph that ends in a colon. If the first line has the form `<!-- target: 500 -->`, it is not
 /// part of the prompt. The number in this line is the default length of the summary, in tokens.
@@ -181,6 +182,8 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{([^{}]*)\}\}"
 fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
     Some(match name {
         "target" => filling.target.to_string(),
+        // A model can tell how many words it has written, but not how many tokens.
+        "words" => (filling.target * 3 / 4).next_multiple_of(10).to_string(),
         "instructions" => filling.instructions.trim().to_owned(),
         "earlier" => filling.earlier.trim().to_owned(),
         "transcript" => filling.transcript.trim().to_owned(),
@@ -227,7 +230,8 @@ mod tests {
         for name in Template::names() {
             let template = Template::by_name(name).expect(name);
             let (system, message) = template.fill(&FULL);
-            assert!(system.contains("500 tokens"), "{name}");
+            let length = ["500 tokens", "380 words"];
+            assert!(length.iter().any(|length| system.contains(length)), "{name}");
             assert!(system.ends_with("attention to this: the names"), "{name}");
             assert!(message.contains("<earlier-summary>\nit began\n</earlier-summary>"));
             assert!(message.contains("<record>\n[user]\nhi {{target}}\n</record>"));
@@ -279,7 +283,7 @@ mod tests {
             assert!(template.with_all_sections().prompt("", 500).contains(named));
         }
         let (system, message) = chinese.fill(&Filling { instructions: "", earlier: "", ..FULL });
-        assert!(system.contains("写大约 500 个 token") && system.ends_with("不写别的。"));
+        assert!(system.contains("写大约 380 个字") && system.ends_with("不写别的。"));
         assert!(message.starts_with("记录：\n\n<record>"), "{message}");
     }
 
