@@ -228,7 +228,8 @@ fn kind_of(action: &Action) -> SegmentKind {
 
 /// Returns true if a line in a script only prepares for the actual command.
 fn is_prelude(line: &str) -> bool {
-    line.is_empty() || ["#", "set ", "cd ", "export "].iter().any(|begin| line.starts_with(begin))
+    let begins = ["#", "set ", "cd ", "export "];
+    line.is_empty() || !line.contains("&&") && begins.iter().any(|begin| line.starts_with(begin))
 }
 
 /// Returns true if a short argument helps to understand what a call does.
