@@ -9,15 +9,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{Lists, Matcher, Phrases, WordSet, first_chars, hash, is_unspaced};
+use ctx_text::{Lists, Phrases, WordSet, first_chars, hash, is_unspaced};
 
 static LISTS: Lists = Lists::new(include_str!("rules.txt"));
 static VALUES: LazyLock<WordSet> =
     LazyLock::new(|| LISTS.words("values").into_iter().chain(LISTS.words("times")).collect());
 static TIMES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("times"));
 static JOINING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("joining"));
-static RENEWALS: LazyLock<Matcher> =
-    LazyLock::new(|| Matcher::hinted(&LISTS.pattern("renewals"), LISTS.phrases("renewals, hints")));
+static RENEWALS: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("renewals"));
 static UPDATES: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("updates"));
 
 /// Verbs between a subject and its value.
@@ -139,7 +138,7 @@ impl Subject {
                 .map(|word| word.text.clone())
                 .collect(),
             is_update: UPDATES.are_in(text),
-            is_renewal: RENEWALS.is_match(text),
+            is_renewal: RENEWALS.are_in(text),
             is_copular: words.windows(2).any(|pair| {
                 let is_copula = COPULAS.contains(&pair[0].text.as_str());
                 let is_place = ["to", "in", "from", "at"].contains(&pair[0].text.as_str());
