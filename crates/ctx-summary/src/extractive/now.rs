@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use ctx_text::shorten_words;
 
+use crate::ledger::call::FAILED;
 use crate::ledger::form::NOW;
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_outcome};
 
@@ -61,7 +62,7 @@ fn cite(text: &mut String, segment: &Segment) {
 fn says_how(outcome: &str) -> bool {
     outcome.split("; ").any(|part| {
         let bare = part.split_once(" × ").map_or(part, |(_, bare)| bare);
-        is_outcome(bare) || part.starts_with("failed: ")
+        is_outcome(bare) || part.starts_with(FAILED)
     })
 }
 

@@ -46,7 +46,7 @@ impl Rules {
             hidden[*number] = !holds;
         }
         let cite = limit >= CITES;
-        let mut left = limit.saturating_sub(counter.count(&text));
+        let mut left = limit;
         for (kind, shares) in SHARES {
             let room = (limit * shares[usize::from(!is_talk)] / 100).min(left);
             let of_kind = rules.iter().filter(|(number, holds)| {
@@ -96,10 +96,9 @@ fn holding(index: &Index) -> Vec<(usize, bool)> {
     // Any short statement of the user may give a value that a later statement replaces.
     let may_hold = |number: &usize| {
         let segment = &index.segments[*number];
-        let is_short = index.text(segment).len() <= LONGEST_VALUE;
-        let is_said = matches!(segment.kind, SegmentKind::Sentence | SegmentKind::Item);
-        let is_short = || is_short && !asks_for(index.text(segment));
-        segment.rule.is_some() || segment.origin == Origin::User && is_said && is_short()
+        let text = index.text(segment);
+        let is_users = segment.origin == Origin::User && segment.kind.is_statement();
+        segment.rule.is_some() || is_users && text.len() <= LONGEST_VALUE && !asks_for(text)
     };
     let rules: Vec<usize> = (0..index.segments.len()).filter(may_hold).collect();
     let mut holds = vec![true; rules.len()];

@@ -255,9 +255,10 @@ pub(crate) fn is_untested(line: &str) -> bool {
     line.ends_with("[no test files]")
 }
 
-/// What is said of a result without text, and of a call that failed.
-pub(crate) const NO_OUTPUT: &str = "no output";
-const FAILED: &str = "failed: ";
+/// The outcome of a call whose result has no text.
+const NO_OUTPUT: &str = "no output";
+/// The beginning of the outcome of a call that failed.
+pub(crate) const FAILED: &str = "failed: ";
 /// The first words of lines that say how a test or a package ended.
 const VERDICTS: [&str; 6] = ["ok", "PASS", "PASSED", "FAIL", "FAILED", "---"];
 const PASSED: [&str; 3] = ["ok", "PASS", "PASSED"];

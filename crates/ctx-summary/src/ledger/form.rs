@@ -165,7 +165,7 @@ pub(crate) const OUTCOME: &str = " → ";
 /// Explains the marks to the reader of a summary.
 pub(crate) const EXPLANATION: &str = "Marks: [7] and ⟦7⟧ are line 7 of the session; call: a tool call → what came of it; + what it wrote; > output or pasted text; … something left out.";
 
-/// The heading above what is said of the current state of the work.
+/// The heading of the section about the current state of the work.
 pub(crate) const NOW: &str = "## Where we are";
 
 /// The heading above the story, if there are sections above it.
@@ -190,7 +190,7 @@ enum Section {
     Quotes,
     Items(ItemKind),
     Rules(RuleKind),
-    /// The current state of the work, which each summary states anew.
+    /// The current state of the work, which each summary determines for itself.
     Now,
     /// Text that a model wrote under its own headings.
     Foreign,

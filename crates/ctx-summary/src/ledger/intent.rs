@@ -24,6 +24,11 @@ static ASK: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("ask"));
 static OPEN: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("open"));
 static ORDER: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("order"));
 
+/// Returns true if a sentence says what must or must not be done.
+pub(crate) fn is_constraint(sentence: &str) -> bool {
+    CONSTRAINT.are_in(sentence) && !NO_CONSTRAINT.are_in(sentence)
+}
+
 /// Returns true if a sentence is a question or a request.
 pub(crate) fn asks_for(sentence: &str) -> bool {
     sentence.contains(['?', '？']) || ASK.are_in(sentence)
@@ -58,8 +63,7 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
     if role == Role::User {
         asks(text, &sentences, &mut found);
         for (sentence, judged) in sentences.iter().zip(&judged) {
-            let is_constraint = CONSTRAINT.are_in(sentence) && !NO_CONSTRAINT.are_in(sentence);
-            if is_constraint || judged.is_a(MemoryKind::Preference) {
+            if is_constraint(sentence) || judged.is_a(MemoryKind::Preference) {
                 found(ItemKind::Constraint, sentence);
             }
         }

@@ -4,21 +4,19 @@
 use std::sync::LazyLock;
 
 use ctx_format::Role;
-use ctx_text::{Lists, Matcher, Phrases, WordSet, is_unspaced};
+use ctx_text::{Lists, Matcher, WordSet, is_unspaced};
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::ledger::intent::asks_for;
+use crate::ledger::Origin;
+use crate::ledger::intent::{asks_for, is_constraint};
 use crate::ledger::patterns::{MemoryKind, Sentence};
 use crate::ledger::sentence::without_marker;
 use crate::ledger::subject::Subject;
-use crate::ledger::{LISTS as LEDGER, Origin};
 
-static LISTS: Lists = Lists::new(include_str!("rules.txt"));
+pub(super) static LISTS: Lists = Lists::new(include_str!("rules.txt"));
 static LABELS_OF_RULES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("labels of rules"));
 static LABELS_OF_FACTS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("labels of facts"));
 static LEADS_OF_RULES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("leads of rules"));
-static CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LEDGER.phrases("constraint"));
-static NO_CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LEDGER.phrases("no constraint"));
 static RULES: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("rules"));
 static ADDRESSED: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("addressed"));
 static QUESTIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("questions"));
@@ -41,7 +39,7 @@ pub enum RuleKind {
     /// A value that the user gave.
     #[strum(serialize = "## Facts")]
     Fact,
-    /// A demand in text that the user pasted, which may be somebody else's.
+    /// A demand in text that the user pasted, whose author may be another person.
     #[strum(serialize = "## Pasted")]
     Pasted,
 }
@@ -94,7 +92,7 @@ fn of_user(text: &str, lead: Option<&str>) -> Option<RuleKind> {
 fn is_demand(text: &str) -> bool {
     let sentence = Sentence::new(text, Role::User);
     let [decision, preference] = [MemoryKind::Decision, MemoryKind::Preference];
-    CONSTRAINT.are_in(text) && !NO_CONSTRAINT.are_in(text)
+    is_constraint(text)
         || sentence.is_a(preference)
         || sentence.is_a(decision)
         || RULES.is_match(text)

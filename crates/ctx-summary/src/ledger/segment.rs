@@ -39,6 +39,11 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
+    /// Returns true if the segment is a whole statement, which can be a rule.
+    pub fn is_statement(self) -> bool {
+        matches!(self, Self::Sentence | Self::Item)
+    }
+
     /// Returns true if the segment is prose by a person or the model.
     pub fn is_said(self) -> bool {
         matches!(self, Self::Heading | Self::Lead | Self::Sentence | Self::Item)

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{Lists, Phrases, WordSet, first_chars, hash, is_unspaced};
+use ctx_text::{Phrases, WordSet, first_chars, hash, is_unspaced};
 
-static LISTS: Lists = Lists::new(include_str!("rules.txt"));
+use crate::ledger::rule::LISTS;
+
 static VALUES: LazyLock<WordSet> =
-    LazyLock::new(|| LISTS.words("values").into_iter().chain(LISTS.words("times")).collect());
+    LazyLock::new(|| LISTS.words("values").into_iter().chain(TIMES.iter().cloned()).collect());
 static TIMES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("times"));
 static JOINING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("joining"));
 static RENEWALS: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("renewals"));
@@ -261,7 +262,7 @@ impl Subject {
         }
         let is_new = self.values.is_disjoint(&earlier.values);
         let topics = self.topic.zip(earlier.topic);
-        // What is said of the same topic is decided by the words around the topic.
+        // If both statements have the same topic, the words around the topic decide.
         let least = match topics {
             Some((topic, before)) if topic.subject == before.subject => return false,
             Some(_) => 2,

@@ -80,7 +80,8 @@ impl Reader {
         for one in statements {
             let head = one.head.map_or(head, |head| quotes[head]);
             let lead = head.filter(|_| origin == Origin::User).map(|head| self.text(head));
-            let mut rule = RuleKind::of(&one.text, origin, lead).filter(|_| is_rule(one.kind));
+            let mut rule =
+                RuleKind::of(&one.text, origin, lead).filter(|_| one.kind.is_statement());
             if origin == Origin::User {
                 let goes_on = labelled.filter(|_| one.kind == SegmentKind::Sentence && !one.begins);
                 labelled = RuleKind::of_label(&one.text).or(goes_on);
@@ -94,19 +95,27 @@ impl Reader {
 
     /// Quotes the lines of redacted text that has no speaker, such as tool output.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
-        let pieces = pieces(text, self.leaves);
-        self.reserve(pieces.len(), text.len());
-        for (kind, piece) in pieces {
-            let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
-            self.quote(&piece, origin, kind, head);
-        }
+        self.lines_with_rules(text, origin, head, |_| None);
     }
 
     /// Quotes the lines of redacted text that the user pasted. Demands in it are marked as pasted.
     pub(super) fn pasted(&mut self, text: &str, head: Option<usize>) {
-        for (_, piece) in pieces(text, self.leaves) {
-            let rule = RuleKind::of(&piece, Origin::Pasted, None);
-            self.quote_rule(&piece, Origin::Pasted, SegmentKind::Quoted, head, rule);
+        let rule = |piece: &str| RuleKind::of(piece, Origin::Pasted, None);
+        self.lines_with_rules(text, Origin::Pasted, head, rule);
+    }
+
+    fn lines_with_rules(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        head: Option<usize>,
+        rule: impl Fn(&str) -> Option<RuleKind>,
+    ) {
+        let pieces = pieces(text, self.leaves);
+        self.reserve(pieces.len(), text.len());
+        for (kind, piece) in pieces {
+            let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
+            self.quote_rule(&piece, origin, kind, head, rule(&piece));
         }
     }
 
@@ -210,9 +219,4 @@ impl Reader {
             }
         });
     }
-}
-
-/// Returns true if a statement of this kind can be a rule.
-fn is_rule(kind: SegmentKind) -> bool {
-    matches!(kind, SegmentKind::Sentence | SegmentKind::Item)
 }
