@@ -1,17 +1,18 @@
 //! Writes the section that says where the work stands: the latest request, whether the summary
-//! already tells the work on it, and the last check that was seen to pass or fail.
+//! already tells the work on it, the last check that was seen to pass or fail, and the last commit.
 
 use std::fmt::Write as _;
 
 use ctx_text::shorten_words;
 
-use crate::ledger::call::FAILED;
 use crate::ledger::form::NOW;
-use crate::ledger::{Index, Origin, Segment, SegmentKind, is_outcome};
+use crate::ledger::{Index, Origin, Segment, SegmentKind, Verdict};
 
 /// The maximum lengths of a request and of a command, in characters.
 const REQUEST: usize = 160;
 const COMMAND: usize = 100;
+/// The maximum number of files that are named.
+const FILES: usize = 8;
 
 /// Writes the section, or nothing if there is no request.
 pub(super) fn now(index: &Index) -> String {
@@ -20,50 +21,73 @@ pub(super) fn now(index: &Index) -> String {
     let Some(last) = segments.iter().rfind(is_request) else { return String::new() };
     let is_of = |segment: &&Segment| is_request(segment) && segment.turn == last.turn;
     let words: Vec<&str> = segments.iter().filter(is_of).map(|it| index.text(it)).collect();
-    let later: Vec<&Segment> = segments
-        .iter()
-        .rev()
-        .take_while(|segment| segment.turn == last.turn)
-        .filter(|segment| matches!(segment.origin, Origin::Call | Origin::Said))
-        .filter(|segment| !segment.is_covered)
-        .collect();
-    let stage = match (later.first().map(|it| it.origin), last.is_covered) {
-        (None, _) => "not worked on in this record",
-        (Some(Origin::Said), false) => "answered at the end of this record",
-        (Some(_), false) => "in progress at the end of this record",
-        (Some(_), true) => "kept after this record, which already tells work on it",
-    };
     let mut text = format!("{NOW}\n- Latest request");
     cite(&mut text, last);
     let words = words.join(" ").replace('\n', " ");
-    let _ = writeln!(text, " ({stage}): {}", shorten_words(&words, REQUEST));
-    // The last command that says whether something passed or failed.
-    let check = segments.iter().rev().find_map(|segment| {
-        let outcome = segment.outcome.as_deref()?;
-        let is_check = segment.kind == SegmentKind::Command && says_how(outcome);
-        is_check.then_some((segment, outcome))
-    });
-    if let Some((command, outcome)) = check {
+    let _ = writeln!(text, " ({}): {}", stage(segments, last), shorten_words(&words, REQUEST));
+    let latest = |verdict: Verdict| {
+        segments.iter().enumerate().rev().find_map(|(number, segment)| {
+            let outcome = segment.outcome.as_deref()?;
+            let is_command = segment.kind == SegmentKind::Command;
+            let has_verdict = || Verdict::of(index.text(segment), outcome) == Some(verdict);
+            (is_command && has_verdict()).then_some((number, segment, outcome))
+        })
+    };
+    if let Some((_, command, outcome)) = latest(Verdict::Check) {
         text.push_str("- Last check");
         cite(&mut text, command);
         let name = shorten_words(&index.text(command).replace('\n', " "), COMMAND);
         let _ = writeln!(text, ": {name} → {outcome}");
     }
+    if let Some((number, command, outcome)) = latest(Verdict::Commit) {
+        text.push_str("- Last commit");
+        cite(&mut text, command);
+        let _ = writeln!(text, ": {outcome}");
+        let edited = edited(index, number);
+        if !edited.is_empty() {
+            let _ = writeln!(text, "- Edited after this commit: {}", edited.join(", "));
+        }
+    }
     text
+}
+
+/// Says how far the work on the last request is.
+fn stage(segments: &[Segment], last: &Segment) -> &'static str {
+    let is_work = |segment: &&Segment| matches!(segment.origin, Origin::Call | Origin::Said);
+    let of_request = || segments.iter().rev().take_while(|it| it.turn == last.turn);
+    let told = of_request().filter(is_work).find(|segment| !segment.is_covered);
+    let goes_on = of_request().filter(is_work).any(|segment| segment.is_covered);
+    match (told.map(|segment| segment.origin), last.is_covered) {
+        (None, _) if goes_on => "see the messages after this record",
+        (None, _) => "not worked on in this record",
+        (Some(_), true) => "kept after this record, which already tells work on it",
+        (Some(_), false) if goes_on => "the messages after this record go on with it",
+        (Some(Origin::Said), false) => "answered at the end of this record",
+        (Some(_), false) => "in progress at the end of this record",
+    }
+}
+
+/// Returns the files that calls after segment `after` edit, each once.
+fn edited(index: &Index, after: usize) -> Vec<&str> {
+    let mut files: Vec<&str> = Vec::new();
+    for segment in index.segments[after..].iter().filter(|it| it.origin == Origin::Call) {
+        let text = index.text(segment);
+        let path = match segment.kind {
+            SegmentKind::Change => text.split("; ").next().and_then(|it| it.split_once(": ")),
+            _ => text.strip_prefix("*** ").and_then(|it| it.split_once(" File: ")),
+        };
+        if let Some((_, path)) = path.filter(|(_, path)| !files.contains(path)) {
+            files.push(path);
+        }
+    }
+    let first = files.len().saturating_sub(FILES);
+    files.split_off(first)
 }
 
 fn cite(text: &mut String, segment: &Segment) {
     if segment.line > 0 {
         let _ = write!(text, " ⟦{}⟧", segment.line);
     }
-}
-
-/// Returns true if an outcome says whether something passed or failed.
-fn says_how(outcome: &str) -> bool {
-    outcome.split("; ").any(|part| {
-        let bare = part.split_once(" × ").map_or(part, |(_, bare)| bare);
-        is_outcome(bare) || part.starts_with(FAILED)
-    })
 }
 
 #[cfg(test)]

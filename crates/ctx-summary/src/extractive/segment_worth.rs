@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_text::{Lists, Matcher, Phrases, is_prose, regex, with_ascii_boundaries};
 use regex::Regex;
 
-use crate::ledger::{Index, Origin, Segment, SegmentKind};
+use crate::ledger::{Index, Origin, Segment, SegmentKind, Verdict};
 
 /// The factor for a model's text in an earlier summary. Such text is repeated unless later text is
 /// more useful.
@@ -19,6 +19,14 @@ const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
 /// How many statements at the beginning of a request say what the request is about.
 const FIRST_WORDS: u32 = 3;
+
+/// The maximum number of lines that the user shows, and the worth of each.
+const MOST_SHOWN: usize = 12;
+const SHOWN: f64 = 0.5;
+/// The worth of commands that committed or checked something, and of a rule in the project's files.
+const COMMIT: f64 = 1.2;
+const CHECK: f64 = 0.6;
+const PROJECT_RULE: f64 = 0.8;
 
 /// The worth of polite words, which contain no information.
 const POLITE: f64 = 0.0;
@@ -38,20 +46,38 @@ pub(super) fn worths(index: &Index, hidden: &[bool]) -> Vec<f64> {
             Origin::Said => again(SAID_BEFORE) * places.said(number, segment, text),
             Origin::Pasted if segment.is_earlier => 0.35,
             Origin::Earlier => EARLIER * places.said(number, segment, text),
+            Origin::Pasted if is_shown(segments, number, index) => SHOWN,
             Origin::Pasted => 0.06,
             Origin::Call => match segment.kind {
                 SegmentKind::Change => 0.9,
                 SegmentKind::Name => 0.5,
-                SegmentKind::Command => 0.3,
+                SegmentKind::Command => {
+                    let outcome = segment.outcome.as_deref();
+                    match outcome.and_then(|outcome| Verdict::of(text, outcome)) {
+                        Some(Verdict::Commit) => COMMIT,
+                        Some(Verdict::Check) => CHECK,
+                        None => 0.3,
+                    }
+                }
                 SegmentKind::Line | SegmentKind::Reason if is_plain_prose(text) => 0.3,
                 _ => 0.0,
             },
             Origin::Result if segment.kind == SegmentKind::Outcome => 0.12,
             Origin::Result if segment.kind == SegmentKind::Reason => 0.08,
+            Origin::Result if segment.kind == SegmentKind::ProjectRule => PROJECT_RULE,
             Origin::Result => 0.0,
         }
     };
     index.in_halves(|half| half.map(worth).collect::<Vec<f64>>()).concat()
+}
+
+/// Returns true if a segment is among the first lines that the user shows, as in `Like this:`.
+fn is_shown(segments: &[Segment], number: usize, index: &Index) -> bool {
+    segments[number].head.is_some_and(|head| {
+        let lead = &segments[head];
+        let is_lead = lead.origin == Origin::User && index.text(lead).ends_with([':', '：']);
+        is_lead && number - head <= MOST_SHOWN
+    })
 }
 
 /// Returns, for each segment, whether it belongs to a request but is not among the request's first

@@ -111,7 +111,7 @@ const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 1.4;
 /// The factor for a name in a tool call, which is less useful than a definition of the name.
 const NAME: f64 = 0.9;
-const WRITTEN: f64 = 0.8;
+const WRITTEN: f64 = 0.4;
 /// The factor for the result of a change, which only repeats the change.
 const ECHO: f64 = 0.3;
 

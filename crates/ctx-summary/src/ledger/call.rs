@@ -6,9 +6,11 @@ use std::sync::LazyLock;
 use ctx_format::files::{Access, FileUse};
 use ctx_format::{Call, Object, Part, ToolResult};
 use ctx_redact::redact;
-use ctx_text::{LazyRegex, one_line, plain_line, shorten, shorten_words};
+use ctx_text::{LazyRegex, Matcher, WordSet, one_line, plain_line, shorten, shorten_words};
 use serde_json::Value;
 
+use crate::ledger::harness::is_denied;
+use crate::ledger::output::is_outcome;
 use crate::ledger::{Item, ItemKind, LISTS, Leaf, State};
 
 /// The maximum length of a digest, in characters.
@@ -83,6 +85,9 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     }
     // Join the lines before redacting, because the name of a secret may be on the line before it.
     let head = head.join("\n");
+    if is_denied(&head) {
+        return Some(REJECTED.to_owned());
+    }
     let head = redact(&head).0;
     let head: Vec<&str> = head.lines().map(str::trim).collect();
     let found = head.iter().position(|line| says_error(line));
@@ -212,7 +217,8 @@ impl Outcome {
 
     /// Reads the outcome of a call in an earlier summary.
     pub(crate) fn of_earlier(text: &str) -> Self {
-        let error = text.strip_prefix(FAILED).map(str::to_owned);
+        let error = text.strip_prefix(FAILED).or((text == REJECTED).then_some(text));
+        let error = error.map(str::to_owned);
         Self { id: None, error, text: text.to_owned() }
     }
 
@@ -220,8 +226,10 @@ impl Outcome {
     /// say how something ended.
     pub(crate) fn line(&self, found: &[&str]) -> String {
         let mut parts: Vec<String> = Vec::new();
-        if let Some(error) = &self.error {
-            parts.push(format!("{FAILED}{error}"));
+        match self.error.as_deref() {
+            Some(REJECTED) => parts.push(REJECTED.to_owned()),
+            Some(error) => parts.push(format!("{FAILED}{error}")),
+            None => {}
         }
         // Lines such as those of passed packages are counted.
         let mut counts: Vec<(&str, usize, &str)> = Vec::new();
@@ -233,8 +241,8 @@ impl Outcome {
                 None => counts.push((word, 1, line)),
             }
         }
-        // Failures come first.
-        counts.sort_by_key(|(word, ..)| PASSED.contains(word));
+        // A commit comes first, then failures.
+        counts.sort_by_key(|(word, _, line)| (!is_commit(line), PASSED.contains(word)));
         for (word, count, line) in counts.iter().take(OUTCOMES) {
             let is_known = |known: &String| known.contains(line.trim());
             if *count > 1 {
@@ -257,6 +265,8 @@ pub(crate) fn is_untested(line: &str) -> bool {
 
 /// The outcome of a call whose result has no text.
 const NO_OUTPUT: &str = "no output";
+/// The outcome of a call that the user rejected.
+pub(crate) const REJECTED: &str = "rejected by the user";
 /// The beginning of the outcome of a call that failed.
 pub(crate) const FAILED: &str = "failed: ";
 /// The first words of lines that say how a test or a package ended.
@@ -265,6 +275,38 @@ const PASSED: [&str; 3] = ["ok", "PASS", "PASSED"];
 /// The maximum length of an outcome, in characters, and the maximum number of lines in it.
 const OUTCOME_MAX: usize = 200;
 const OUTCOMES: usize = 3;
+
+/// What the outcome of a command says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The command made a commit.
+    Commit,
+    /// A test, a build or another check passed or failed.
+    Check,
+}
+
+impl Verdict {
+    /// Returns what `outcome` says about `command`, if it says that something was committed, passed
+    /// or failed.
+    pub(crate) fn of(command: &str, outcome: &str) -> Option<Self> {
+        static CHECKS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("checks"));
+        static VERDICT: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("verdict"));
+        let mut parts = outcome.split("; ");
+        if parts.clone().any(is_commit) {
+            return Some(Self::Commit);
+        }
+        let mut words = command.split(|c: char| !c.is_ascii_alphanumeric());
+        let checks = words.any(|word| CHECKS.contains(word));
+        let is_end = |part: &str| part.starts_with(FAILED) || is_outcome(part);
+        parts.any(|part| VERDICT.is_match(part) || checks && is_end(part)).then_some(Self::Check)
+    }
+}
+
+/// Returns true if a line in the output of git names a new commit.
+fn is_commit(line: &str) -> bool {
+    static COMMIT: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("commit"));
+    line.starts_with('[') && COMMIT.is_match(line)
+}
 
 /// Returns true if `tool` runs commands or scripts.
 pub(crate) fn is_shell(tool: &str) -> bool {

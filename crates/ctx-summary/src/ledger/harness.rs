@@ -184,13 +184,18 @@ pub fn users_words<'t>(
             return Some(with_short_questions(answers).into());
         }
     }
-    let is_denied = result.denial == Denial::Marked
+    let may_be_denied = result.denial == Denial::Marked
         || result.denial == Denial::Reported && tool.is_some_and(|it| !it.starts_with("mcp__"));
-    if !is_denied || !result.is_error || !text.starts_with("The user doesn't want to proceed") {
+    if !may_be_denied || !result.is_error || !is_denied(text) {
         return None;
     }
     let (_, reason) = text.split_once("the user said:\n")?;
     Some(reason.trim().into())
+}
+
+/// Returns true if a result says that the user rejected the call.
+pub(crate) fn is_denied(text: &str) -> bool {
+    text.starts_with("The user doesn't want to proceed")
 }
 
 /// Shortens each question in `"QUESTION"="ANSWER", "QUESTION"=ANSWER` to its last sentence. The

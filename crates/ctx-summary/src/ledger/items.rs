@@ -9,6 +9,7 @@ use ctx_text::{LazyRegex, WordSet, regex};
 use regex::Regex;
 use strum::{IntoStaticStr, VariantArray};
 
+use crate::ledger::call::REJECTED;
 use crate::ledger::patterns::{MemoryKind, Sentence, simplified};
 use crate::ledger::{Action, LISTS, Outcome, Target};
 
@@ -128,8 +129,10 @@ impl Items {
         // In an earlier summary, the failed call and the error are on the same line.
         let items = &mut self.list;
         self.carried_errors.retain(|at| {
-            let rest = items[*at].text.strip_prefix(subject);
-            let repaired = rest.is_some_and(|rest| rest.starts_with(": "));
+            let text = &items[*at].text;
+            let rest = text.strip_prefix(subject);
+            let repaired =
+                rest.is_some_and(|rest| rest.starts_with(": ")) || program(text) == subject;
             if repaired {
                 items[*at].state = State::Done;
             }
@@ -166,9 +169,11 @@ impl Items {
         // An error is recorded for the call's file, or else for the call's digest.
         let subject = match &action.target {
             Target::File { path, .. } => path,
-            Target::Command | Target::Other => &action.digest,
+            Target::Command => program(&action.digest),
+            Target::Other => &action.digest,
         };
         match &outcome.error {
+            Some(error) if error == REJECTED => {}
             Some(error) => self.failed(subject, &action.digest, error, line),
             None => self.succeeded(subject),
         }
@@ -198,6 +203,18 @@ impl Items {
         self.carried_errors.clear();
     }
 }
+
+/// Returns the program in a call such as `Bash: cd a && go test ./a -v`, up to its first option:
+/// `go test ./a`. If the program succeeds later, whatever the options are, an error is repaired.
+fn program(digest: &str) -> &str {
+    let command = digest.rsplit_once("&& ").map_or(digest, |(_, last)| last);
+    let is_end = |word: &&str| word.starts_with(['-', '"', '\'', '$', '|', '>', '<', '2']);
+    let words = command.split_inclusive(' ').take(PROGRAM).take_while(|word| !is_end(word));
+    command[..words.map(str::len).sum()].trim_end()
+}
+
+/// The maximum number of words that name a program and what it runs.
+const PROGRAM: usize = 4;
 
 static TAKES_BACK: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("takes back"));
 

@@ -39,13 +39,12 @@ pub use harness::{OpenCalls, Writer, is_observation, pieces, users_words, withou
 pub use index::{Identifier, Index};
 pub use items::{Decision, Item, ItemKind, State};
 pub use output::is_frame;
-pub(crate) use output::is_outcome;
 pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
 pub use rule::RuleKind;
 pub use segment::{Origin, Segment, SegmentKind};
 
-pub(crate) use call::{Action, Outcome, Target};
+pub(crate) use call::{Action, Outcome, Target, Verdict};
 pub(crate) use form::{Label, labelled};
 pub(crate) use identifier::Shape;
 pub(crate) use intent::asks_for;
@@ -77,6 +76,8 @@ pub struct Ledger {
     /// The number of items of each kind that did not fit into earlier summaries.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
+    /// True after a slash command, whose template the next message may contain.
+    after_command: bool,
     /// For each rule, the index of its segment and whether the rule still holds.
     pub(crate) holding: OnceLock<Vec<(usize, bool)>>,
     /// The number of redacted secrets.
@@ -90,8 +91,11 @@ impl Ledger {
     }
 
     /// Adds the reading of the next message or earlier summary, on line `line` of the session.
-    pub fn absorb(&mut self, line: u64, reading: Reading) {
+    pub fn absorb(&mut self, line: u64, mut reading: Reading) {
         self.redacted += reading.secrets;
+        if std::mem::replace(&mut self.after_command, reading.is_command) {
+            reading.hand_on_template();
+        }
         if reading.source != Source::Stays {
             self.holding = OnceLock::new();
         }
@@ -140,7 +144,8 @@ impl Ledger {
                 } else if let Some(segment) = segment {
                     let is_file = matches!(action.target, Target::File { .. });
                     let is_short = numbers[quotes.clone()].len() <= 1;
-                    if action.target == Target::Command || !is_file && is_short {
+                    let is_told = action.target == Target::Command || !is_file && is_short;
+                    if is_told || outcome.error.is_some() {
                         self.index.conclude(segment, &outcome, &numbers[quotes.clone()]);
                     }
                     self.index.answer(segment, &numbers[quotes], is_file);

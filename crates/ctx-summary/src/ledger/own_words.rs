@@ -202,15 +202,18 @@ fn is_own_tag(line: &str) -> bool {
 /// Finds the quotations that contain orders. The ranges do not include the quotation marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
     static QUOTATION: LazyLock<LazyRegex> = LazyLock::new(|| {
-        LazyRegex::new(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`\n]+`"#)
+        LazyRegex::new(
+            r#"["“](?:[^"“”\n]|\n[^"“”\n])+["”]|「[^」]+」|『[^』]+』|«[^»]+»|`[^`\n]+`"#,
+        )
     });
     if !text.contains(['"', '`', '“', '「', '『', '«']) {
         return Vec::new();
     }
     let inside = QUOTATION.find_all(text).into_iter().map(|found| {
-        // The opening and the closing quotation mark have the same length.
-        let mark = text[found.start..].chars().next().map_or(0, char::len_utf8);
-        found.start + mark..found.end - mark
+        let mut chars = text[found.clone()].chars();
+        let [open, close] =
+            [chars.next(), chars.next_back()].map(|mark| mark.map_or(0, char::len_utf8));
+        found.start + open..found.end - close
     });
     let is_order = |text: &str| is_long(text) && intent::gives_orders(text);
     inside.filter(|inside| is_order(&text[inside.clone()])).collect()

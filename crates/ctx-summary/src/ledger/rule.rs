@@ -18,6 +18,7 @@ static LABELS_OF_RULES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("labels
 static LABELS_OF_FACTS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("labels of facts"));
 static LEADS_OF_RULES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("leads of rules"));
 static RULES: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("rules"));
+static NO_RULES: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("no rules"));
 static ADDRESSED: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("addressed"));
 static QUESTIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("questions"));
 static LIFTS: LazyLock<Matcher> =
@@ -80,7 +81,7 @@ fn of_user(text: &str, lead: Option<&str>) -> Option<RuleKind> {
     {
         return Some(RuleKind::Rule);
     }
-    if is_demand(rest) || LIFTS.is_match(rest) {
+    if is_demand(rest) && !NO_RULES.is_match(rest) || LIFTS.is_match(rest) {
         return Some(RuleKind::Rule);
     }
     let is_fact = label.is_some_and(is_marked)

@@ -32,6 +32,8 @@ pub enum SegmentKind {
     Outcome,
     /// A comment or a sentence in a result that gives a reason.
     Reason,
+    /// A demand in a file with rules for a project, such as `AGENTS.md`.
+    ProjectRule,
     /// Members of a JSON object in a result, with the name of the object.
     Record,
     /// Any other line in an argument or a result.

@@ -94,6 +94,11 @@ fn item(line: &str) -> Option<usize> {
     (is_row || is_marked && !rest.is_empty()).then(|| line.len() - bare.len())
 }
 
+/// Returns true if a line may have been wrapped at a margin.
+fn may_go_on(line: &str) -> bool {
+    line.len() >= WRAPPED && !line.trim_end().ends_with(['.', '!', '?', ':', ';'])
+}
+
 #[derive(Default)]
 struct Cutter<'t> {
     found: Vec<Statement<'t>>,
@@ -103,8 +108,10 @@ struct Cutter<'t> {
     items: Vec<(usize, usize)>,
     /// The index of the sentence that introduces the next statements.
     lead: Option<usize>,
-    /// The lines of the current paragraph, joined into one.
+    /// The lines of the current paragraph or list item, joined into one.
     paragraph: Cow<'t, str>,
+    /// The indentation of the current list item, if the paragraph is one.
+    indent: Option<usize>,
     /// True if the last line of the paragraph may continue on the next line.
     is_wrapped: bool,
     after_blank: bool,
@@ -139,17 +146,22 @@ impl<'t> Cutter<'t> {
 
     fn item(&mut self, line: &'t str, indent: usize) {
         self.end_paragraph();
+        self.paragraph = line.into();
+        self.indent = Some(indent);
         self.after_blank = false;
+        self.is_wrapped = may_go_on(line);
+    }
+
+    fn end_item(&mut self, item: Cow<'t, str>, indent: usize) {
         self.items.retain(|(of, _)| *of < indent);
         let head = self.head();
-        if line.len() <= LONGEST {
-            self.is_within = false;
-            let at = self.push(SegmentKind::Item, line.into(), head);
-            self.items.push((indent, at));
-            return;
-        }
         let first = self.found.len();
-        self.sentences(line.into(), head);
+        if item.len() <= LONGEST {
+            self.is_within = false;
+            self.push(SegmentKind::Item, item, head);
+        } else {
+            self.sentences(item, head);
+        }
         if let Some(statement) = self.found.get_mut(first) {
             statement.kind = SegmentKind::Item;
             self.items.push((indent, first));
@@ -166,7 +178,9 @@ impl<'t> Cutter<'t> {
 
     fn prose(&mut self, line: &'t str) {
         let bare = line.trim();
-        let goes_on = bare.starts_with(|c: char| c.is_lowercase() || c == '`');
+        // A line of a list item is indented.
+        let is_indented = self.indent.is_some() && line.starts_with([' ', '\t']);
+        let goes_on = is_indented || bare.starts_with(|c: char| c.is_lowercase() || c == '`');
         if self.is_wrapped && goes_on && !self.after_blank {
             self.paragraph.to_mut().extend([" ", bare]);
         } else {
@@ -180,13 +194,15 @@ impl<'t> Cutter<'t> {
             self.paragraph = bare.into();
         }
         self.after_blank = false;
-        self.is_wrapped = line.len() >= WRAPPED && !bare.ends_with(['.', '!', '?', ':', ';']);
+        self.is_wrapped = may_go_on(line);
     }
 
     fn end_paragraph(&mut self) {
         self.is_wrapped = false;
         let paragraph = std::mem::take(&mut self.paragraph);
-        if !paragraph.is_empty() {
+        if let Some(indent) = self.indent.take() {
+            self.end_item(paragraph, indent);
+        } else if !paragraph.is_empty() {
             let head = self.head();
             self.sentences(paragraph, head);
         }
@@ -317,6 +333,15 @@ mod tests {
         let wrapped =
             "We decided to keep the index in a file of its own, because the\nother one grows.";
         assert_eq!(found(wrapped).len(), 1);
+        let item = "- Skip the check for requests without a length in the header (streamed\n  \
+                    or chunked), and do not measure the body\n  - deeper";
+        assert_eq!(
+            found(item),
+            [
+                of(SegmentKind::Item, &item[..item.len() - 11].replace("\n  ", " "), None),
+                of(SegmentKind::Item, "- deeper", Some(0)),
+            ]
+        );
         let long = "word ".repeat(400);
         let pieces = found(&long);
         assert!(pieces.len() > 5 && pieces.iter().all(|(kind, ..)| *kind == SegmentKind::Sentence));

@@ -104,7 +104,8 @@ impl Reader {
             let is_patch = text.starts_with("*** Begin Patch") || text.starts_with("--- ");
             segments(text, |line| {
                 // Only what an edit adds is quoted.
-                if !(old.contains(line) || is_patch && line.starts_with('-')) {
+                if !(old.contains(line) || is_patch && is_no_addition(line)) {
+                    let line = if is_patch { line.trim_start_matches('+') } else { line };
                     self.parts(line, kind == SegmentKind::Change, call);
                 }
             });
@@ -230,6 +231,11 @@ fn kind_of(action: &Action) -> SegmentKind {
 fn is_prelude(line: &str) -> bool {
     let begins = ["#", "set ", "cd ", "export "];
     line.is_empty() || !line.contains("&&") && begins.iter().any(|begin| line.starts_with(begin))
+}
+
+/// Returns true if a line of a patch neither adds anything nor names a file.
+fn is_no_addition(line: &str) -> bool {
+    line.starts_with(['-', '@']) || matches!(line, "*** Begin Patch" | "*** End Patch")
 }
 
 /// Returns true if a short argument helps to understand what a call does.

@@ -100,6 +100,8 @@ impl Reader {
 
     /// Reads text from a user message.
     fn of_user(&mut self, text: &str, is_added: bool) {
+        // Claude Code writes the name of a command without a template first.
+        self.reading.is_command = text.starts_with("<command-message>");
         for (writer, piece) in pieces(text, is_added) {
             match writer {
                 Writer::User => {

@@ -29,8 +29,32 @@ pub struct Reading {
     pub(crate) marks: Vec<Mark>,
     /// The hashes of the texts in a kept message. A summary need not quote these texts.
     pub(crate) kept: Vec<u64>,
+    /// True if the message is a slash command that has a template.
+    pub(crate) is_command: bool,
     /// The number of secrets that were redacted in the message.
     pub(crate) secrets: usize,
+}
+
+/// The minimum length of a template, in bytes. A shorter message after a slash command contains the
+/// user's words.
+const TEMPLATE: usize = 1_000;
+
+impl Reading {
+    /// Attributes a message after a slash command to the author of the command's template, unless
+    /// the message is short.
+    pub(crate) fn hand_on_template(&mut self) {
+        let is_request = self.source == (Source::Message { is_request: true });
+        if !is_request || self.mentions.text.len() < TEMPLATE {
+            return;
+        }
+        self.source = Source::Message { is_request: false };
+        self.events.retain(|event| !matches!(event, Event::Item(..)));
+        for quote in self.quotes.iter_mut().filter(|quote| quote.origin == Origin::User) {
+            quote.origin = Origin::Pasted;
+            quote.rule = None;
+            quote.begins_turn = false;
+        }
+    }
 }
 
 /// The source of a reading.
