@@ -1,6 +1,7 @@
 //! Renders the story in session order. Lines are labelled with their speaker.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
@@ -18,15 +19,30 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut after_piece = false;
     // The call that was written last, or that the last line belongs to.
     let mut call: Option<usize> = None;
-    for number in (0..index.segments.len()).filter(|number| chosen[*number]) {
+    let numbers: Vec<usize> = (0..index.segments.len()).filter(|number| chosen[*number]).collect();
+    let of_results = |number: &&usize| index.segments[**number].origin == Origin::Result;
+    let calls = numbers.iter().filter(of_results).map(|it| call_of(&index.segments, *it));
+    let answered: HashSet<usize> = calls.flatten().collect();
+    let mut named_later = HashSet::new();
+    for (at, number) in numbers.iter().copied().enumerate() {
         let segment = &index.segments[number];
+        // A call that stands above its results need not stand among the calls that were made at
+        // the same time.
+        let next = numbers.get(at + 1).and_then(|next| call_of(&index.segments, *next));
+        if answered.contains(&number) && next != Some(number) && segment.outcome.is_none() {
+            named_later.insert(number);
+            continue;
+        }
         let label = Label::of(segment.origin, segment.kind);
         let line = index.line(segment);
         let words = words_of(&line, segment.kind);
         let own_call = call_of(&index.segments, number);
         // The results of calls that were made at the same time follow all of these calls.
         if segment.origin == Origin::Result && own_call.is_some() && own_call != call {
-            let name = short_call(index.text(&index.segments[own_call.unwrap_or_default()]));
+            let of = own_call.unwrap_or_default();
+            let text_of_call = index.text(&index.segments[of]).replace('\n', " ");
+            let is_named = !named_later.remove(&of);
+            let name = if is_named { short_call(&text_of_call) } else { text_of_call };
             let _ = writeln!(text, "{}{name}", <&str>::from(Label::ResultOf));
         }
         // Pieces of code and of text that was read share a line, with a mark between them.

@@ -212,6 +212,7 @@ static PROMISE: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("promise"));
 static OFFER: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("offer"));
 static COURTESY: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("courtesy"));
 static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern("named"));
+pub(super) static IMPORT: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("import"));
 pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("code line"));
 
 pub(super) static LISTS: Lists = Lists::new(include_str!("lists.txt"));

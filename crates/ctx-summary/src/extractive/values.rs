@@ -5,7 +5,7 @@ use ctx_tokens::TokenCounter;
 
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
-use super::segment_worth::{has_files, is_plain_prose};
+use super::segment_worth::{IMPORT, has_files, is_plain_prose};
 use crate::ledger::{Index, Mark, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
@@ -109,8 +109,9 @@ const OUTCOME: f64 = 1.3;
 /// The factor for a passed test or a stack frame, which is usually one of many.
 const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 1.4;
-/// The factor for a name in a tool call, which is less useful than a definition of the name.
-const NAME: f64 = 0.9;
+/// The factor for a line of code that only imports names.
+const IMPORTED: f64 = 0.3;
+/// The factor for a line of code that the model wrote, which is now in a file.
 const WRITTEN: f64 = 0.4;
 /// The factor for the result of a change, which only repeats the change.
 const ECHO: f64 = 0.3;
@@ -142,7 +143,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (SegmentKind::Line, _) if is_frame(text) => PASSED,
         (SegmentKind::Outcome, _) => OUTCOME,
         (SegmentKind::Name, Origin::Result) => DEFINITION,
-        (SegmentKind::Name, _) => NAME,
+        (SegmentKind::Line | SegmentKind::Name, _) if IMPORT.is_match(text) => IMPORTED,
         (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
         _ => 1.0,
     }

@@ -186,7 +186,10 @@ impl Reader {
             }
             Label::Earlier => self.said(text, Origin::Earlier, None),
             Label::Call => self.call_again(text),
-            Label::ResultOf => self.call = self.call_of(text),
+            Label::ResultOf => match self.call_of(text) {
+                Some(call) => self.call = Some(call),
+                None => self.call_again(text),
+            },
             Label::Part => {
                 text.split(GAP).for_each(|piece| self.parts(piece, true, self.call));
             }
