@@ -6,6 +6,7 @@ use memchr::memmem;
 
 use super::greedy::Greedy;
 use super::page::{self, CITES};
+use super::refuted::refuted;
 use super::sections::sections;
 use super::segment_worth::{has_files, has_tools};
 use super::story::Teller;
@@ -99,8 +100,9 @@ impl<'l> Draft<'l> {
         if limit >= CITES && head.contains("\n## ") {
             head.extend([STORY, "\n"]);
         }
+        let refuted = refuted(&ledger.index);
         let write = move |chosen: &[bool]| {
-            let story = page::write(&ledger.index, chosen, limit >= CITES);
+            let story = page::write(&ledger.index, chosen, &refuted, limit >= CITES);
             let mut text = format!("{head}{story}");
             text.truncate(text.trim_end().len());
             text

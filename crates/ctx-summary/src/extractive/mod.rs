@@ -7,6 +7,7 @@ mod draft;
 mod greedy;
 mod now;
 mod page;
+mod refuted;
 mod rules;
 mod sections;
 mod segment_worth;

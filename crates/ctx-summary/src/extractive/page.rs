@@ -6,13 +6,18 @@ use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
 
-use crate::ledger::form::GAP;
-use crate::ledger::{Index, Label, Origin, Segment, SegmentKind, labelled};
+use crate::ledger::form::{GAP, REFUTED};
+use crate::ledger::{Index, Label, Origin, Segment, SegmentKind, labelled, without_marker};
 use ctx_text::shorten_words;
 
 /// Writes the chosen segments as lines, in session order. If `cite` is set, the user's lines begin
 /// with their line number in the session, so that the reader can look up the whole turn.
-pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
+pub(super) fn write(
+    index: &Index,
+    chosen: &[bool],
+    refuted: &HashSet<usize>,
+    cite: bool,
+) -> String {
     let mut text = String::new();
     // The speaker, the turn and the line of the previous segment.
     let mut before: Option<(Label, u32, u64)> = None;
@@ -35,7 +40,11 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
         }
         let label = Label::of(segment.origin, segment.kind);
         let line = index.line(segment);
-        let words = words_of(&line, segment.kind);
+        let mut words = words_of(&line, segment.kind);
+        if refuted.contains(&number) {
+            let at = words.len() - without_marker(&words).1.len();
+            words.to_mut().insert_str(at, REFUTED);
+        }
         let own_call = call_of(&index.segments, number);
         // The results of calls that were made at the same time follow all of these calls.
         if segment.origin == Origin::Result && own_call.is_some() && own_call != call {

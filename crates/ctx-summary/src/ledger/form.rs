@@ -165,6 +165,9 @@ pub(crate) const OUTCOME: &str = " → ";
 /// Explains the marks to the reader of a summary.
 pub(crate) const EXPLANATION: &str = "Marks: [7] and ⟦7⟧ are line 7 of the session; call: a tool call → what came of it; + what it wrote; > output or pasted text; … something left out.";
 
+/// What a summary writes before a statement that was later found to be wrong.
+pub(crate) const REFUTED: &str = "(later found wrong) ";
+
 /// The heading of the section about the current state of the work.
 pub(crate) const NOW: &str = "## Where we are";
 
