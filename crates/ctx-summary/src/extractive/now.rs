@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use ctx_text::shorten_words;
 
 use crate::ledger::form::NOW;
-use crate::ledger::{Index, Origin, Segment, SegmentKind, Verdict};
+use crate::ledger::{Index, Label, Origin, Segment, SegmentKind, Verdict};
 
 /// The maximum lengths of a request and of a command, in characters.
 const REQUEST: usize = 160;
@@ -25,6 +25,8 @@ pub(super) fn now(index: &Index) -> String {
     cite(&mut text, last);
     let words = words.join(" ").replace('\n', " ");
     let _ = writeln!(text, " ({}): {}", stage(segments, last), shorten_words(&words, REQUEST));
+    // What a tool says is quoted, here as well.
+    let quote = <&str>::from(Label::Quote);
     let latest = |verdict: Verdict| {
         segments.iter().enumerate().rev().find_map(|(number, segment)| {
             let outcome = segment.outcome.as_deref()?;
@@ -34,18 +36,18 @@ pub(super) fn now(index: &Index) -> String {
         })
     };
     if let Some((_, command, outcome)) = latest(Verdict::Check) {
-        text.push_str("- Last check");
+        text.push_str("- Last check in this record");
         cite(&mut text, command);
         let name = shorten_words(&index.text(command).replace('\n', " "), COMMAND);
-        let _ = writeln!(text, ": {name} → {outcome}");
+        let _ = writeln!(text, ": {name}\n{quote}{outcome}");
     }
     if let Some((number, command, outcome)) = latest(Verdict::Commit) {
-        text.push_str("- Last commit");
+        text.push_str("- Last commit in this record");
         cite(&mut text, command);
-        let _ = writeln!(text, ": {outcome}");
+        let _ = writeln!(text, ":\n{quote}{outcome}");
         let edited = edited(index, number);
         if !edited.is_empty() {
-            let _ = writeln!(text, "- Edited after this commit: {}", edited.join(", "));
+            let _ = writeln!(text, "- Edited after it: {}", edited.join(", "));
         }
     }
     text
@@ -119,7 +121,8 @@ mod tests {
             of(&messages, None),
             "## Where we are\n\
              - Latest request ⟦1⟧ (answered at the end of this record): Please fix the login.\n\
-             - Last check ⟦2⟧: Bash command: make check → 2 failed, 9 passed\n"
+             - Last check in this record ⟦2⟧: Bash command: make check\n\
+             > 2 failed, 9 passed\n"
         );
         let under_way = of(&messages[..3], None);
         assert!(under_way.contains("(in progress at the end of this record)"), "{under_way}");

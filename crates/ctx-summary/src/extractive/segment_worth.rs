@@ -49,7 +49,7 @@ pub(super) fn worths(index: &Index, hidden: &[bool]) -> Vec<f64> {
             Origin::Pasted if is_shown(segments, number, index) => SHOWN,
             Origin::Pasted => 0.06,
             Origin::Call => match segment.kind {
-                SegmentKind::Change => 0.9,
+                SegmentKind::Change => 0.3,
                 SegmentKind::Name => 0.5,
                 SegmentKind::Command => {
                     let outcome = segment.outcome.as_deref();
@@ -62,8 +62,8 @@ pub(super) fn worths(index: &Index, hidden: &[bool]) -> Vec<f64> {
                 SegmentKind::Line | SegmentKind::Reason if is_plain_prose(text) => 0.3,
                 _ => 0.0,
             },
-            Origin::Result if segment.kind == SegmentKind::Outcome => 0.12,
-            Origin::Result if segment.kind == SegmentKind::Reason => 0.08,
+            Origin::Result if segment.kind == SegmentKind::Outcome => 0.3,
+            Origin::Result if segment.kind == SegmentKind::Reason => 0.5,
             Origin::Result if segment.kind == SegmentKind::ProjectRule => PROJECT_RULE,
             Origin::Result => 0.0,
         }
@@ -177,9 +177,9 @@ impl Places {
             SegmentKind::Heading => return 0.0,
             SegmentKind::Quoted => 0.35,
             SegmentKind::Command => return 0.3,
-            SegmentKind::Lead => 0.2,
+            SegmentKind::Lead => 0.05,
             _ if COURTESY.is_match(text) => return POLITE,
-            _ if PROMISE.is_match(text) => 0.3,
+            _ if PROMISE.is_match(text) => 0.15,
             _ if segment.turn < self.last_turn && OFFER.is_match(text) => 0.3,
             _ => 1.0,
         };

@@ -108,11 +108,12 @@ const PASTED: f64 = 0.3;
 const OUTCOME: f64 = 1.3;
 /// The factor for a passed test or a stack frame, which is usually one of many.
 const PASSED: f64 = 0.3;
-const DEFINITION: f64 = 1.4;
 /// The factor for a line of code that only imports names.
 const IMPORTED: f64 = 0.3;
 /// The factor for a line of code that the model wrote, which is now in a file.
-const WRITTEN: f64 = 0.4;
+const WRITTEN: f64 = 0.2;
+/// The factor for a call of which only the names in it are of use.
+const CALL: f64 = 0.2;
 /// The factor for the result of a change, which only repeats the change.
 const ECHO: f64 = 0.3;
 
@@ -142,8 +143,8 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
         (SegmentKind::Line, _) if is_frame(text) => PASSED,
         (SegmentKind::Outcome, _) => OUTCOME,
-        (SegmentKind::Name, Origin::Result) => DEFINITION,
         (SegmentKind::Line | SegmentKind::Name, _) if IMPORT.is_match(text) => IMPORTED,
+        (SegmentKind::Call, _) => CALL,
         (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
         _ => 1.0,
     }

@@ -79,15 +79,15 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(Part::text);
     let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
+    if head.first().is_some_and(|line| is_denied(line)) {
+        return Some(REJECTED.to_owned());
+    }
     // Most results are long and report no error, so secrets are redacted only from errors.
     if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
         return None;
     }
     // Join the lines before redacting, because the name of a secret may be on the line before it.
     let head = head.join("\n");
-    if is_denied(&head) {
-        return Some(REJECTED.to_owned());
-    }
     let head = redact(&head).0;
     let head: Vec<&str> = head.lines().map(str::trim).collect();
     let found = head.iter().position(|line| says_error(line));
@@ -303,7 +303,7 @@ impl Verdict {
 }
 
 /// Returns true if a line in the output of git names a new commit.
-fn is_commit(line: &str) -> bool {
+pub(crate) fn is_commit(line: &str) -> bool {
     static COMMIT: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("commit"));
     line.starts_with('[') && COMMIT.is_match(line)
 }

@@ -12,7 +12,7 @@ use ctx_text::{WordSet, hash};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use crate::ledger::call::is_untested;
+use crate::ledger::call::{is_commit, is_untested};
 use crate::ledger::form::OUTCOME;
 use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::{
@@ -49,6 +49,8 @@ pub struct Index {
     pub(crate) arena: String,
     /// The index of each segment, by the hash of its text.
     pub(crate) seen: HashMap<u64, usize, RandomState>,
+    /// For each call that repeats an earlier one, the index of the earlier one.
+    repeated: HashMap<usize, usize, RandomState>,
     turn: u32,
     /// The model's latest question to which the user has not replied yet.
     pub(crate) question: Option<usize>,
@@ -133,14 +135,19 @@ impl Index {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
             self.turn += u32::from(quote.begins_turn);
-            // Repeated text is not added again unless the user repeats it, which makes it current
-            // again.
-            let known = self.seen.get(&quote.hash);
-            if let Some(number) = known.filter(|_| quote.origin != Origin::User) {
-                numbers.push(*number);
+            // Repeated text is not added again, unless the user repeats it, which makes it current
+            // again, or it is a call, which may have another outcome.
+            let known = self.seen.get(&quote.hash).copied();
+            let is_action = matches!(quote.kind, SegmentKind::Change | SegmentKind::Command);
+            let is_new = quote.origin == Origin::User || quote.origin == Origin::Call && is_action;
+            if let Some(number) = known.filter(|_| !is_new) {
+                numbers.push(number);
                 continue;
             }
             let number = self.segments.len();
+            if let Some(known) = known.filter(|_| is_action) {
+                self.repeated.insert(number, known);
+            }
             let text = mentions.text(&quote.text);
             // A short answer means nothing without its question.
             let is_answer = quote.begins_turn && text.len() <= SHORT_ANSWER;
@@ -313,12 +320,23 @@ impl Index {
         for (number, is_told) in outcomes.into_iter().zip(told) {
             self.segments[number].is_covered |= is_told && number > call;
         }
-        self.segments[call].outcome = (!line.is_empty()).then(|| line.into());
+        let outcome = (!line.is_empty()).then(|| line.into());
+        // Of runs of a command with the same outcome, the last one says how things are.
+        if let Some(before) = self.repeated.get(&call) {
+            let before = &mut self.segments[*before];
+            before.is_covered |= before.outcome == outcome;
+        }
+        self.segments[call].outcome = outcome;
     }
 
     /// Returns the text of a segment. For a call, what came of it follows.
     pub fn line(&self, segment: &Segment) -> Cow<'_, str> {
-        match &segment.outcome {
+        match segment.outcome.as_deref() {
+            // The outcome contains the message of the commit.
+            Some(outcome) if outcome.split("; ").next().is_some_and(is_commit) => {
+                let tool = self.text(segment).split(": ").next().unwrap_or_default();
+                format!("{tool}: git commit{OUTCOME}{outcome}").into()
+            }
             Some(outcome) => format!("{}{OUTCOME}{outcome}", self.text(segment)).into(),
             None => self.text(segment).into(),
         }

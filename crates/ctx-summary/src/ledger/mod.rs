@@ -93,9 +93,8 @@ impl Ledger {
     /// Adds the reading of the next message or earlier summary, on line `line` of the session.
     pub fn absorb(&mut self, line: u64, mut reading: Reading) {
         self.redacted += reading.secrets;
-        if std::mem::replace(&mut self.after_command, reading.is_command) {
-            reading.hand_on_template();
-        }
+        let is_template = std::mem::replace(&mut self.after_command, reading.is_command)
+            && reading.hand_on_template();
         if reading.source != Source::Stays {
             self.holding = OnceLock::new();
         }
@@ -106,6 +105,9 @@ impl Ledger {
                 self.requests += u32::from(is_request);
                 numbers = self.index.absorb(line, &reading, self.requests == 1);
                 self.index.cover(&reading);
+                if is_template {
+                    self.index.hide(&numbers);
+                }
             }
             // An earlier summary may have no line of its own, so its line number is 0.
             Source::Earlier => numbers = self.index.absorb(0, &reading, false),

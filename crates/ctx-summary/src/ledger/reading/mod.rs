@@ -40,12 +40,12 @@ pub struct Reading {
 const TEMPLATE: usize = 1_000;
 
 impl Reading {
-    /// Attributes a message after a slash command to the author of the command's template, unless
-    /// the message is short.
-    pub(crate) fn hand_on_template(&mut self) {
+    /// Attributes a message after a slash command to the author of the command's template, and
+    /// returns true, unless the message is short.
+    pub(crate) fn hand_on_template(&mut self) -> bool {
         let is_request = self.source == (Source::Message { is_request: true });
         if !is_request || self.mentions.text.len() < TEMPLATE {
-            return;
+            return false;
         }
         self.source = Source::Message { is_request: false };
         self.events.retain(|event| !matches!(event, Event::Item(..)));
@@ -54,6 +54,7 @@ impl Reading {
             quote.rule = None;
             quote.begins_turn = false;
         }
+        true
     }
 }
 
