@@ -258,7 +258,11 @@ pub trait Dialect: Sync {
     /// Writes a record that contains a summary, without a line ending. [`Self::summary_text`]
     /// recognizes the record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
-        text_record(Role::User, &format!("{SUMMARY_MARK}\n\n{text}"))
+        let quoted = json::quoted(text);
+        match Format::of(self.name()).summary_record {
+            Some(record) => record.get().replace("{text}", &quoted[1..quoted.len() - 1]),
+            None => text_record(Role::User, &format!("{SUMMARY_MARK}\n\n{text}")),
+        }
     }
 
     /// The text of a summary that [`Self::summary_record`] wrote. A record with a role that a

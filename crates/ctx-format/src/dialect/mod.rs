@@ -26,6 +26,7 @@ pub(crate) mod usage;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use self::sign::Sign;
 use crate::convert::target::{self, Target};
@@ -82,6 +83,10 @@ pub(crate) struct Format {
     pub(crate) import: Import,
     /// The value of [`crate::Log::all_at_once`].
     pub(crate) all_at_once: bool,
+    /// The record of a summary, in which `{text}` stands for the text. Codex skips a line that has
+    /// no timestamp.
+    #[serde(borrow)]
+    pub(crate) summary_record: Option<&'static RawValue>,
     /// What the API requires of a sequence of messages; the name of the dialect is not among it.
     /// Agents correct some of it themselves: Claude Code moves results to where the API requires
     /// them, and adds three marks of its own, of which the API accepts four; Codex supplies

@@ -135,11 +135,6 @@ impl Dialect for ClaudeCode {
         line.json("message", &text_record(Role::User, text)).end()
     }
 
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        let message = format!(r#"{{"role":"user","content":{}}}"#, json::quoted(text));
-        format!(r#"{{"type":"user","isCompactSummary":true,"message":{message}}}"#)
-    }
-
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         if !object.is_true("isCompactSummary") || kind_of(object) != "user" {
             return None;

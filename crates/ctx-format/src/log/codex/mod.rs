@@ -28,7 +28,7 @@ use crate::dialect::usage::{lessen, sum};
 use crate::legality::content::{Mend, Names};
 use crate::record::edit::cut_members;
 use crate::repair::{NewResult, RecordChange};
-use crate::{Edits, Flaw, Links, Message, Object, Outline, Role, Unread, Usage, UsageOf, json};
+use crate::{Edits, Flaw, Links, Message, Object, Outline, Role, Unread, Usage, UsageOf};
 
 pub(crate) use convert::Writer;
 
@@ -100,14 +100,6 @@ impl Dialect for Codex {
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         payload_of(object, "turn_context")?.text_of("model")
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        let text = json::quoted(text);
-        // The client skips a line that has no timestamp.
-        format!(
-            r#"{{"timestamp":"1970-01-01T00:00:00.000Z","type":"compacted","payload":{{"message":{text},"replacement_history":[{{"type":"message","role":"user","content":[{{"type":"input_text","text":{text}}}]}}]}}}}"#
-        )
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {

@@ -185,11 +185,6 @@ impl Dialect for Copilot {
         Some(self)
     }
 
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        let data = LineText::default().json("success", "true").text("summaryContent", text);
-        LineText::of_type("session.compaction_complete").json("data", &data.end()).end()
-    }
-
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         let event = message_in(object).filter(|event| event.kind == EventKind::Compaction)?;
         event.summary()

@@ -140,13 +140,6 @@ impl Dialect for Gemini {
         reply(object)?.text_of("model")
     }
 
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        let text = json::quoted(&snapshot_of(text));
-        format!(
-            r#"{{"$set":{{"messages":[{{"id":"ctx_summary","type":"user","content":[{{"text":{text}}}]}}]}}}}"#
-        )
-    }
-
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         let messages = Messages::of(object);
         let sent = messages.sent();

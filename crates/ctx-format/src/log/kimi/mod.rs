@@ -130,14 +130,6 @@ impl Dialect for Kimi {
         if kind_of(object) == "llm.request" { object.text_of("model") } else { None }
     }
 
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        LineText::of_type("context.apply_compaction")
-            .text("summary", text)
-            .json("compactedCount", REPLACES_ALL)
-            .is("legacyTail", true)
-            .end()
-    }
-
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         Entry::of(object)?.summary()
     }

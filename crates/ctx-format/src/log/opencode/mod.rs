@@ -26,7 +26,6 @@ use crate::dialect::usage::{lessen, sum};
 use crate::record::edit::{cut_members, cuts};
 use crate::{
     Bond, Edits, Flaw, Links, Media, Message, Object, Outline, Role, SecondCopy, Unread, Usage,
-    json,
 };
 
 pub(crate) use convert::Writer;
@@ -111,13 +110,6 @@ impl Dialect for Opencode {
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         let Entry { info, .. } = Entry::of(object)?;
         info.text_of("modelID").or_else(|| info.object_of("model")?.text_of("modelID"))
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        let text = json::quoted(text);
-        format!(
-            r#"{{"info":{{"id":"msg_summary","sessionID":"ses_","role":"assistant","summary":true,"finish":"stop"}},"parts":[{{"type":"text","text":{text}}}]}}"#
-        )
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {

@@ -30,7 +30,7 @@ use crate::legality::content::Mend;
 use crate::log::compaction::LineText;
 use crate::repair::{MISSING_RESULT, RecordChange};
 use crate::{
-    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, SecondCopy, Unread, Usage, json,
+    Bond, Edits, Flaw, Links, Message, Object, Outline, Role, Rule, SecondCopy, Unread, Usage,
 };
 
 pub(crate) use convert::Writer;
@@ -198,10 +198,6 @@ impl Dialect for Pi {
 
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        format!(r#"{{"type":"compaction","summary":{}}}"#, json::quoted(text))
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
