@@ -7,12 +7,10 @@ use std::collections::HashSet;
 use super::entry::Entry;
 use super::item::{self, SHAPES};
 use super::line::Line;
-use super::{begins_elsewhere, is_paginated};
+use super::{Codex, begins_elsewhere, is_paginated};
 use crate::dialect::content::kind_of;
-use crate::log::{Effect, Flaw, HeaderFacts, NO_TIME, Remedy};
+use crate::log::{Effect, Flaw, HeaderFacts, Log, NO_TIME, Remedy};
 use crate::{Edits, Object, counted, json};
-
-pub(super) const LOADS_NOTHING: &str = "Codex loads nothing from the file";
 
 /// Collects the problems of a session line by line.
 #[derive(Default)]
@@ -75,8 +73,7 @@ impl Flaws {
         }
         if object.text_of("timestamp").is_none() {
             if Entry::of(object).is_some() {
-                let what = "the line has no timestamp: Codex skips it";
-                let flaw = Flaw::new(record, "no-timestamp", Effect::Lost, what);
+                let flaw = Codex.flaw(record, "no-timestamp");
                 self.found.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
             return;
@@ -85,8 +82,7 @@ impl Flaws {
         let number = ordinal.and_then(|raw| raw.parse().ok());
         self.ordinal = number.unwrap_or(self.ordinal + 1);
         if number.is_some_and(|number| !self.ordinals.insert(number)) {
-            let what = "an earlier line has the same ordinal: the app does not show later messages";
-            self.found.push(Flaw::new(record, "repeated-ordinal", Effect::Ignored, what));
+            self.found.push(Codex.flaw(record, "repeated-ordinal"));
         }
         self.last = Some((record, ordinal.is_some()));
         if *line == Line::Other {
@@ -101,9 +97,7 @@ impl Flaws {
             // If the first line is an old header without an envelope, its repair makes it the
             // header.
             if self.bare.first() != Some(&record) {
-                let what = format!("the first line is not a session_meta: {LOADS_NOTHING}");
-                let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
-                flaws.push(flaw.repaired_by(match self.header {
+                flaws.push(Codex.flaw(record, "no-header").repaired_by(match self.header {
                     Some(header) => Remedy::CopyBefore(header),
                     None => Remedy::Before(self.new_header()),
                 }));
@@ -111,10 +105,7 @@ impl Flaws {
             flaws.extend(self.bare_items());
         }
         if let (Some((record, false)), true) = (self.last, self.is_paginated) {
-            let what = format!(
-                "the last line has no ordinal, which a paginated file requires: {LOADS_NOTHING}"
-            );
-            let flaw = Flaw::new(record, "no-ordinal", Effect::Refused, what);
+            let flaw = Codex.flaw(record, "no-ordinal");
             flaws.push(flaw.repaired_by(Remedy::Change(vec![self.ordinal])));
         }
         flaws
@@ -122,8 +113,7 @@ impl Flaws {
 
     /// Returns the flaw of a session whose beginning is in another file.
     pub(super) fn elsewhere(&self) -> Option<Flaw> {
-        let what = "the session begins in another file: Codex also sends what is there, and the tools do not read it";
-        Some(Flaw::new(self.elsewhere?, "begins-elsewhere", Effect::Ignored, what))
+        self.elsewhere.map(|record| Codex.flaw(record, "begins-elsewhere"))
     }
 
     /// Writes a header with all members that the client requires.
@@ -144,7 +134,7 @@ impl Flaws {
         let all = "without an envelope, as written before September 2025";
         self.bare.iter().enumerate().map(move |(at, record)| {
             let (effect, what) = match at {
-                0 => (Effect::Refused, format!("{lines} {all}: {LOADS_NOTHING}")),
+                0 => (Effect::Refused, format!("{lines} {all}: Codex loads nothing from the file")),
                 _ => (Effect::Harmless, "the line has no envelope".to_owned()),
             };
             let flaw = Flaw::new(*record, "bare-items", effect, what);
@@ -156,14 +146,12 @@ impl Flaws {
 /// Creates the flaw for a line whose items are not in the format that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
-        let what = "an item of this compaction is in a format that Codex does not load: Codex ignores the compaction and sends the messages before it";
-        return Some(Flaw::new(record, "compaction-not-read", Effect::Ignored, what));
+        return Some(Codex.flaw(record, "compaction-not-read"));
     }
     if matches!(Entry::of(object)?, Entry::Item(item) if item::is_loaded(&item)) {
         return None;
     }
-    let what = "the item is in a format that Codex does not load: Codex skips the line";
-    Some(Flaw::new(record, "item-not-read", Effect::Lost, what))
+    Some(Codex.flaw(record, "item-not-read"))
 }
 
 /// Returns the edits that repair a violation of `rule` in a line.

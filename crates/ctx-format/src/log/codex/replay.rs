@@ -1,11 +1,13 @@
 //! Replays the compactions and rollbacks of a session to determine which items remain in the
 //! context.
 
+use super::Codex;
 use super::flaws::Flaws;
 use super::line::{Item, ItemKind, Line};
+use crate::log::Log;
 use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
-use crate::{Effect, Flaw, Object};
+use crate::{Flaw, Object};
 
 /// The maximum total size, in tokens, of the user messages that the client keeps if a compaction
 /// has no items. The client counts four bytes as one token.
@@ -223,7 +225,6 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
 /// Creates the flaw for the newest compaction if a rollback undid it.
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
-    let newest = newest.filter(|newest| base != Some(*newest))?;
-    let what = "a rollback has undone this compaction: Codex sends the earlier messages";
-    Some(Flaw::new(newest, "compaction-off-path", Effect::Ignored, what))
+    let newest = newest.filter(|newest| base != Some(*newest));
+    newest.map(|newest| Codex.flaw(newest, "compaction-off-path"))
 }

@@ -8,12 +8,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use ring::digest::{SHA256, digest};
 
+use super::Copilot;
 use super::event::{Event, EventKind, SHAPES, is_of_helper};
 use crate::dialect::content::kind_of;
-use crate::log::HeaderFacts;
 use crate::log::compaction::{Ids, LineText, quoted};
 use crate::log::links::LineId;
 use crate::log::view::{Outside, View, ViewBuilder};
+use crate::log::{HeaderFacts, Log};
 use crate::{Effect, Flaw, Object, Remedy, json};
 
 /// An event that is in the context or was in it, or that decides what is in it.
@@ -119,8 +120,7 @@ impl Events {
             EventKind::Start => self.has_header = true,
             EventKind::Command => self.commands.extend(event.command().map(|it| (calls[0], it))),
             EventKind::Compaction if event.data.is_true("success") && !is_sent => {
-                let what = "the compaction has no summary: the Copilot CLI ignores it";
-                self.flaws.push(Flaw::new(record, "compaction-not-read", Effect::Ignored, what));
+                self.flaws.push(Copilot.flaw(record, "compaction-not-read"));
             }
             kind if is_sent || content.is_some() || kind == EventKind::Cleared => {
                 self.entries.push(Entry { record, kind, calls, content });
@@ -294,12 +294,10 @@ impl ViewBuilder for Events {
         let sent: HashSet<usize> = context.iter().map(|(record, _)| *record).collect();
         let is_lone = |it: &&Entry| it.kind == EventKind::Result && !sent.contains(&it.record);
         for entry in self.after().iter().filter(is_lone) {
-            let what = "the result answers no call: the Copilot CLI does not send it";
-            view.flaws.push(Flaw::new(entry.record, "orphan-result", Effect::Ignored, what));
+            view.flaws.push(Copilot.flaw(entry.record, "orphan-result"));
         }
         if let (false, Some(record)) = (self.has_header, self.first) {
-            let what = "the header is missing: the Copilot CLI loads nothing";
-            let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
+            let flaw = Copilot.flaw(record, "no-header");
             view.flaws.push(flaw.repaired_by(Remedy::Before(self.new_header())));
         }
         view

@@ -9,11 +9,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::Gemini;
 use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{Outside, View};
-use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
+use crate::log::{Effect, Flaw, HeaderFacts, Log as _, Remedy};
 use crate::{Object, Role, counted};
 
 /// The kinds of lines, in order of precedence: a line with the keys of several kinds is of the
@@ -138,8 +139,7 @@ impl Log {
                 self.displaced.extend(sent.map(|it| (it.id, it.place)));
             }
             Line::Other if Turn::of(object).is_some() => {
-                let what = "the Gemini CLI does not load this message, because it has no id";
-                let flaw = Flaw::new(record, "message-without-id", Effect::Lost, what);
+                let flaw = Gemini.flaw(record, "message-without-id");
                 self.flaws.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
             Line::Message | Line::Other => {}
@@ -197,14 +197,13 @@ impl Log {
 }
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "no line is a header: the Gemini CLI does not recognize the file as a session";
     let time = first.text_of("timestamp").map(Into::into);
     let [id, time, _] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
     // No line identifies the project, but the client accepts any hash that is not empty.
     let header = format!(
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
     );
-    Flaw::new(record, "no-header", Effect::Refused, what).repaired_by(Remedy::Before(header))
+    Gemini.flaw(record, "no-header").repaired_by(Remedy::Before(header))
 }
 
 /// Returns true if a list of messages begins with a summary of earlier messages.

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::Opencode;
 use super::message::Entry;
+use crate::log::Log;
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::{Effect, Flaw, Object, Role, json};
 
@@ -166,14 +168,11 @@ impl ViewBuilder for Lines {
         }
         let ids: HashSet<&str> = valid.iter().map(|line| line.id()).collect();
         let missing = |line: &&&Line| line.tail.as_deref().is_some_and(|tail| !ids.contains(tail));
-        view.flaws.extend(valid.iter().filter(missing).map(|line| {
-            let what = "the first message of the compaction's tail is not in the session: opencode sends the messages before the compaction";
-            Flaw::new(line.record, "kept-entry-missing", Effect::Ignored, what)
-        }));
-        view.flaws.extend(self.by_time.values().find(|it| Some(it.id()) == self.undone.as_deref()).map(|line| {
-            let what = "the user took back this message: with the next request, opencode removes it and all messages after it";
-            Flaw::new(line.record, "pending-undo", Effect::Harmless, what)
-        }));
+        let missing = valid.iter().filter(missing);
+        let missing = missing.map(|line| Opencode.flaw(line.record, "kept-entry-missing"));
+        view.flaws.extend(missing);
+        let undone = self.all().into_iter().find(|it| Some(it.id()) == self.undone.as_deref());
+        view.flaws.extend(undone.map(|line| Opencode.flaw(line.record, "pending-undo")));
         view
     }
 }

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::entry;
-use super::entry::{Entry, EntryKind, new_content};
+use super::Pi;
+use super::entry::{self, Entry, EntryKind, new_content};
 use crate::dialect::content::kind_of;
 use crate::log::links::{LineId, Tree, TreeLine};
-use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
+use crate::log::{Flaw, HeaderFacts, Log, Remedy};
 use crate::{Object, json};
 
 /// The properties of an entry that determine the path and the context.
@@ -254,12 +254,11 @@ pub(super) fn has_no_ids(version: f64) -> bool {
 }
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "the first line is not a header: pi loads nothing from the file";
     let has_ids = first.get("id").is_some() && first.get("parentId").is_some();
     let version = if has_ids { r#""version":3,"# } else { "" };
     let time = first.text_of("timestamp").map(Into::into);
     let [id, time, cwd] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
     let header =
         format!(r#"{{"type":"session",{version}"id":{id},"timestamp":{time},"cwd":{cwd}}}"#);
-    Flaw::new(record, "no-header", Effect::Refused, what).repaired_by(Remedy::Before(header))
+    Pi.flaw(record, "no-header").repaired_by(Remedy::Before(header))
 }

@@ -8,10 +8,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Pi;
 use super::tree::{Content, Entries, Node};
+use crate::log::Log;
 use crate::log::links::{LineId, Tree};
 use crate::log::view::{Outside, View, ViewBuilder};
-use crate::{Effect, Flaw, Object};
+use crate::{Flaw, Object};
 
 impl ViewBuilder for Entries {
     fn begin_with_mark(&mut self) {
@@ -127,8 +129,7 @@ fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Opti
     if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {
         return None;
     }
-    let what = "the first kept entry is not above the compaction: pi keeps no earlier entries";
-    Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what))
+    Some(Pi.flaw(node.record, "kept-entry-missing"))
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 
+use super::Qwen;
 use super::body::{Body, is_system};
 use crate::dialect::content::kind_of;
 use crate::log::links::{LineId, Tree, TreeLine};
-use crate::log::{Effect, Flaw, Remedy};
+use crate::log::{Effect, Flaw, Log, Remedy};
 use crate::{Object, Role, json};
 
 /// The subtypes of lines that are not part of the tree, although they refer to a parent.
@@ -91,8 +92,7 @@ impl Lines {
         let session = LineId::at(object, "sessionId").unwrap_or_default();
         let (first, own) = *self.session.get_or_insert((record, session));
         if own != session {
-            let what = "the line belongs to another session: Qwen Code does not load the file";
-            let flaw = Flaw::new(record, "other-session", Effect::Refused, what);
+            let flaw = Qwen.flaw(record, "other-session");
             let link = Remedy::Link { key: "sessionId", to: first, of: "sessionId" };
             self.flaws.push(flaw.repaired_by(link));
         }
@@ -107,15 +107,15 @@ impl Lines {
             // Of a line of the client that is written again, only the first copy counts.
             Some(first) if first.kind != Kind::Message => {}
             Some(first) => {
-                let what = "the uuid is that of an earlier line: Qwen Code sends the messages of both lines as one";
-                let flaw = |effect| Flaw::new(record, "repeated-id", effect, what);
+                let flaw = Qwen.flaw(record, "repeated-id");
                 let roles = first.said.first().zip(node.said.first());
                 self.flaws.push(match roles {
                     // No API accepts a result among the parts of a reply.
                     Some((one, other)) if one.role != other.role => {
-                        flaw(Effect::Refused).repaired_by(Remedy::Change(vec![record]))
+                        let flaw = Flaw { effect: Effect::Refused, ..flaw };
+                        flaw.repaired_by(Remedy::Change(vec![record]))
                     }
-                    _ => flaw(Effect::Harmless),
+                    _ => flaw,
                 });
                 first.said.extend(node.said);
                 // What makes one of the lines void may not make the joined message void.
@@ -139,9 +139,7 @@ impl Lines {
     /// Creates the flaw for a first line without a working folder.
     pub(super) fn no_folder(&self) -> Option<Flaw> {
         let (first, _) = self.first.filter(|(_, has_folder)| !has_folder)?;
-        let what =
-            "the first line does not name the working folder: Qwen Code does not load the file";
-        let flaw = Flaw::new(first, "no-header", Effect::Refused, what);
+        let flaw = Qwen.flaw(first, "no-header");
         Some(match self.folder {
             Some(to) => flaw.repaired_by(Remedy::Link { key: "cwd", to, of: "cwd" }),
             None => flaw,
