@@ -77,6 +77,8 @@ pub(crate) struct Format {
     pub(crate) is_inside: bool,
     /// Whether the model receives a summary before the messages that precede it.
     pub(crate) is_moved: bool,
+    /// Whether a conversion leaves out instructions, because the agent supplies its own.
+    pub(crate) omits_system: bool,
     /// Whether a session is a JSON document rather than a file of lines.
     pub(crate) is_document: bool,
     /// How the agent reads such a document again.
@@ -111,21 +113,6 @@ pub(crate) struct Format {
     pub(crate) flaws: Vec<(&'static str, Effect, &'static str)>,
 }
 
-/// The names of the dialects in [`ALL`].
-const NAMES: [&str; ALL.len()] = [
-    "chat",
-    "anthropic",
-    "responses",
-    "claude-code",
-    "codex",
-    "copilot",
-    "gemini",
-    "kimi",
-    "opencode",
-    "pi",
-    "qwen",
-];
-
 /// The format of each dialect in [`ALL`].
 static FORMATS: [LazyLock<Format>; ALL.len()] = [
     LazyLock::new(|| Format::read(include_str!("chat.json"))),
@@ -144,7 +131,7 @@ static FORMATS: [LazyLock<Format>; ALL.len()] = [
 impl Format {
     /// Returns the format of sessions in `dialect`. A plain session has the format `chat`.
     pub(crate) fn of(dialect: &str) -> &'static Self {
-        &FORMATS[NAMES.iter().position(|name| *name == dialect).unwrap_or(0)]
+        &FORMATS[ALL.iter().position(|it| it.name() == dialect).unwrap_or(0)]
     }
 
     fn read(json: &'static str) -> Self {
@@ -182,8 +169,7 @@ mod tests {
 
     #[test]
     fn each_format_is_listed_in_order() {
-        assert_eq!(super::NAMES, ALL.map(Dialect::name));
-        let sessions = super::FORMATS.each_ref().map(|format| format.session);
+        let sessions = ALL.map(|dialect| super::Format::of(dialect.name()).session);
         let of_apis =
             ["chat", "anthropic", "responses"].map(|api| format!("a session in the format {api}"));
         let of_agents = [

@@ -5,6 +5,7 @@ use crate::convert::fields::{path_to, place};
 use crate::convert::reading::Entry;
 use crate::convert::report::{LossKind, Report, SourceId};
 use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
+use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
@@ -49,6 +50,9 @@ pub(crate) trait Target {
 
     /// Writes the records for a message.
     fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        if said.role.is_system() && Format::of(notes.to.name()).omits_system {
+            return Vec::new();
+        }
         let all = self.said(said, notes).into_iter();
         all.map(|json| self.line(said.role, json, &said.origins, notes)).collect()
     }

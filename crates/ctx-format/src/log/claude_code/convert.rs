@@ -66,10 +66,6 @@ impl Writer {
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        // Agents supply their own instructions.
-        if said.role.is_system() {
-            return Vec::new();
-        }
         if said.role == Role::Assistant {
             return self.reply(said, notes);
         }

@@ -40,8 +40,6 @@ impl Target for Writer {
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         match said.role {
-            // Agents supply their own instructions.
-            role if role.is_system() => Vec::new(),
             Role::Assistant => reply(said, notes),
             _ => user(&said.pieces),
         }

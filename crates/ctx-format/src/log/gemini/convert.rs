@@ -123,10 +123,6 @@ impl Target for Writer {
         if said.role == Role::Assistant {
             return reply(said, &[], notes).into_iter().collect();
         }
-        // Agents supply their own instructions.
-        if said.role.is_system() {
-            return Vec::new();
-        }
         if is_command(&said.pieces) {
             notes.count(LossKind::Command, "");
         }

@@ -32,10 +32,6 @@ impl Target for Writer {
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        // Agents supply their own instructions.
-        if said.role.is_system() {
-            return Vec::new();
-        }
         let (mut content, mut calls) = (Vec::new(), Vec::new());
         for piece in &said.pieces {
             match &piece.part {

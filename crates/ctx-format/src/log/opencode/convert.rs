@@ -185,10 +185,6 @@ impl Target for Writer {
         if said.role == Role::Assistant {
             return self.answered(said, &[], notes).into_iter().collect();
         }
-        // Agents supply their own instructions.
-        if said.role.is_system() {
-            return Vec::new();
-        }
         let (id, info) = self.user(&said.origins, notes);
         let mut parts = Vec::new();
         for piece in &said.pieces {

@@ -49,10 +49,6 @@ impl Target for Writer {
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        // Agents supply their own instructions.
-        if said.role.is_system() {
-            return Vec::new();
-        }
         let is_reply = said.role == Role::Assistant;
         let model = said.model.as_deref();
         let content = match said.pieces.as_slice() {

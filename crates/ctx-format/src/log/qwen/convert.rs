@@ -38,10 +38,6 @@ impl Writer {
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-        // Agents supply their own instructions.
-        if said.role.is_system() {
-            return Vec::new();
-        }
         let is_reply = said.role == Role::Assistant;
         let pieces = said.pieces.iter().filter_map(|piece| part(piece, is_reply, notes));
         let parts: Vec<String> = pieces.collect();
