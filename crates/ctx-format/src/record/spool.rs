@@ -2,7 +2,7 @@
 //! unnamed temporary file.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 /// The maximum number of bytes to hold in memory before a file is used.
@@ -22,11 +22,9 @@ pub struct Spool {
 /// The temporary file that holds the queue once the memory limit is exceeded. The file is dropped
 /// when all its bytes have been consumed.
 struct Overflow {
-    file: File,
+    file: BufWriter<File>,
     read: u64,
     written: u64,
-    /// Bytes that have not been written to `file` yet, because it is written in blocks.
-    pending: Vec<u8>,
 }
 
 const BLOCK: usize = 256 << 10;
@@ -57,8 +55,8 @@ impl Spool {
             self.memory.extend_from_slice(bytes);
             return Ok(());
         }
-        let file = tempfile::tempfile_in(&self.dir)?;
-        let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
+        let file = BufWriter::with_capacity(BLOCK, tempfile::tempfile_in(&self.dir)?);
+        let mut overflow = Overflow { file, read: 0, written: 0 };
         // The file may be in use until the program ends, so the queue's memory is freed here.
         overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
         self.taken = 0;
@@ -72,7 +70,7 @@ impl Spool {
         self.taken += here;
         if let Some(overflow) = &mut self.overflow {
             overflow.read += (length - here) as u64;
-            if overflow.left() == 0 {
+            if overflow.read == overflow.written {
                 self.overflow = None;
             }
         }
@@ -109,7 +107,7 @@ impl Spool {
     /// Writes all unconsumed bytes to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
-        self.overflow.as_mut().map_or(Ok(()), |it| it.copy_to(0, it.left(), out))
+        self.overflow.as_mut().map_or(Ok(()), |it| it.copy_to(0, it.written - it.read, out))
     }
 }
 
@@ -126,23 +124,8 @@ impl Write for Spool {
 
 impl Overflow {
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.pending.len() + bytes.len() < BLOCK {
-            self.pending.extend_from_slice(bytes);
-            return Ok(());
-        }
-        // Long records are not added to `pending`, because its buffer would stay as large as the
-        // longest of them.
-        self.write_pending()?;
         self.file.write_all(bytes)?;
         self.written += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn write_pending(&mut self) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.written))?;
-        self.file.write_all(&self.pending)?;
-        self.written += self.pending.len() as u64;
-        self.pending.clear();
         Ok(())
     }
 
@@ -154,17 +137,13 @@ impl Overflow {
         length: u64,
         out: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
-        self.write_pending()?;
         self.file.seek(SeekFrom::Start(self.read + start))?;
-        if io::copy(&mut (&self.file).take(length), out)? < length {
+        let copied = io::copy(&mut self.file.get_ref().take(length), out)?;
+        self.file.seek(SeekFrom::Start(self.written))?;
+        if copied < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())
-    }
-
-    /// The number of bytes that have not been consumed.
-    fn left(&self) -> u64 {
-        self.written + self.pending.len() as u64 - self.read
     }
 }
 
