@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::convert::lowered::{ORIGINAL, ORIGINAL_TYPE};
 use crate::dialect::content::{kind_of, parts};
 use crate::legality::content::{ImageFix, bare, image_fix, is_base64};
+use crate::log::compaction::LineText;
 use crate::{Media, Object, Part, ToolResult};
 
 /// The data of an image, an audio clip or a file, independent of the source format.
@@ -79,6 +80,14 @@ impl Media<'_> {
         let data = Data::of(self).filter(|_| KINDS.contains(&self.kind))?;
         let DataLocation::Here(base64) = data.place else { return None };
         Some((data.mime, base64))
+    }
+
+    /// Returns a block of the type `kind` with the type and the data of an image, as pi and Copilot
+    /// store it; `None` if the record does not hold its data.
+    pub(crate) fn image_block(&self, kind: &str) -> Option<String> {
+        let image = Data::of(self).filter(Data::is_image)?;
+        let DataLocation::Here(data) = &image.place else { return None };
+        Some(LineText::of_type(kind).text("data", data).text("mimeType", &image.mime).end())
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::convert;
 use super::event::{self, Event, EventKind};
 use super::view::Events;
 use crate::Object;
@@ -41,8 +42,11 @@ impl CompactionWriter for Writer {
             return Err(CompactionError::NoHeader);
         }
         let sent = self.events.context();
-        let mut lines =
-            Lines { new: NewLines::of(compaction), parent: self.last.clone(), all: Vec::new() };
+        let mut lines = Lines {
+            new: NewLines::of(compaction),
+            writer: convert::Writer { parent: self.last.clone() },
+            all: Vec::new(),
+        };
         if self.events.waits() {
             // If a tool were still running, the agent would omit the replies after the summary.
             lines.event("abort", r#"{"reason":"user_initiated"}"#);
@@ -72,20 +76,14 @@ impl CompactionWriter for Writer {
 /// The lines to append. Each is the parent of the next.
 struct Lines {
     new: NewLines,
-    parent: Option<String>,
+    writer: convert::Writer,
     all: Vec<String>,
 }
 
 impl Lines {
     fn event(&mut self, kind: &str, data: &str) {
-        let id = self.new.ids.uuid();
-        let line = LineText::of_type(kind)
-            .json("data", data)
-            .text("id", &id)
-            .text("timestamp", &self.new.time())
-            .json("parentId", &self.parent.as_deref().map_or("null".to_owned(), quoted));
-        self.all.push(line.end());
-        self.parent = Some(id);
+        let (id, time) = (self.new.ids.uuid(), self.new.time());
+        self.all.push(self.writer.event(kind, data, &time, id));
     }
 
     /// Writes a kept event again. If the text that the agent sends depends on other events, that
@@ -100,7 +98,7 @@ impl Lines {
             object = Object::parse(text).map_err(|_| CompactionError::Unreadable)?;
         }
         let (id, time) = (self.new.ids.uuid(), self.new.time());
-        let parent = self.parent.replace(id.clone()).unwrap_or_default();
+        let parent = self.writer.parent.replace(id.clone()).unwrap_or_default();
         let texts = [("id", &*id), ("timestamp", &*time), ("parentId", &*parent)];
         let mut edits = copy_with(&object, &texts, "");
         // The screen shows two replies with the same id only once.

@@ -1,20 +1,19 @@
 //! Writes session files of the Copilot CLI, as version 1.0.102 does.
 
-use crate::convert::media::{Data, DataLocation};
 use crate::convert::report::LossKind;
 use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Origins, Piece, Summary, TurnMessage};
 use crate::log::compaction::{LineText, quoted};
-use crate::{Media, Part, Role};
+use crate::{Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
     /// The id of the last event so far. That event is the parent of the next one.
-    parent: Option<String>,
+    pub(super) parent: Option<String>,
 }
 
 impl Writer {
-    fn event(&mut self, kind: &str, data: &str, time: &str, id: String) -> String {
+    pub(super) fn event(&mut self, kind: &str, data: &str, time: &str, id: String) -> String {
         let line = LineText::of_type(kind)
             .json("data", data)
             .text("id", &id)
@@ -127,7 +126,7 @@ fn user(pieces: &[Piece<'_>]) -> Vec<String> {
     for Piece { part, .. } in pieces {
         match part {
             Part::Media(media) => {
-                let Some(image) = image(media) else { continue };
+                let Some(image) = media.image_block("blob") else { continue };
                 match events.last_mut() {
                     Some((_, images)) => images.push(image),
                     None => events.push(("", vec![image])),
@@ -141,10 +140,4 @@ fn user(pieces: &[Piece<'_>]) -> Vec<String> {
         LineText::default().text("content", text).some_list("attachments", &images).end()
     });
     events.collect()
-}
-
-fn image(media: &Media<'_>) -> Option<String> {
-    let image = Data::of(media).filter(Data::is_image)?;
-    let DataLocation::Here(data) = &image.place else { return None };
-    Some(LineText::of_type("blob").text("data", data).text("mimeType", &image.mime).end())
 }

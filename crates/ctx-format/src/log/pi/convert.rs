@@ -1,14 +1,13 @@
 //! Writes pi session files in version 3 of the format, as pi 0.73.1 does.
 
 use super::NO_USAGE;
-use crate::convert::media::{Data, DataLocation};
 use crate::convert::target::{Line, Notes, Session, Target, text_block};
 use crate::convert::turn::{Answer, Origins, Piece, Summary, TurnMessage};
 use crate::dialect::content::kind_of;
 use crate::dialect::unread::has_text;
 use crate::log::compaction::{LineText, list, quoted};
 use crate::record::json::one_line;
-use crate::{Media, Object, Part, Role};
+use crate::{Object, Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
@@ -126,13 +125,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         Part::Call(call) => {
             Some(notes.call(LineText::of_type("toolCall"), call, "arguments").end())
         }
-        Part::Media(media) => image(media),
+        Part::Media(media) => media.image_block("image"),
         part => part.said().map(text_block),
     }
-}
-
-fn image(media: &Media<'_>) -> Option<String> {
-    let image = Data::of(media).filter(Data::is_image)?;
-    let DataLocation::Here(data) = &image.place else { return None };
-    Some(LineText::of_type("image").text("data", data).text("mimeType", &image.mime).end())
 }
