@@ -249,6 +249,13 @@ pub(crate) trait Tree {
             .take_while(move |place| seen.insert(*place))
     }
 
+    /// Returns the indexes of the lines on the path from the root to the line at index `last`.
+    fn path_to(&self, last: Option<usize>) -> Vec<usize> {
+        let mut path: Vec<usize> = last.into_iter().flat_map(|it| self.ancestors(it)).collect();
+        path.reverse();
+        path
+    }
+
     /// Returns why the chain of ancestors ends at a line that refers to a parent: the name of a
     /// rule and a description.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {

@@ -15,7 +15,7 @@ use crate::dialect::content::parts;
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Kept, LineText, NewLines, copy_with,
 };
-use crate::log::links::LineId;
+use crate::log::links::{LineId, Tree};
 use crate::{Message, Object, Part, Portion, Role};
 
 /// Collects what the entries of a session reveal about the file's version and the last entry.
@@ -91,7 +91,7 @@ impl CompactionWriter for Writer {
             (false, None) => line.json("firstKeptEntryIndex", &entries.lines.to_string()),
         };
         line = line.json("tokensBefore", &compaction.tokens.0.to_string());
-        let context = view::context(entries, &entries.path());
+        let context = view::context(entries, &entries.path_to(entries.newest));
         let edits = view::edits(&context);
         if let Some(system) = replayed_system(&context, compaction.now.timestamp_millis()) {
             line = line.json("systemMessage", &system);

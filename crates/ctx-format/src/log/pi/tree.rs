@@ -197,14 +197,6 @@ impl Entries {
         let last = self.place(self.nodes[place].id);
         last.is_some_and(|last| last != place)
     }
-
-    /// Returns the indexes of the entries on the path from the root to the newest entry.
-    pub(super) fn path(&self) -> Vec<usize> {
-        let up = self.newest.into_iter().flat_map(|newest| self.ancestors(newest));
-        let mut path: Vec<usize> = up.collect();
-        path.reverse();
-        path
-    }
 }
 
 impl Tree for Entries {

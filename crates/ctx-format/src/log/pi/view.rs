@@ -25,7 +25,7 @@ impl ViewBuilder for Entries {
     }
 
     fn view(&self) -> View {
-        let path = self.path();
+        let path = self.path_to(self.newest);
         let context = context(self, &path);
         let edits = edits(&context);
         let edit_of = |node: &Node| edits.get(&node.id?).copied();

@@ -128,14 +128,6 @@ impl Lines {
         }
     }
 
-    /// Returns the indexes of the nodes on the path from the root to the last line.
-    pub(super) fn path(&self) -> Vec<usize> {
-        let up = self.newest.into_iter().flat_map(|newest| self.ancestors(newest));
-        let mut path: Vec<usize> = up.collect();
-        path.reverse();
-        path
-    }
-
     /// Creates the flaw for a first line without a working folder.
     pub(super) fn no_folder(&self) -> Option<Flaw> {
         let (first, _) = self.first.filter(|(_, has_folder)| !has_folder)?;

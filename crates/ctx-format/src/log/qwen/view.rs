@@ -28,7 +28,7 @@ impl ViewBuilder for Lines {
     }
 
     fn view(&self) -> View {
-        let path = self.path();
+        let path = self.path_to(self.newest);
         let mut view = outside(self, &path);
         let mut messages = Vec::new();
         for (group, said) in context(self, &path, &mut view) {
