@@ -120,10 +120,15 @@ pub trait Log: Dialect {
 
     /// Creates the flaw of a record that breaks `rule`.
     fn flaw(&self, record: usize, rule: &'static str) -> Flaw {
-        let flaws = &Format::of(self.name()).flaws;
-        let flaw = flaws.iter().find(|(of, ..)| *of == rule).copied();
-        let (_, effect, what) = flaw.unwrap_or((rule, Effect::Ignored, ""));
-        Flaw::new(record, rule, effect, what)
+        let flaw = self.flaw_if_any(record, rule);
+        flaw.unwrap_or_else(|| Flaw::new(record, rule, Effect::Ignored, ""))
+    }
+
+    /// Like [`Self::flaw`], but returns `None` if the agent does not mind.
+    fn flaw_if_any(&self, record: usize, rule: &'static str) -> Option<Flaw> {
+        let mut flaws = Format::of(self.name()).flaws.iter();
+        let (_, effect, what) = flaws.find(|(of, ..)| *of == rule)?;
+        Some(Flaw::new(record, rule, *effect, *what))
     }
 
     /// Describes how the agent handles `damage`, which is the name of a [`Class`](crate::Class) or
@@ -253,13 +258,6 @@ impl Flaw {
     ) -> Self {
         debug_assert!(problems::rule(rule).is_some(), "rules.json lists the rule");
         Self { record, rule, effect, message: message.into(), id: None, remedy: None }
-    }
-
-    /// Creates the flaw for a file that begins with a byte order mark, which the agent `name` does
-    /// not expect.
-    pub(crate) fn mark(name: &str) -> Self {
-        let what = format!("a byte order mark precedes the header: {name} loads nothing");
-        Self::new(0, "byte-order-mark", Effect::Refused, what).repaired_by(Remedy::Unmark)
     }
 
     /// Adds a remedy to the flaw.

@@ -20,9 +20,6 @@ pub trait ViewBuilder {
     /// members of the document, as keys and raw values.
     fn begin_document(&mut self, _members: &[(String, String)]) {}
 
-    /// Announces that the file begins with a byte order mark.
-    fn begin_with_mark(&mut self) {}
-
     /// Adds a line that consists of whitespace, without its line ending. Agents skip empty lines.
     fn push_blank(&mut self, _record: usize, _text: &[u8]) {}
 

@@ -115,7 +115,8 @@ impl<R: Read> Records<R> {
         // messages.
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
-        if let Some(mut view) = log.map(Log::view_builder) {
+        if let Some(log) = log {
+            let mut view = log.view_builder();
             // The records of a document do not have the same bytes as the source, so they have to
             // be stored.
             let again = again.filter(|_| records.document.is_none());
@@ -129,7 +130,7 @@ impl<R: Read> Records<R> {
             while let Some(record) = records.next()? {
                 second.push(&record, view.as_mut())?;
             }
-            records.second = Some(second.finish(view.as_ref()));
+            records.second = Some(second.finish(view.as_ref(), log));
         }
         Ok(records)
     }

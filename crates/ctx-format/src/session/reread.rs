@@ -1,8 +1,9 @@
 //! Reads a log a second time, after the first reading has shown which records are in the context.
 
+use crate::log::Remedy;
 use crate::record::line_end;
 use crate::view::ViewBuilder;
-use crate::{Class, Flaw, Object, Origin, Record, Spool};
+use crate::{Class, Flaw, Log, Object, Origin, Record, Spool};
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
 
@@ -21,6 +22,8 @@ pub(crate) struct SecondReading {
     waiting: VecDeque<(Origin, usize)>,
     /// The number of records. All pieces of an overlong line count as one record.
     records: usize,
+    /// Whether the session begins with a byte order mark.
+    has_mark: bool,
     /// The bytes of the last record returned.
     bytes: Vec<u8>,
     /// The flaws of the session, each with its line number.
@@ -31,7 +34,7 @@ impl SecondReading {
     /// Creates a second reading that has no records yet.
     pub(crate) fn new(source: Source) -> Self {
         let (waiting, bytes, flaws) = Default::default();
-        Self { source, waiting, records: 0, bytes, flaws }
+        Self { source, waiting, records: 0, has_mark: false, bytes, flaws }
     }
 
     /// Adds the next record from the first reading, and passes it to `view`.
@@ -43,6 +46,7 @@ impl SecondReading {
         if let Source::Spool(spool) = &mut self.source {
             spool.push(record.bytes)?;
         }
+        self.has_mark |= record.skipped > 0;
         if record.piece.begins() {
             show(view, self.records, record);
             self.records += 1;
@@ -52,9 +56,12 @@ impl SecondReading {
         Ok(())
     }
 
-    /// Ends the first reading, and asks the view which records are in the context.
-    pub(crate) fn finish(mut self, view: &dyn ViewBuilder) -> Self {
+    /// Ends the first reading of a session of the agent `log`, and asks the view which records are
+    /// in the context.
+    pub(crate) fn finish(mut self, view: &dyn ViewBuilder, log: &dyn Log) -> Self {
         let mut view = view.view();
+        let mark = log.flaw_if_any(0, "byte-order-mark").filter(|_| self.has_mark);
+        view.flaws.extend(mark.map(|flaw| flaw.repaired_by(Remedy::Unmark)));
         view.flaws.sort_by_key(|flaw| flaw.record);
         let mut flaws = std::mem::take(&mut view.flaws).into_iter().peekable();
         let mut records = 0;
@@ -90,9 +97,6 @@ impl SecondReading {
 
 /// Passes a record to a view. The caller must pass only the first piece of an overlong line.
 pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
-    if record.skipped > 0 {
-        view.begin_with_mark();
-    }
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
         Some(object) => view.push(number, object),

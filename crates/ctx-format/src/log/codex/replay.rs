@@ -166,15 +166,10 @@ impl Turn {
 #[derive(Default)]
 pub(super) struct Builder {
     lines: Vec<Line>,
-    has_mark: bool,
     flaws: Flaws,
 }
 
 impl ViewBuilder for Builder {
-    fn begin_with_mark(&mut self) {
-        self.has_mark = true;
-    }
-
     fn push(&mut self, record: usize, object: &Object<'_>) {
         let line = Line::of(object);
         self.flaws.push(record, object, &line);
@@ -198,7 +193,6 @@ impl ViewBuilder for Builder {
         // What a compaction replaces is not sent, wherever it is.
         view.flaws.extend(self.flaws.elsewhere().filter(|_| base.is_none()));
         view.flaws.extend(off_the_path(&self.lines, base));
-        view.flaws.extend(self.has_mark.then(|| Flaw::mark("Codex")));
         view
     }
 }

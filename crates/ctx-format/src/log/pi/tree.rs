@@ -99,8 +99,6 @@ pub(super) struct Entries {
     /// Whether an entry declares the prompt. Versions of pi that declare it also read edits; the
     /// version in the header is the same in older files.
     pub(super) has_prompt: bool,
-    /// Whether the file begins with a byte order mark.
-    pub(super) has_mark: bool,
     /// The flaw for a session without a header.
     pub(super) headless: Option<Flaw>,
     /// In `OpenClaw`, a pair of ids: if the next entry's parent is the first id, the second id

@@ -16,10 +16,6 @@ use crate::log::view::{Outside, View, ViewBuilder};
 use crate::{Flaw, Object};
 
 impl ViewBuilder for Entries {
-    fn begin_with_mark(&mut self) {
-        self.has_mark = true;
-    }
-
     fn push(&mut self, record: usize, object: &Object<'_>) {
         self.add(record, object);
     }
@@ -40,7 +36,6 @@ impl ViewBuilder for Entries {
         }
         view.flaws = flaws(self, &path);
         view.flaws.extend(self.headless.clone());
-        view.flaws.extend(self.has_mark.then(|| Flaw::mark("pi")));
         view
     }
 }
