@@ -351,9 +351,7 @@ impl Reading {
         let is_same = after.whole_object().is_some_and(|after| outline(after) == outline(object));
         if is_same { Ok(Some(bytes)) } else { Err(ErrorKind::OtherRecord.at(record.line)) }
     }
-}
 
-impl Reading {
     /// Returns the id of the record if another line changes its content, and `change` restores the
     /// record's own content.
     fn restored_edit(
