@@ -71,64 +71,6 @@ const TRACES: [&str; 9] = [
 const ENDS: [&str; 2] = ["abort", "session.resume"];
 
 impl Events {
-    fn add(&mut self, record: usize, object: &Object<'_>) {
-        let name = kind_of(object);
-        self.first.get_or_insert(record);
-        self.flaws.extend(refused(record, object));
-        if !self.has_header && self.known.time.is_none() {
-            self.known.time = object.text_of("timestamp").map(Into::into);
-        }
-        if is_of_helper(object) {
-            self.outside.leave(record, Outside::OtherAgent);
-            return;
-        }
-        if ENDS.contains(&&*name) {
-            self.open.clear();
-            self.open_when_cleared.clear();
-        }
-        let Some(event) = Event::of(object) else {
-            if TRACES.iter().any(|begin| name.starts_with(begin)) {
-                self.traces.push(record);
-            }
-            return;
-        };
-        let calls = event.call_ids();
-        if self.omits(&event, &calls) {
-            return;
-        }
-        let is_sent = event.is_message();
-        let content = match event.kind {
-            EventKind::User | EventKind::Cleared => event.repeated().map(str::to_owned),
-            EventKind::Result if event.is_of_user_shell() => {
-                let command = self.commands.get(&calls[0]).map(String::as_str);
-                Some(quoted(&event.shell_text(command)))
-            }
-            EventKind::Skill
-            | EventKind::SkillRef
-            | EventKind::SkillContext
-            | EventKind::SkillContextRef => {
-                let Some(content) = self.skill(&event) else {
-                    let what = "the skill is not in the file: the Copilot CLI loads nothing";
-                    self.flaws.push(Flaw::new(record, "bad-event", Effect::Refused, what));
-                    return;
-                };
-                (!is_sent).then_some(content)
-            }
-            _ => None,
-        };
-        match event.kind {
-            EventKind::Start => self.has_header = true,
-            EventKind::Command => self.commands.extend(event.command().map(|it| (calls[0], it))),
-            EventKind::Compaction if event.data.is_true("success") && !is_sent => {
-                self.flaws.push(Copilot.flaw(record, "compaction-not-read"));
-            }
-            kind if is_sent || content.is_some() || kind == EventKind::Cleared => {
-                self.entries.push(Entry { record, kind, calls, content });
-            }
-            _ => {}
-        }
-    }
-
     /// Returns the text of a skill as raw JSON; `None` if the event refers to a skill that is not
     /// in the file.
     fn skill(&mut self, event: &Event<'_>) -> Option<String> {
@@ -268,7 +210,61 @@ impl Events {
 
 impl ViewBuilder for Events {
     fn push(&mut self, record: usize, object: &Object<'_>) {
-        self.add(record, object);
+        let name = kind_of(object);
+        self.first.get_or_insert(record);
+        self.flaws.extend(refused(record, object));
+        if !self.has_header && self.known.time.is_none() {
+            self.known.time = object.text_of("timestamp").map(Into::into);
+        }
+        if is_of_helper(object) {
+            self.outside.leave(record, Outside::OtherAgent);
+            return;
+        }
+        if ENDS.contains(&&*name) {
+            self.open.clear();
+            self.open_when_cleared.clear();
+        }
+        let Some(event) = Event::of(object) else {
+            if TRACES.iter().any(|begin| name.starts_with(begin)) {
+                self.traces.push(record);
+            }
+            return;
+        };
+        let calls = event.call_ids();
+        if self.omits(&event, &calls) {
+            return;
+        }
+        let is_sent = event.is_message();
+        let content = match event.kind {
+            EventKind::User | EventKind::Cleared => event.repeated().map(str::to_owned),
+            EventKind::Result if event.is_of_user_shell() => {
+                let command = self.commands.get(&calls[0]).map(String::as_str);
+                Some(quoted(&event.shell_text(command)))
+            }
+            EventKind::Skill
+            | EventKind::SkillRef
+            | EventKind::SkillContext
+            | EventKind::SkillContextRef => {
+                let Some(content) = self.skill(&event) else {
+                    let what = "the skill is not in the file: the Copilot CLI loads nothing";
+                    self.flaws.push(Flaw::new(record, "bad-event", Effect::Refused, what));
+                    return;
+                };
+                (!is_sent).then_some(content)
+            }
+            _ => None,
+        };
+        match event.kind {
+            EventKind::Start => self.has_header = true,
+            EventKind::Command => self.commands.extend(event.command().map(|it| (calls[0], it))),
+            EventKind::Compaction if event.data.is_true("success") && !is_sent => {
+                self.flaws.push(Copilot.flaw(record, "compaction-not-read"));
+            }
+            kind if is_sent || content.is_some() || kind == EventKind::Cleared => {
+                self.entries.push(Entry { record, kind, calls, content });
+            }
+            _ => {}
+        }
     }
 
     /// The Copilot CLI skips lines that are not UTF-8.

@@ -15,6 +15,7 @@ use super::view::Lines;
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, LineText, NewLines, quoted,
 };
+use crate::log::view::ViewBuilder;
 use crate::{Edits, Object, Role};
 
 /// Creates ids as opencode does: each begins with a time and a counter, so that ids sort by time.
@@ -64,7 +65,7 @@ pub(super) struct Writer {
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
-        self.lines.add(self.count, object);
+        self.lines.push(self.count, object);
         self.count += 1;
         let Some(Entry { info, role, .. }) = Entry::of(object) else { return };
         let member = |key| info.get(key).map(str::to_owned);

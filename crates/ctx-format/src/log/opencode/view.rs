@@ -53,35 +53,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
-        let Some(entry) = Entry::of(object) else { return };
-        let id = entry.info.text_of("id").unwrap_or_default().into_owned();
-        if !self.ids.insert(id.clone()) {
-            let what =
-                format!("an earlier message has the id {id}: opencode does not import this one");
-            self.flaws.push(Flaw::new(record, "repeated-id", Effect::Lost, what));
-            self.repeated.push(record);
-            return;
-        }
-        if let Some(key) = lacks(&entry) {
-            let what = format!("the message has no {key}: opencode imports nothing from here on");
-            self.flaws.push(Flaw::new(record, "missing-member", Effect::Refused, what));
-        }
-        let tail = |part: &Object<'_>| part.text_of("tail_start_id").map(Into::into);
-        let parent = || entry.info.text_of("parentID").unwrap_or_default().into_owned();
-        let time = entry.info.object_of("time").and_then(|it| it.get("created")?.parse().ok());
-        let order = (time.unwrap_or_default(), id);
-        let line = Line {
-            record,
-            order: order.clone(),
-            is_request: entry.compaction().is_some(),
-            tail: entry.compaction().and_then(tail),
-            summary_of: entry.is_named_summary().then(|| (parent(), entry.is_summary())),
-            is_sent: !entry.sent(object).0.is_empty(),
-        };
-        self.by_time.insert(order, line);
-    }
-
     /// The messages in the order in which opencode reads them.
     pub(super) fn all(&self) -> Vec<&Line> {
         self.by_time.values().collect()
@@ -143,7 +114,32 @@ impl ViewBuilder for Lines {
     }
 
     fn push(&mut self, record: usize, object: &Object<'_>) {
-        self.add(record, object);
+        let Some(entry) = Entry::of(object) else { return };
+        let id = entry.info.text_of("id").unwrap_or_default().into_owned();
+        if !self.ids.insert(id.clone()) {
+            let what =
+                format!("an earlier message has the id {id}: opencode does not import this one");
+            self.flaws.push(Flaw::new(record, "repeated-id", Effect::Lost, what));
+            self.repeated.push(record);
+            return;
+        }
+        if let Some(key) = lacks(&entry) {
+            let what = format!("the message has no {key}: opencode imports nothing from here on");
+            self.flaws.push(Flaw::new(record, "missing-member", Effect::Refused, what));
+        }
+        let tail = |part: &Object<'_>| part.text_of("tail_start_id").map(Into::into);
+        let parent = || entry.info.text_of("parentID").unwrap_or_default().into_owned();
+        let time = entry.info.object_of("time").and_then(|it| it.get("created")?.parse().ok());
+        let order = (time.unwrap_or_default(), id);
+        let line = Line {
+            record,
+            order: order.clone(),
+            is_request: entry.compaction().is_some(),
+            tail: entry.compaction().and_then(tail),
+            summary_of: entry.is_named_summary().then(|| (parent(), entry.is_summary())),
+            is_sent: !entry.sent(object).0.is_empty(),
+        };
+        self.by_time.insert(order, line);
     }
 
     fn view(&self) -> View {
