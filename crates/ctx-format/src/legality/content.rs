@@ -13,6 +13,7 @@ use memchr::memmem::Finder;
 use super::problems::{Problem, Rule};
 use crate::dialect::content::{bad_images, kind_of};
 use crate::record::edit::{cut_members, cuts};
+use crate::record::unescape::unit;
 use crate::{Dialect, Edits, Member, Object, Origin, Outline, ShortHash, json};
 
 /// The text that replaces empty content.
@@ -177,10 +178,7 @@ static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u"));
 pub(crate) fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = 0;
-    let unit = move |at: usize| {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok()
-    };
+    let unit_at = |at: usize| unit(bytes.get(at..)?);
     std::iter::from_fn(move || {
         while let Some(found) = ESCAPE.find(&bytes[from..]) {
             let at = from + found;
@@ -190,8 +188,8 @@ pub(crate) fn lone_surrogates(text: &str) -> impl Iterator<Item = Range<usize>> 
                 continue;
             }
             from = at + 2;
-            match unit(at) {
-                Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => {
+            match unit_at(at) {
+                Some(0xD800..=0xDBFF) if matches!(unit_at(at + 6), Some(0xDC00..=0xDFFF)) => {
                     from = at + 12;
                 }
                 Some(0xD800..=0xDFFF) => return Some(at..at + 6),

@@ -12,7 +12,7 @@ pub(crate) mod presence;
 pub(crate) mod scan;
 pub(crate) mod spool;
 pub(crate) mod tag;
-mod unescape;
+pub(crate) mod unescape;
 
 use self::presence::{Fragment, Portion, Presence};
 use crate::{Edits, Object, Splice, Tag};

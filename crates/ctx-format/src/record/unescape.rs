@@ -58,7 +58,7 @@ pub(crate) fn unescaped(inside: &str) -> Option<String> {
 }
 
 /// Returns the UTF-16 code unit of the escape `\uXXXX` at the beginning of `source`.
-fn unit(source: &[u8]) -> Option<u32> {
+pub(crate) fn unit(source: &[u8]) -> Option<u32> {
     let digits = source.strip_prefix(br"\u")?.first_chunk::<4>()?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
