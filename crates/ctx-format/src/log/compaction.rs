@@ -192,6 +192,15 @@ impl Ids {
     }
 }
 
+/// Returns true for a UUID of any version.
+pub fn is_uuid(id: &str) -> bool {
+    id.len() == 36
+        && id.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
 /// Writes a JSON array of values that are already JSON.
 pub fn list(values: &[String]) -> String {
     format!("[{}]", values.join(","))

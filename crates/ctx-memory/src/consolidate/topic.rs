@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use chrono::NaiveDate;
+use ctx_format::compaction::is_uuid;
 use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_text::shorten;
 
@@ -175,12 +176,7 @@ const LONGEST_RETRACTION: usize = 90;
 /// Formats a citation. A session id that is a UUID is shortened to its first 8 digits.
 fn short(citation: &Citation) -> String {
     let session = citation.session.as_str();
-    let is_uuid = session.len() == 36
-        && session.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        });
-    let session = if is_uuid { &session[..8] } else { session };
+    let session = if is_uuid(session) { &session[..8] } else { session };
     format!("{session}:{}", citation.line)
 }
 

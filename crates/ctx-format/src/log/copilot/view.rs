@@ -11,7 +11,7 @@ use ring::digest::{SHA256, digest};
 use super::Copilot;
 use super::event::{Event, EventKind, SHAPES, is_of_helper};
 use crate::dialect::content::kind_of;
-use crate::log::compaction::{Ids, LineText, quoted};
+use crate::log::compaction::{Ids, LineText, is_uuid, quoted};
 use crate::log::links::LineId;
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{HeaderFacts, Log};
@@ -324,13 +324,6 @@ pub(super) fn bad_members(object: &Object<'_>) -> Vec<&'static str> {
         ("parentId", object.get("parentId") == Some("null") || is_uuid("parentId")),
     ];
     checks.into_iter().filter(|(_, is_good)| !is_good).map(|(key, _)| key).collect()
-}
-
-fn is_uuid(id: &str) -> bool {
-    let is_dash = |at| matches!(at, 8 | 13 | 18 | 23);
-    let is_right =
-        |(at, byte): (usize, u8)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() };
-    id.len() == 36 && id.bytes().enumerate().all(is_right)
 }
 
 /// Returns the id by which later events refer to the content of a skill.
