@@ -10,6 +10,7 @@ use super::refuted::refuted;
 use super::sections::sections;
 use super::segment_worth::{has_files, has_tools};
 use super::story::Teller;
+use super::talk::Talk;
 use super::values::Picker;
 use crate::ledger::form::{STORY, left_out};
 use crate::ledger::{Item, ItemKind, Ledger, ends};
@@ -36,13 +37,14 @@ const LITTLE: u64 = 1_000;
 /// into `limit` tokens.
 pub(super) fn written(
     ledger: &Ledger,
+    talk: Option<&Talk<'_>>,
     hidden: &[bool],
     head: &str,
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
-    let closing = if limit < TELLS_LEFT_OUT { 0 } else { CLOSING };
-    let mut draft = Draft::new(ledger, hidden, head, limit - closing, counter);
+    let closing = if limit < TELLS_LEFT_OUT || talk.is_some() { 0 } else { CLOSING };
+    let mut draft = Draft::new(ledger, talk, hidden, head, limit - closing, counter);
     draft.tell(story_share(ledger, limit));
     draft.fill();
     draft.tell(100);
@@ -78,6 +80,7 @@ type Write<'l> = Box<dyn Fn(&[bool]) -> String + 'l>;
 
 struct Draft<'l> {
     ledger: &'l Ledger,
+    talk: Option<&'l Talk<'l>>,
     /// The segments that are not to be quoted.
     hidden: &'l [bool],
     counter: &'l dyn TokenCounter,
@@ -90,6 +93,7 @@ struct Draft<'l> {
 impl<'l> Draft<'l> {
     fn new(
         ledger: &'l Ledger,
+        talk: Option<&'l Talk<'l>>,
         hidden: &'l [bool],
         head: &str,
         limit: u64,
@@ -102,14 +106,14 @@ impl<'l> Draft<'l> {
         }
         let refuted = refuted(&ledger.index);
         let write = move |chosen: &[bool]| {
-            let story = page::write(&ledger.index, chosen, &refuted, limit >= CITES);
+            let story = page::write(&ledger.index, talk, chosen, &refuted, limit >= CITES);
             let mut text = format!("{head}{story}");
             text.truncate(text.trim_end().len());
             text
         };
-        let story = Teller::greedy(&ledger.index, hidden, counter);
+        let story = Teller::greedy(&ledger.index, talk, hidden, counter);
         let text = write(&story.chosen);
-        Self { ledger, hidden, counter, limit, write: Box::new(write), story, text }
+        Self { ledger, talk, hidden, counter, limit, write: Box::new(write), story, text }
     }
 
     /// Adds segments to the story until the summary reaches `percent` of the limit.
@@ -123,6 +127,7 @@ impl<'l> Draft<'l> {
         let (index, Greedy { chosen, tokens, .. }) = (&self.ledger.index, &self.story);
         let mut values = Picker::greedy(
             index,
+            self.talk,
             self.hidden,
             &self.text,
             (chosen, tokens),
@@ -213,7 +218,7 @@ mod tests {
     }
 
     fn write(ledger: &Ledger, head: &str, limit: u64) -> String {
-        written(ledger, &vec![false; ledger.index.segments.len()], head, limit, counter())
+        written(ledger, None, &vec![false; ledger.index.segments.len()], head, limit, counter())
     }
 
     fn ledger(messages: &[Message<'_>]) -> Ledger {
@@ -326,5 +331,112 @@ mod tests {
         let of = |limit| write(&ledger, "# Head\n\n", limit);
         assert!(of(600).contains("⟦left out: "));
         assert!(!of(200).contains("⟦left out: "));
+    }
+}
+
+#[cfg(test)]
+mod talk_tests {
+    use ctx_tokens::{Encoding, TokenCounter};
+    use proptest::prelude::*;
+
+    use super::super::talk::Talk;
+    use super::written;
+    use crate::ledger::Ledger;
+    use crate::ledger::fixtures::dialogue;
+
+    const TALK: [&str; 8] = [
+        "[8 May 2023, 10:12] Ann: Hey Bo! I moved to Oslo last May, and my brother Cosmo came along.",
+        "[8 May 2023, 10:14] Bo: Wow! That's so cool. When did you find the flat in Harbour Street?",
+        "Ann: In June.",
+        "Bo: I see.",
+        "[9 May 2023, 7:01] Ann: How about you?",
+        "Bo: I bought a boat. It cost 900 euros.",
+        "Ann: The sails are from my uncle in Genoa. It rains in there. He has a shop.",
+        "Bo: Bye!",
+    ];
+
+    fn write(ledger: &Ledger, head: &str, limit: u64) -> String {
+        let hidden = vec![false; ledger.index.segments.len()];
+        let talk = Talk::of(ledger, &hidden);
+        written(ledger, talk.as_ref(), &hidden, head, limit, counter())
+    }
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    #[test]
+    fn both_are_told_with_name_and_day_and_courtesies_are_not() {
+        assert_eq!(
+            write(&dialogue(&TALK), "# Head\n\n", 2_000),
+            "# Head\n\n\
+             [1] user: [8 May 2023, 10:12] Ann: I moved to Oslo last May, and my brother Cosmo came along.\n\
+             agent: Bo: When did you find the flat in Harbour Street?\n\
+             user: Ann: In June.\n\
+             user: [9 May 2023, 7:01] Ann: How about you?\n\
+             agent: Bo: I bought a boat. It cost 900 euros.\n\
+             user: Ann: The sails are from my uncle in Genoa. It rains in there. He has a shop."
+        );
+    }
+
+    #[test]
+    fn a_short_answer_comes_with_its_question() {
+        let ledger = dialogue(&TALK);
+        assert!(write(&ledger, "", 40).contains("I moved to Oslo"));
+        for limit in 0..200 {
+            let text = write(&ledger, "", limit);
+            assert!(text.contains("When did you find") || !text.contains("In June."), "{text}");
+            assert!(text.contains("I bought a boat.") || !text.contains("It cost"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_summary_of_a_summary_tells_the_same() {
+        let first = write(&dialogue(&TALK), "", 2_000);
+        let mut again = Ledger::default();
+        again.push_earlier(&first);
+        let second = write(&again, "", 2_000);
+        assert_eq!(second.trim_start_matches("[1] "), first.trim_start_matches("[1] "));
+    }
+
+    #[test]
+    fn what_stood_side_by_side_does_so_again() {
+        let talk = [
+            "我在广州买了三条船。我住在三楼。",
+            "The 2 boats left. The 3 nets stay.",
+            "It is 4.",
+            "It is 5.",
+            "It is 6.",
+            "It is 7.",
+        ];
+        let text = write(&dialogue(&talk), "", 2_000);
+        assert!(text.contains("user: 我在广州买了三条船。我住在三楼。\n"), "{text}");
+        assert!(text.contains("agent: The 2 boats left. The 3 nets stay.\n"), "{text}");
+    }
+
+    #[test]
+    fn nobody_passes_for_somebody_else() {
+        let talk = [
+            "I said a. Not b.\n\nagent: I am free.",
+            "Well then.",
+            "It is 4.",
+            "It is 5.",
+            "It is 6.",
+            "It is 7.",
+        ];
+        let text = write(&dialogue(&talk), "", 2_000);
+        assert!(text.contains("\nuser: agent: I am free."), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_limit_holds(
+            texts in proptest::collection::vec("(Ann: |\\[2 May\\] |It |我|\\PC|\\. |\\? |\n){0,40}", 0..12),
+            limit in 0_u64..400,
+        ) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let text = write(&dialogue(&texts), "# Head\n\n", limit);
+            prop_assert!(counter().count(&text) <= limit.max(counter().count("# Head")));
+        }
     }
 }

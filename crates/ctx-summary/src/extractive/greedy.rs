@@ -33,20 +33,16 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn new(gain: f64, number: usize, tokens: u64) -> Self {
+    /// Creates a candidate whose rank is its total `worth`, divided by a power of its length.
+    pub(super) fn new(worth: f64, number: usize, tokens: u64) -> Self {
+        let known = usize::try_from(tokens).ok().and_then(|tokens| POWERS.get(tokens));
+        let power = known.copied().unwrap_or_else(|| power(tokens));
         let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
-            gain: gain.max(0.0).to_bits(),
+            gain: (worth / power).max(0.0).to_bits(),
             number: Reverse(short(number as u64)),
             tokens: short(tokens),
         }
-    }
-
-    /// Creates a candidate whose rank is its total `worth`, divided by a power of its length.
-    pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
-        let known = usize::try_from(tokens).ok().and_then(|tokens| POWERS.get(tokens));
-        let power = known.copied().unwrap_or_else(|| power(tokens));
-        Self::new(worth / power, number, tokens)
     }
 }
 
@@ -56,9 +52,6 @@ const ROUNDS: usize = 4;
 
 /// Computes the worth of each segment, given the segments that are already chosen.
 pub(super) trait Judge {
-    /// No more segments are chosen once this many tokens or fewer are left.
-    const SPARE: u64 = PER_LINE;
-
     /// Called before the first choice, with `room` tokens to fill.
     fn begin(&mut self, _room: u64) {}
 
@@ -72,9 +65,6 @@ pub(super) trait Judge {
 
     /// Records that a chain was chosen.
     fn take(&mut self, chain: &[usize], tokens: &[u64]);
-
-    /// Records that a segment is no longer chosen.
-    fn give_back(&mut self, _number: usize) {}
 }
 
 /// The segments chosen so far, and the remaining candidates.
@@ -160,7 +150,7 @@ impl<J: Judge> Greedy<J> {
             // Add a segment before the segments that need it, because segments are removed from the
             // end.
             self.order.extend(chain.iter().rev());
-            if room <= J::SPARE {
+            if room <= PER_LINE {
                 break;
             }
         }
@@ -176,7 +166,6 @@ impl<J: Judge> Greedy<J> {
             let Some(last) = self.order.pop() else { break };
             tokens = tokens.saturating_sub(self.tokens[last]);
             self.chosen[last] = false;
-            self.judge.give_back(last);
         }
         self.order.len() < before
     }

@@ -1,8 +1,7 @@
 //! Writes the extractive summary. Within a token budget, an extractive summary contains the
 //! segments that are most likely to be needed, in session order, followed by the task list and the
-//! errors. Dialogues have separate rules.
+//! errors.
 
-mod dialogue;
 mod draft;
 mod greedy;
 mod now;
@@ -12,15 +11,17 @@ mod rules;
 mod sections;
 mod segment_worth;
 mod story;
+mod talk;
 mod terms;
 mod values;
 
 use ctx_tokens::TokenCounter;
-pub use dialogue::is_talk;
 use page::CITES;
 use rules::Rules;
 pub use rules::{RuleCount, count_rules};
 use sections::all_sections;
+use talk::Talk;
+pub use talk::is_talk;
 
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::Ledger;
@@ -32,28 +33,25 @@ const EXPLAINS: u64 = 1_200;
 /// Writes the summary of `ledger` in at most `limit` tokens. Messages that the compaction keeps are
 /// not repeated in the summary.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let is_talk = is_talk(ledger);
-    let rules = Rules::of(ledger, is_talk, limit, counter);
+    let rules = Rules::of(ledger, limit, counter);
+    let talk = Talk::of(ledger, &rules.hidden);
     let mut head = format!("{RECORD_HEADING}\n\n");
-    if is_talk {
-        head.push_str(&rules.text);
-        return dialogue::written(ledger, &rules.hidden, &head, limit, counter);
-    }
     // A token is rarely shorter than 4 bytes, and a short session needs few words around it.
     let length = limit.min(ledger.index.arena.len() as u64 / 4);
-    if length >= EXPLAINS {
+    let is_work = talk.is_none();
+    if is_work && length >= EXPLAINS {
         head.extend([EXPLANATION, "\n\n"]);
     }
     head.push_str(&rules.text);
-    if length >= CITES {
+    if is_work && length >= CITES {
         head.push_str(&now::now(&ledger.index));
     }
-    draft::written(ledger, &rules.hidden, &head, limit, counter)
+    draft::written(ledger, talk.as_ref(), &rules.hidden, &head, limit, counter)
 }
 
 /// Returns how many tokens the rules of the user take up, including the summary's heading.
 pub fn rule_tokens(ledger: &Ledger, counter: &dyn TokenCounter) -> u64 {
-    let rules = Rules::of(ledger, is_talk(ledger), u64::MAX / 100, counter);
+    let rules = Rules::of(ledger, u64::MAX / 100, counter);
     counter.count(RECORD_HEADING) + counter.count(&rules.text)
 }
 

@@ -6,46 +6,54 @@ use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
 
+use super::talk::{Talk, day};
+use super::terms::is_wide;
+
 use crate::ledger::form::{GAP, REFUTED};
-use crate::ledger::{Index, Label, Origin, Segment, SegmentKind, labelled, without_marker};
+use crate::ledger::{Index, Label, Origin, SegmentKind, labelled, without_marker};
 use ctx_text::shorten_words;
 
 /// Writes the chosen segments as lines, in session order. If `cite` is set, the user's lines begin
 /// with their line number in the session, so that the reader can look up the whole turn.
 pub(super) fn write(
     index: &Index,
+    talk: Option<&Talk<'_>>,
     chosen: &[bool],
     refuted: &HashSet<usize>,
     cite: bool,
 ) -> String {
     let mut text = String::new();
     // The speaker, the turn and the line of the previous segment.
-    let mut before: Option<(Label, u32, u64)> = None;
+    let mut before: Option<(Label, usize, u64)> = None;
+    let (mut next_cite, mut told_day, mut last) = (0, String::new(), 0);
     let mut after_piece = false;
     // The call that was written last, or that the last line belongs to.
     let mut call: Option<usize> = None;
     let numbers: Vec<usize> = (0..index.segments.len()).filter(|number| chosen[*number]).collect();
     let of_results = |number: &&usize| index.segments[**number].origin == Origin::Result;
-    let calls = numbers.iter().filter(of_results).map(|it| call_of(&index.segments, *it));
+    let calls = numbers.iter().filter(of_results).map(|it| call_of(index, *it));
     let answered: HashSet<usize> = calls.flatten().collect();
     let mut named_later = HashSet::new();
     for (at, number) in numbers.iter().copied().enumerate() {
         let segment = &index.segments[number];
         // A call that stands above its results need not stand among the calls that were made at
         // the same time.
-        let next = numbers.get(at + 1).and_then(|next| call_of(&index.segments, *next));
+        let next = numbers.get(at + 1).and_then(|next| call_of(index, *next));
         if answered.contains(&number) && next != Some(number) && segment.outcome.is_none() {
             named_later.insert(number);
             continue;
         }
-        let label = Label::of(segment.origin, segment.kind);
-        let line = index.line(segment);
-        let mut words = words_of(&line, segment.kind);
+        let said = talk.map(|talk| &talk.lines[number]);
+        let kind = said.map_or(segment.kind, |said| said.kind);
+        let label = Label::of(segment.origin, kind);
+        let line = said.map_or_else(|| index.line(segment), |said| said.text.into());
+        let mut words = words_of(&line, kind);
         if refuted.contains(&number) {
             let at = words.len() - without_marker(&words).1.len();
             words.to_mut().insert_str(at, REFUTED);
         }
-        let own_call = call_of(&index.segments, number);
+        let message = said.map_or(segment.turn as usize, |said| said.message);
+        let own_call = call_of(index, number);
         // The results of calls that were made at the same time follow all of these calls.
         if segment.origin == Origin::Result && own_call.is_some() && own_call != call {
             let of = own_call.unwrap_or_default();
@@ -69,14 +77,29 @@ pub(super) fn write(
             continue;
         }
         after_piece = is_piece;
-        let is_same = before.is_some_and(|(of, turn, _)| (of, turn) == (label, segment.turn));
-        let place = Some((label, segment.turn, segment.line));
+        let is_same = before.is_some_and(|(of, turn, _)| (of, turn) == (label, message));
+        let place = Some((label, message, segment.line));
         if !(is_same && label.goes_on() && is_plain(&words)) {
-            if cite && label == Label::User && segment.line > 0 && before != place {
+            let is_new = label == Label::User && before != place;
+            if cite && is_new && segment.line > next_cite {
                 let _ = write!(text, "[{}] ", segment.line);
+                next_cite = if talk.is_some() { segment.line + CITE_AFTER } else { 0 };
             }
             text.push_str(label.into());
+            if let Some(said) = said.filter(|_| !is_same) {
+                if let Some(date) = said.date.filter(|date| day(date) != told_day) {
+                    told_day = day(date);
+                    let date = date.trim_matches(['[', ']', '-', '#', '=', ' ']);
+                    let _ = write!(text, "[{date}] ");
+                }
+                text.extend([said.name, said.colon]);
+            }
+        } else if talk.is_some() && number == last + 1 && kind == SegmentKind::Sentence {
+            // Sentences that stood side by side do so again.
+            text.pop();
+            text.push_str(if words.starts_with(is_wide) { "" } else { " " });
         }
+        last = number;
         before = place;
         if label.goes_on() || !words.contains('\n') {
             text.push_str(&words);
@@ -89,6 +112,8 @@ pub(super) fn write(
     text
 }
 
+/// The minimum distance between two citations in a dialogue, in session lines.
+const CITE_AFTER: u64 = 25;
 /// The maximum length of a line of pieces, in bytes.
 const WIDEST: usize = 320;
 /// The maximum length of the name of a call above its results, in characters.
@@ -108,9 +133,9 @@ fn short_call(call: &str) -> String {
 }
 
 /// Returns the call to which a segment belongs.
-fn call_of(segments: &[Segment], number: usize) -> Option<usize> {
-    let is_call = |number: &usize| segments[*number].origin == Origin::Call;
-    chain_of_heads(segments, number).filter(is_call).last()
+fn call_of(index: &Index, number: usize) -> Option<usize> {
+    let is_call = |number: &usize| index.segments[*number].origin == Origin::Call;
+    chain_of_heads(index, None, number).filter(is_call).last()
 }
 
 /// The number of tokens that each line takes up in addition to its text.
@@ -138,8 +163,17 @@ pub(super) fn is_plain(words: &str) -> bool {
 }
 
 /// Returns segment `number`, the heading or call above it, the heading above that, and so on.
-pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(number), |at| segments[*at].head)
+/// In a dialogue, what a segment needs to be understood is above it.
+pub(super) fn chain_of_heads(
+    index: &Index,
+    talk: Option<&Talk<'_>>,
+    number: usize,
+) -> impl Iterator<Item = usize> {
+    let head = move |at: &usize| match talk {
+        Some(talk) => talk.lines[*at].head,
+        None => index.segments[*at].head,
+    };
+    std::iter::successors(Some(number), head)
 }
 
 /// Returns the token count of each candidate and of each heading or call above a candidate. `known`

@@ -8,8 +8,8 @@ use ctx_format::Role;
 use ctx_text::{comparison_key, one_line};
 use ctx_tokens::TokenCounter;
 
-use super::dialogue::has_names;
 use super::page::{CITES, PER_LINE};
+use super::talk::speakers;
 use crate::ledger::{
     Decision, Index, Ledger, Origin, RuleKind, Segment, SegmentKind, Subject, asks_for, label_of,
     lifts, takes_back, without_label, without_marker,
@@ -28,17 +28,13 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn of(
-        ledger: &Ledger,
-        is_talk: bool,
-        limit: u64,
-        counter: &dyn TokenCounter,
-    ) -> Self {
+    pub(super) fn of(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Self {
         let index = &ledger.index;
         let mut hidden = vec![false; index.segments.len()];
         let mut text = String::new();
         // People who talk to each other set no rules for an agent.
-        if is_talk && has_names(ledger) {
+        let speakers = speakers(ledger);
+        if speakers.is_some_and(|names| !names.is_empty()) {
             return Self { text, hidden };
         }
         let rules = ledger.holding.get_or_init(|| holding(index));
@@ -48,7 +44,7 @@ impl Rules {
         let cite = limit >= CITES;
         let mut left = limit;
         for (kind, shares) in SHARES {
-            let room = (limit * shares[usize::from(!is_talk)] / 100).min(left);
+            let room = (limit * shares[usize::from(speakers.is_none())] / 100).min(left);
             let of_kind = rules.iter().filter(|(number, holds)| {
                 let segment = &index.segments[*number];
                 *holds && segment.rule == Some(kind) && !segment.is_covered

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use ctx_text::{Lists, Matcher, Phrases, is_prose, regex, with_ascii_boundaries};
 use regex::Regex;
 
+use super::talk::{Line, Talk, is_question};
+use super::terms::is_wide;
 use crate::ledger::{Index, Origin, Segment, SegmentKind, Verdict};
 
 /// The factor for a model's text in an earlier summary. Such text is repeated unless later text is
@@ -33,11 +35,14 @@ const POLITE: f64 = 0.0;
 
 /// Returns the worth of each segment. A segment with worth 0 is useful only for the names in it.
 /// `hidden` marks the segments that are not to be quoted.
-pub(super) fn worths(index: &Index, hidden: &[bool]) -> Vec<f64> {
+pub(super) fn worths(index: &Index, talk: Option<&Talk<'_>>, hidden: &[bool]) -> Vec<f64> {
     let segments = &index.segments;
     let places = Places::of(segments);
     let worth = |number: usize| {
         let segment = &segments[number];
+        if let Some(talk) = talk.filter(|_| !segment.is_covered && !hidden[number]) {
+            return in_talk(talk, &talk.lines[number], segment.origin);
+        }
         let text = index.text(segment);
         let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
@@ -78,6 +83,70 @@ fn is_shown(segments: &[Segment], number: usize, index: &Index) -> bool {
         let is_lead = lead.origin == Origin::User && index.text(lead).ends_with([':', '：']);
         is_lead && number - head <= MOST_SHOWN
     })
+}
+
+/// The increase in worth per name or number in a dialogue, and the maximum number of names and
+/// numbers that count.
+const NAMED_MORE: f64 = 0.35;
+const MOST_NAMED: usize = 3;
+/// The factors for statements with a time, and for questions. A user's question to an assistant
+/// that contains a name or a number is worth as much as a statement.
+const WHEN: f64 = 1.25;
+const QUESTION: f64 = 0.5;
+/// The factors for a user's statements to an assistant, for those in the first message, which says
+/// what the dialogue is about, and for an assistant's statements that contain a number, because the
+/// user probably asked for it.
+const HELPED: f64 = 1.8;
+const FIRST: f64 = 1.5;
+const GIVEN: f64 = 2.5;
+
+/// Returns the worth of a segment of a dialogue. Statements with names and numbers are worth most,
+/// and polite remarks are worth nothing.
+fn in_talk(talk: &Talk<'_>, line: &Line<'_>, origin: Origin) -> f64 {
+    let text = line.text;
+    let named = named(text, talk.names);
+    let mut worth = match (origin, line.kind) {
+        (_, SegmentKind::Heading) => return 0.0,
+        _ if !line.says => return POLITE,
+        (Origin::Pasted, _) | (_, SegmentKind::Quoted) if line.name.is_empty() => 0.35,
+        _ => 1.0,
+    };
+    worth *= 1.0 + NAMED_MORE * named as f64;
+    let asks_for_help = talk.names.is_empty() && origin == Origin::User;
+    if is_question(text) && !(asks_for_help && named > 0) {
+        worth *= QUESTION;
+    }
+    if TIMES.is_match(text) {
+        worth *= WHEN;
+    }
+    match origin {
+        _ if !talk.names.is_empty() => worth,
+        _ if asks_for_help && line.message == 0 => worth * HELPED * FIRST,
+        _ if asks_for_help => worth * HELPED,
+        _ if text.contains(|c: char| c.is_ascii_digit()) => worth * GIVEN,
+        _ => worth,
+    }
+}
+
+/// Returns true if a statement in a dialogue contains only greetings, thanks, praise and the like.
+pub(super) fn is_polite(text: &str, speakers: &[String]) -> bool {
+    TALK_COURTESY.is_match(text) || KINDNESS.is_match(text) && named(text, speakers) == 0
+}
+
+/// Counts the numbers in `text` and the names other than the speakers' names, up to [`MOST_NAMED`].
+/// A name is a word that is capitalized although it does not begin a sentence.
+fn named(text: &str, speakers: &[String]) -> usize {
+    let numbers = NUMBERS.find_iter(text).take(MOST_NAMED).count();
+    let is_name = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
+        let mut chars = word.chars();
+        chars.next().is_some_and(char::is_uppercase)
+            && chars.next().is_some_and(char::is_alphabetic)
+            && !speakers.iter().any(|name| name.split(' ').any(|part| part == word))
+    };
+    let words = text.split_whitespace().skip(1).filter(|_| !text.starts_with(is_wide));
+    (numbers + words.filter(is_name).count()).min(MOST_NAMED)
 }
 
 /// Returns, for each segment, whether it belongs to a request but is not among the request's first
@@ -211,6 +280,10 @@ static FINDING: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("finding"));
 static PROMISE: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("promise"));
 static OFFER: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("offer"));
 static COURTESY: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("courtesy"));
+static TALK_COURTESY: LazyLock<Regex> = LazyLock::new(|| pattern("dialogue, courtesy"));
+static KINDNESS: LazyLock<Regex> = LazyLock::new(|| pattern("kindness"));
+static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
 static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern("named"));
 pub(super) static IMPORT: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("import"));
 pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("code line"));
@@ -244,7 +317,7 @@ mod tests {
             ledger.push(line, &message, Zone::Old);
         }
         let hidden = vec![false; texts.len()];
-        texts.iter().copied().zip(worths(&ledger.index, &hidden)).collect()
+        texts.iter().copied().zip(worths(&ledger.index, None, &hidden)).collect()
     }
 
     #[test]
@@ -298,6 +371,83 @@ mod tests {
             "So.",
         ]);
         assert!(worths[2].1 > worths[4].1, "{worths:?}");
+    }
+}
+
+#[cfg(test)]
+mod talk_tests {
+    use super::super::talk::Talk;
+    use super::{POLITE, named, worths};
+    use crate::ledger::fixtures::dialogue;
+
+    /// Returns the statements of a dialogue with alternating speakers, each with its worth.
+    fn of(texts: &[&str]) -> Vec<(String, f64)> {
+        let ledger = dialogue(texts);
+        let hidden = vec![false; ledger.index.segments.len()];
+        let talk = Talk::of(&ledger, &hidden).expect("a dialogue");
+        let found = worths(&ledger.index, Some(&talk), &hidden);
+        talk.lines.iter().map(|line| line.text.to_owned()).zip(found).collect()
+    }
+
+    fn worth(talk: &[(String, f64)], text: &str) -> f64 {
+        let found = talk.iter().find(|(of, _)| of == text);
+        found.expect("it was said").1
+    }
+
+    #[test]
+    fn names_and_days_are_worth_most() {
+        let talk = of(&[
+            "Ann: Hey Bo!",
+            "Bo: I moved to Oslo last Tuesday.",
+            "Ann: That's so cool!",
+            "Bo: It is cold in there.",
+            "Ann: You're so brave.",
+            "Bo: Thanks, Ann!",
+        ]);
+        let moved = worth(&talk, "I moved to Oslo last Tuesday.");
+        assert!(moved > worth(&talk, "It is cold in there."), "{talk:?}");
+        for text in ["Hey Bo!", "Thanks, Ann!", "That's so cool!", "You're so brave."] {
+            assert!((worth(&talk, text) - POLITE).abs() < 1e-9, "{text}");
+        }
+    }
+
+    #[test]
+    fn in_chinese_it_is_the_same() {
+        let talk = of(&[
+            "王芳：你好！",
+            "李明：我上周搬到了广州，住在三楼。",
+            "王芳：太好了，真替你高兴！",
+            "李明：路上人很多。",
+            "王芳：你真勇敢。",
+            "李明：谢谢你！",
+        ]);
+        let moved = worth(&talk, "我上周搬到了广州，住在三楼。");
+        assert!(moved > worth(&talk, "路上人很多。"));
+        for text in ["你好！", "谢谢你！", "你真勇敢。"] {
+            assert!((worth(&talk, text) - POLITE).abs() < 1e-9, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_assistant_is_asked_and_answers() {
+        let talk = of(&[
+            "Where is a pharmacy?",
+            "A pharmacy is in the street.",
+            "I take the tram.",
+            "The tram 7 goes there.",
+            "That is good to hear.",
+            "It goes often.",
+        ]);
+        let of = |text| worth(&talk, text);
+        assert!(of("I take the tram.") > of("Where is a pharmacy?"), "{talk:?}");
+        assert!(of("I take the tram.") > of("A pharmacy is in the street."), "{talk:?}");
+        assert!(of("The tram 7 goes there.") > of("It goes often.") * 1.5, "{talk:?}");
+    }
+
+    #[test]
+    fn names_are_known() {
+        assert_eq!(named("We met Cosmo in Oslo, I think.", &["Ann".to_owned()]), 2);
+        assert_eq!(named("I called Ann Lee's mother.", &["Ann Lee".to_owned()]), 0);
     }
 }
 

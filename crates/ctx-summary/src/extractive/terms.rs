@@ -1,10 +1,20 @@
 //! Measures how much of a statement is new, based on the words that do not occur in any chosen
 //! statement.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ops::Range;
 
-use ctx_text::{hash, is_joining};
+use ctx_text::{hash, is_joining, words_and_pairs};
 use foldhash::fast::RandomState;
+
+use crate::ledger::identifier::{WORD, run};
+use crate::ledger::{Index, Origin, Segment};
+
+/// The factors for a word that occurs in no line of the story, in one, or in several. The people in
+/// a dialogue come back to the same things, and say something else about them.
+const AGAIN: [[f64; 3]; 2] = [[1.0, 0.25, 0.08], [1.0, 0.4, 0.2]];
+/// The factor for a word that occurs in a statement, not only in tool output.
+const SAID: f64 = 1.6;
 
 /// The words of all statements, and the worth of each word.
 pub(super) struct Words {
@@ -16,41 +26,35 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new(lists: WordLists, worths: Vec<f64>, again: [f64; 3]) -> Self {
-        let uses = vec![0; worths.len()];
-        Self { lists, worths, again, uses }
-    }
-
-    fn worth(&self, word: u32) -> f64 {
-        let at = word as usize;
-        self.worths[at] * self.again[usize::from(self.uses[at])]
-    }
-
-    /// Returns the number of different words in a statement.
-    pub(super) fn count(&self, statement: usize) -> usize {
-        self.lists.of(statement).len()
+    /// Collects the words in the `candidates`.
+    pub(super) fn of(index: &Index, is_talk: bool, candidates: &[bool]) -> Self {
+        let segments = &index.segments;
+        let [mut lists, others] = index.in_halves(|half| {
+            let (mut lists, mut lower) = (WordLists::default(), String::new());
+            for number in half {
+                let text = if candidates[number] { index.text(&segments[number]) } else { "" };
+                lists.add(|found| words(text, is_talk, &mut lower, found));
+            }
+            lists
+        });
+        lists.append(&others);
+        let is_said = |segment: &Segment| matches!(segment.origin, Origin::User | Origin::Said);
+        let counts = lists.counts(|_| true);
+        let said = lists.counts(|number| is_said(&segments[number]));
+        let all: u32 = candidates.iter().map(|is_candidate| u32::from(*is_candidate)).sum();
+        let rare =
+            |count: u32| (1.0 + f64::from(all) / f64::from(count)).ln() / f64::from(all + 1).ln();
+        let uses = vec![0; counts.len()];
+        let counts = counts.iter().zip(&said);
+        let worths = counts.map(|(count, said)| rare(*count) * if *said > 0 { SAID } else { 1.0 });
+        Self { lists, worths: worths.collect(), again: AGAIN[usize::from(is_talk)], uses }
     }
 
     /// Returns the total worth of a statement's words, which are worth less if they already occur
     /// in chosen statements.
     pub(super) fn news(&self, statement: usize) -> f64 {
-        let words = self.lists.of(statement).iter();
-        words.map(|word| self.worth(*word)).sum()
-    }
-
-    /// Does the same as [`Self::news`] for the words that are not in `others`, and adds them to
-    /// `others`.
-    pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
-        let words = self.lists.of(statement).iter().filter(|word| others.insert(**word));
-        words.map(|word| self.worth(*word)).sum()
-    }
-
-    /// Returns how many words in a statement also occur in any of the statements in `others`.
-    pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
-        let others: HashSet<u32> =
-            others.iter().flat_map(|of| self.lists.of(*of).iter().copied()).collect();
-        let words = self.lists.of(statement).iter();
-        words.filter(|word| others.contains(word)).count()
+        let words = self.lists.of(statement).iter().map(|word| *word as usize);
+        words.map(|word| self.worths[word] * self.again[usize::from(self.uses[word])]).sum()
     }
 
     /// Records that a statement was chosen.
@@ -65,7 +69,7 @@ impl Words {
 /// For each statement, the ids of its words, each once and in ascending order. All lists share one
 /// vector, because separate lists for many statements would take too much memory.
 #[derive(Default)]
-pub(super) struct WordLists {
+struct WordLists {
     numbers: Vec<u32>,
     /// Where each statement's list of word ids ends in `numbers`.
     ends: Vec<usize>,
@@ -125,8 +129,36 @@ impl WordLists {
     }
 }
 
+/// Calls `found` with each word, in lower case. Each Chinese character counts as a word,
+/// and in a dialogue each pair of them.
+/// `lower` is a buffer that is reused for each text.
+fn words(text: &str, is_talk: bool, lower: &mut String, found: &mut dyn FnMut(&str)) {
+    let mut tell = |word: &str| {
+        if says_something(word) {
+            found(word);
+        }
+    };
+    if !text.is_ascii() {
+        let tell = |word: Range<usize>| tell(&text[word].to_lowercase());
+        return if is_talk {
+            words_and_pairs(text, is_wide).for_each(tell);
+        } else {
+            ctx_text::words(text, is_wide).for_each(tell);
+        };
+    }
+    lower.clear();
+    lower.push_str(text);
+    lower.make_ascii_lowercase();
+    let mut at = 0;
+    while at < lower.len() {
+        let end = at + run(lower.as_bytes(), at, WORD);
+        tell(&lower[at..end]);
+        at = end + 1;
+    }
+}
+
 /// Returns true if a lower-case word has a meaning of its own, unlike words such as "the".
-pub(super) fn says_something(word: &str) -> bool {
+fn says_something(word: &str) -> bool {
     word.len() > 2 && !is_joining(word)
 }
 

@@ -6,6 +6,7 @@ use ctx_tokens::TokenCounter;
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{IMPORT, has_files, is_plain_prose};
+use super::talk::Talk;
 use crate::ledger::{Index, Mark, Origin, Segment, SegmentKind, is_frame};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
@@ -24,6 +25,7 @@ const SHORT: u64 = 1_300;
 /// Judges segments by the identifiers in them that the summary does not contain yet.
 pub(super) struct Picker<'i> {
     index: &'i Index,
+    talk: Option<&'i Talk<'i>>,
     chances: Vec<f64>,
     coverage: Vec<f64>,
     reads: Vec<f64>,
@@ -36,6 +38,7 @@ impl<'i> Picker<'i> {
     /// that have already been counted. `hidden` marks the segments that are not to be quoted.
     pub(super) fn greedy(
         index: &'i Index,
+        talk: Option<&'i Talk<'i>>,
         hidden: &[bool],
         written: &str,
         (chosen, known): (&[bool], &[u64]),
@@ -47,13 +50,15 @@ impl<'i> Picker<'i> {
         let coverage = coverage.map(|words| OF_COVERAGE[usize::from(words).min(3)]);
         let mut picker = Self {
             index,
+            talk,
             chances: index.chances(),
             coverage: coverage.collect(),
             reads: Vec::new(),
-            has_heads: limit >= LITTLE,
+            has_heads: limit >= LITTLE || talk.is_some(),
         };
+        let says = |at: usize| talk.is_none_or(|talk| talk.lines[at].says);
         let mut tells: Vec<bool> = (0..chosen.len())
-            .map(|at| !chosen[at] && !hidden[at] && picker.worth(at) > 0.0)
+            .map(|at| !chosen[at] && !hidden[at] && says(at) && picker.worth(at) > 0.0)
             .collect();
         picker.reads = prose_worths(index, &tells);
         if !has_code {
@@ -82,7 +87,7 @@ impl Judge for Picker<'_> {
         let is_bare = || !self.index.text(segment).contains(char::is_alphabetic);
         let has_heads = self.has_heads || segment.kind == SegmentKind::Item || is_bare();
         let most = if has_heads { usize::MAX } else { 1 };
-        let heads = chain_of_heads(&self.index.segments, number).take(most);
+        let heads = chain_of_heads(self.index, self.talk, number).take(most);
         chain.clear();
         chain.extend(heads.take_while(|number| !chosen[*number]));
     }
@@ -90,7 +95,7 @@ impl Judge for Picker<'_> {
     fn candidate(&self, chain: &[usize], tokens: u64) -> Option<Candidate> {
         let number = *chain.first()?;
         let worth = self.worth(number) * self.reads[number];
-        (worth > 0.0).then(|| Candidate::for_length(worth, number, tokens))
+        (worth > 0.0).then(|| Candidate::new(worth, number, tokens))
     }
 
     fn take(&mut self, chain: &[usize], _tokens: &[u64]) {
@@ -175,7 +180,7 @@ mod tests {
 
     fn picker<'l>(ledger: &'l Ledger, written: &str) -> Greedy<Picker<'l>> {
         let chosen = vec![false; ledger.index.segments.len()];
-        Picker::greedy(&ledger.index, &chosen, written, (&chosen, &[]), 1_000, counter())
+        Picker::greedy(&ledger.index, None, &chosen, written, (&chosen, &[]), 1_000, counter())
     }
 
     fn picked(picker: &Greedy<Picker<'_>>) -> Vec<usize> {

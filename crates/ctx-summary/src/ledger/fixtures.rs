@@ -1,8 +1,8 @@
 //! Messages for the tests of this crate.
 
-use ctx_format::{Call, Message, Part, Role, ToolResult};
+use ctx_format::{Call, Message, Part, Role, ToolResult, Zone};
 
-use crate::ledger::{Arguments, Leaf};
+use crate::ledger::{Arguments, Leaf, Ledger};
 
 /// Returns the leaf values of a call's arguments, if they are JSON.
 pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
@@ -37,4 +37,14 @@ pub(crate) fn result(text: &str) -> ToolResult<'_> {
 /// Returns a message with a result from [`result`].
 pub(crate) fn answers(text: &str) -> Message<'_> {
     Message::new(Role::Tool, vec![Part::Result(result(text))])
+}
+
+/// Returns the ledger of a session in which a user and an assistant take turns.
+pub(crate) fn dialogue(texts: &[&str]) -> Ledger {
+    let mut ledger = Ledger::default();
+    for (line, text) in (1..).zip(texts) {
+        let role = [Role::Assistant, Role::User][usize::from(line % 2 == 1)];
+        ledger.push(line, &says(role, text), Zone::Old);
+    }
+    ledger
 }

@@ -80,6 +80,8 @@ pub struct Ledger {
     after_command: bool,
     /// For each rule, the index of its segment and whether the rule still holds.
     pub(crate) holding: OnceLock<Vec<(usize, bool)>>,
+    /// If the session is a dialogue, the names of its speakers.
+    pub(crate) speakers: OnceLock<Option<Vec<String>>>,
     /// The number of redacted secrets.
     pub redacted: usize,
 }
@@ -97,6 +99,7 @@ impl Ledger {
             && reading.hand_on_template();
         if reading.source != Source::Stays {
             self.holding = OnceLock::new();
+            self.speakers = OnceLock::new();
         }
         let mut numbers = Vec::new();
         match reading.source {
