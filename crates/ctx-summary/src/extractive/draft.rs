@@ -104,9 +104,9 @@ impl<'l> Draft<'l> {
         if limit >= CITES && head.contains("\n## ") {
             head.extend([STORY, "\n"]);
         }
-        let refuted = refuted(&ledger.index);
+        let refuted = ledger.refuted.get_or_init(|| refuted(&ledger.index));
         let write = move |chosen: &[bool]| {
-            let story = page::write(&ledger.index, talk, chosen, &refuted, limit >= CITES);
+            let story = page::write(&ledger.index, talk, chosen, refuted, limit >= CITES);
             let mut text = format!("{head}{story}");
             text.truncate(text.trim_end().len());
             text

@@ -56,6 +56,7 @@ pub(crate) use segment::{Origins, segments};
 pub(crate) use sentence::{ends, sentences, without_marker};
 pub(crate) use subject::Subject;
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use ctx_format::{Message, Zone};
@@ -80,6 +81,8 @@ pub struct Ledger {
     after_command: bool,
     /// For each rule, the index of its segment and whether the rule still holds.
     pub(crate) holding: OnceLock<Vec<(usize, bool)>>,
+    /// The indexes of the segments that a later statement refutes.
+    pub(crate) refuted: OnceLock<HashSet<usize>>,
     /// If the session is a dialogue, the names of its speakers.
     pub(crate) speakers: OnceLock<Option<Vec<String>>>,
     /// The number of redacted secrets.
@@ -99,6 +102,7 @@ impl Ledger {
             && reading.hand_on_template();
         if reading.source != Source::Stays {
             self.holding = OnceLock::new();
+            self.refuted = OnceLock::new();
             self.speakers = OnceLock::new();
         }
         let mut numbers = Vec::new();
