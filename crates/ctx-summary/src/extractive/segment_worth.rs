@@ -26,7 +26,7 @@ const FIRST_WORDS: u32 = 3;
 const MOST_SHOWN: usize = 12;
 const SHOWN: f64 = 0.5;
 /// The worth of commands that committed or checked something, and of a rule in the project's files.
-const COMMIT: f64 = 1.2;
+const COMMIT: f64 = 4.0;
 const CHECK: f64 = 0.6;
 const PROJECT_RULE: f64 = 0.8;
 

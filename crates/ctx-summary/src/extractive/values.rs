@@ -57,9 +57,9 @@ impl<'i> Picker<'i> {
             has_heads: limit >= LITTLE || talk.is_some(),
         };
         let says = |at: usize| talk.is_none_or(|talk| talk.lines[at].says);
-        let mut tells: Vec<bool> = (0..chosen.len())
-            .map(|at| !chosen[at] && !hidden[at] && says(at) && picker.worth(at) > 0.0)
-            .collect();
+        let is_open = |at: usize| !chosen[at] && !hidden[at] && !index.segments[at].is_covered;
+        let mut tells: Vec<bool> =
+            (0..chosen.len()).map(|at| is_open(at) && says(at) && picker.worth(at) > 0.0).collect();
         picker.reads = prose_worths(index, &tells);
         if !has_code {
             tells.iter_mut().zip(&picker.reads).for_each(|(tells, reads)| *tells &= *reads >= 1.0);

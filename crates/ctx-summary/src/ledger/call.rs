@@ -209,6 +209,10 @@ impl Outcome {
         let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
         let text = match (lines.next(), lines.next()) {
             (None, _) => NO_OUTPUT.to_owned(),
+            // A record is of use only as a whole.
+            (Some(only), None) if only.starts_with(['{', '[']) && only.len() > OUTCOME_MAX => {
+                String::new()
+            }
             (Some(only), None) => shorten_words(&plain_line(&redact(only).0), OUTCOME_MAX),
             _ => String::new(),
         };
@@ -233,7 +237,12 @@ impl Outcome {
         }
         // Lines such as those of passed packages are counted.
         let mut counts: Vec<(&str, usize, &str)> = Vec::new();
-        for line in found.iter().filter(|line| line.len() <= OUTCOME_MAX && !is_untested(line)) {
+        let is_end = |line: &&&str| {
+            // A line of a diff is not an outcome.
+            let is_diff = line.starts_with(['-', '+']) && !line.starts_with("---");
+            line.len() <= OUTCOME_MAX && !is_untested(line) && !is_diff
+        };
+        for line in found.iter().filter(is_end) {
             let word = line.split_whitespace().next().unwrap_or_default();
             let is_same = |known: &&str| *known == word && VERDICTS.contains(&word);
             match counts.iter_mut().find(|(known, ..)| is_same(known)) {

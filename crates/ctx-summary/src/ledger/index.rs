@@ -16,8 +16,8 @@ use crate::ledger::call::{is_commit, is_untested};
 use crate::ledger::form::OUTCOME;
 use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::{
-    Id, LISTS, Mark, Mention, Origin, Outcome, Reading, RuleKind, Scan, Segment, SegmentKind,
-    Shape, Source, segments,
+    Id, LISTS, Mark, Mention, Origin, Outcome, Reading, Scan, Segment, SegmentKind, Shape, Source,
+    segments,
 };
 
 /// A name, number or address that a later call may need verbatim.
@@ -66,7 +66,7 @@ const HANDLE: &str = "⟦ctx:";
 /// The minimum number of segments at which starting a second thread saves time.
 const MANY_SEGMENTS: usize = 1 << 11;
 
-/// Returns true if a call reads a file with rules for a project, such as `AGENTS.md`.
+/// Returns true if a call names a file with rules for a project, such as `AGENTS.md`.
 fn has_rules(call: &str) -> bool {
     static FILES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("files of rules"));
     call.split(['/', ' ', ';', '\\']).any(|word| FILES.contains(word))
@@ -186,20 +186,15 @@ impl Index {
     /// Links the segments from a result to the call. If the call reads or changes a file, the lines
     /// of the result are file content, not outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
-        let has_rules = is_file && has_rules(self.text(&self.segments[call]));
+        let has_rules = has_rules(self.text(&self.segments[call]));
         for number in segments.iter().filter(|number| **number > call) {
-            let is_rule = has_rules && {
-                let text = self.text(&self.segments[*number]);
-                RuleKind::of(text, Origin::Pasted, None).is_some()
-            };
             let says_itself = self.has_what_was_asked(*number, call);
             let segment = &mut self.segments[*number];
             if !says_itself {
                 segment.head = segment.head.or(Some(call));
             }
-            if is_rule {
-                segment.kind = SegmentKind::ProjectRule;
-            } else if is_file && segment.kind == SegmentKind::Outcome {
+            let is_no_rule = !has_rules && segment.kind == SegmentKind::ProjectRule;
+            if is_no_rule || is_file && segment.kind == SegmentKind::Outcome {
                 segment.kind = SegmentKind::Line;
             }
             // The content of a file can be read again without its handle.

@@ -201,6 +201,19 @@ mod tests {
     }
 
     #[test]
+    fn demands_in_files_of_rules_are_known() {
+        let text = "# Rules\n- NEVER commit unless the user asks\n- The files are in src.";
+        for (file, expected) in [("AGENTS.md", 1), ("notes.md", 0)] {
+            let arguments = format!(r#"{{"file_path":"/w/{file}"}}"#);
+            let call = calls("Read", &arguments);
+            let ledger = ledger(&[says(Role::User, "Look."), call, answers(text)]);
+            let segments = ledger.index.segments.iter();
+            let rules = segments.filter(|it| it.kind == super::SegmentKind::ProjectRule).count();
+            assert_eq!(rules, expected, "{file}");
+        }
+    }
+
+    #[test]
     fn a_session_without_words_holds_nothing() {
         let ledger =
             ledger(&[Message::new(Role::User, vec![]), says(Role::Assistant, ""), answers("\n\n")]);

@@ -153,11 +153,19 @@ impl<'t> Cutter<'t> {
 /// Returns true for a frame of a progress display, and for a line that stands for output that was
 /// cut off.
 fn is_noise(line: &str) -> bool {
+    /// The beginnings of lines in which an agent program speaks to the model.
+    const BEGINNINGS: [&str; 5] = [
+        "Tool result (",
+        "Async agent launched",
+        "The agent is working in the background",
+        "The agent is currently working",
+        "- If you run out of things to do",
+    ];
     let line = line.trim_start();
     let is_spinner = |c: char| matches!(c, '\u{25d0}'..='\u{25d3}' | '\u{2800}'..='\u{28ff}');
     line.starts_with(is_spinner)
         || line.starts_with("@@ -")
-        || line.starts_with("Tool result (")
+        || BEGINNINGS.iter().any(|begin| line.starts_with(begin))
         || line.starts_with("... (") && line.ends_with(") ...")
         || line.contains("\u{1b}[") && line.contains("[999D")
 }

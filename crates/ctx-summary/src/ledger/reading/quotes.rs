@@ -12,7 +12,7 @@ use crate::ledger::output::pieces;
 use crate::ledger::statement::statements;
 use crate::ledger::{
     Arguments, Event, Item, ItemKind, Mark, Origin, Quote, Reading, RuleKind, Scan, SegmentKind,
-    Source, segments,
+    Source, segments, without_marker,
 };
 
 /// A message with more statements than this is long.
@@ -114,7 +114,16 @@ impl Reader {
         let pieces = pieces(text, self.leaves);
         self.reserve(pieces.len(), text.len());
         for (kind, piece) in pieces {
-            let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
+            let is_rule = || {
+                let is_item = kind == SegmentKind::Line && without_marker(&piece).0;
+                is_item && RuleKind::of(&piece, Origin::Pasted, None).is_some()
+            };
+            let kind = match origin {
+                Origin::Pasted => SegmentKind::Quoted,
+                // The index knows whether the call read a file with rules.
+                Origin::Result if self.leaves && is_rule() => SegmentKind::ProjectRule,
+                _ => kind,
+            };
             self.quote_rule(&piece, origin, kind, head, rule(&piece));
         }
     }
@@ -144,11 +153,12 @@ impl Reader {
         head: Option<usize>,
         rule: Option<RuleKind>,
     ) -> Option<usize> {
-        use SegmentKind::{Change, Command, Outcome, Reason};
+        use SegmentKind::{Change, Command, Outcome, ProjectRule, Reason};
         let prose = !matches!(origin, Origin::Call | Origin::Result);
         let found = self.scan.read(text, prose, self.leaves);
-        let tells =
-            kind.is_said() || matches!(kind, Outcome | Change | Command | Reason) || rule.is_some();
+        let tells = kind.is_said()
+            || matches!(kind, Outcome | Change | Command | Reason | ProjectRule)
+            || rule.is_some();
         if found.is_empty() && !(tells && self.leaves) {
             return None;
         }
