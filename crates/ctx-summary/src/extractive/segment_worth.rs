@@ -47,6 +47,7 @@ pub(super) fn worths(index: &Index, talk: Option<&Talk<'_>>, hidden: &[bool]) ->
         let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
             _ if segment.is_covered || hidden[number] => 0.0,
+            _ if segment.kind == SegmentKind::ProjectRule => PROJECT_RULE,
             Origin::User => again(ASKED_BEFORE) * places.asked(number, segment, text),
             Origin::Said => again(SAID_BEFORE) * places.said(number, segment, text),
             Origin::Pasted if segment.is_earlier => 0.35,
@@ -69,7 +70,6 @@ pub(super) fn worths(index: &Index, talk: Option<&Talk<'_>>, hidden: &[bool]) ->
             },
             Origin::Result if segment.kind == SegmentKind::Outcome => 0.3,
             Origin::Result if segment.kind == SegmentKind::Reason => 0.5,
-            Origin::Result if segment.kind == SegmentKind::ProjectRule => PROJECT_RULE,
             Origin::Result => 0.0,
         }
     };

@@ -113,7 +113,10 @@ impl Ledger {
                 numbers = self.index.absorb(line, &reading, self.requests == 1);
                 self.index.cover(&reading);
                 if is_template {
-                    self.index.hide(&numbers);
+                    let segments = &self.index.segments;
+                    let is_rule = |at: &usize| segments[*at].kind == SegmentKind::ProjectRule;
+                    let others = numbers.iter().copied().filter(|at| !is_rule(at));
+                    self.index.hide(&others.collect::<Vec<_>>());
                 }
             }
             // An earlier summary may have no line of its own, so its line number is 0.
@@ -198,6 +201,19 @@ mod tests {
     fn found(ledger: &Ledger, kind: ItemKind) -> Vec<(&str, u64, State)> {
         let items = ledger.items.list.iter().filter(|item| item.kind == kind);
         items.map(|item| (item.text.as_str(), item.line, item.state)).collect()
+    }
+
+    #[test]
+    fn the_template_of_a_command_is_not_the_users() {
+        let template = format!("# Review\n{}\nAlways tag each finding.", "Look well. ".repeat(100));
+        let command = "<command-message>r</command-message>\n<command-name>/r</command-name>";
+        for (first, expected) in [(command, 0), ("Please begin.", 1)] {
+            let ledger = ledger(&[says(Role::User, first), says(Role::User, &template)]);
+            assert_eq!(found(&ledger, ItemKind::Constraint).len(), expected, "{first}");
+            let open = ledger.index.segments.iter().filter(|it| !it.is_covered);
+            let rules = open.filter(|it| it.kind == super::SegmentKind::ProjectRule).count();
+            assert_eq!(rules, 1 - expected, "{first}");
+        }
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub enum SegmentKind {
     Outcome,
     /// A comment or a sentence in a result that gives a reason.
     Reason,
-    /// A demand in a file with rules for a project, such as `AGENTS.md`.
+    /// A demand in a file with rules for a project, such as `AGENTS.md`, or in the template of a
+    /// command.
     ProjectRule,
     /// Members of a JSON object in a result, with the name of the object.
     Record,

@@ -52,6 +52,9 @@ impl Reading {
         for quote in self.quotes.iter_mut().filter(|quote| quote.origin == Origin::User) {
             quote.origin = Origin::Pasted;
             quote.rule = None;
+            if RuleKind::of(self.mentions.text(&quote.text), Origin::Pasted, None).is_some() {
+                quote.kind = SegmentKind::ProjectRule;
+            }
             quote.begins_turn = false;
         }
         true
