@@ -69,7 +69,7 @@ fn stage(segments: &[Segment], last: &Segment) -> &'static str {
     }
 }
 
-/// Returns the files that calls after segment `after` edit, each once.
+/// Returns the last files that calls after segment `after` edit, each once, up to [`FILES`].
 fn edited(index: &Index, after: usize) -> Vec<&str> {
     let mut files: Vec<&str> = Vec::new();
     for segment in index.segments[after..].iter().filter(|it| it.origin == Origin::Call) {

@@ -36,8 +36,7 @@ pub(super) fn write(
     let mut named_later = HashSet::new();
     for (at, number) in numbers.iter().copied().enumerate() {
         let segment = &index.segments[number];
-        // A call that stands above its results need not stand among the calls that were made at
-        // the same time.
+        // A call that precedes its results is not repeated among the calls made at the same time.
         let next = numbers.get(at + 1).and_then(|next| call_of(index, *next));
         if answered.contains(&number) && next != Some(number) && segment.outcome.is_none() {
             named_later.insert(number);
@@ -55,8 +54,8 @@ pub(super) fn write(
         let message = said.map_or(segment.turn as usize, |said| said.message);
         let own_call = call_of(index, number);
         // The results of calls that were made at the same time follow all of these calls.
-        if segment.origin == Origin::Result && own_call.is_some() && own_call != call {
-            let of = own_call.unwrap_or_default();
+        let is_apart = segment.origin == Origin::Result && own_call != call;
+        if let Some(of) = own_call.filter(|_| is_apart) {
             let text_of_call = index.text(&index.segments[of]).replace('\n', " ");
             let is_named = !named_later.remove(&of);
             let name = if is_named { short_call(&text_of_call) } else { text_of_call };

@@ -72,7 +72,7 @@ pub(super) fn refuted(index: &Index) -> HashSet<usize> {
 enum Refutation {
     /// The statement says that something was wrong, or was not the cause.
     Named,
-    /// The statement says that what was said before it was wrong.
+    /// The statement says that the preceding one was wrong, as in "That was wrong".
     That,
     /// The statement only says that no statement before it was right.
     Unnamed,

@@ -25,7 +25,8 @@ const FIRST_WORDS: u32 = 3;
 /// The maximum number of lines that the user shows, and the worth of each.
 const MOST_SHOWN: usize = 12;
 const SHOWN: f64 = 0.5;
-/// The worth of commands that committed or checked something, and of a rule in the project's files.
+/// The worth of commands that committed or checked something, and of a demand in the project's
+/// files or in a command's template.
 const COMMIT: f64 = 4.0;
 const CHECK: f64 = 0.6;
 const PROJECT_RULE: f64 = 0.8;
@@ -40,13 +41,15 @@ pub(super) fn worths(index: &Index, talk: Option<&Talk<'_>>, hidden: &[bool]) ->
     let places = Places::of(segments);
     let worth = |number: usize| {
         let segment = &segments[number];
-        if let Some(talk) = talk.filter(|_| !segment.is_covered && !hidden[number]) {
+        if segment.is_covered || hidden[number] {
+            return 0.0;
+        }
+        if let Some(talk) = talk {
             return in_talk(talk, &talk.lines[number], segment.origin);
         }
         let text = index.text(segment);
         let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
-            _ if segment.is_covered || hidden[number] => 0.0,
             _ if segment.kind == SegmentKind::ProjectRule => PROJECT_RULE,
             Origin::User => again(ASKED_BEFORE) * places.asked(number, segment, text),
             Origin::Said => again(SAID_BEFORE) * places.said(number, segment, text),

@@ -129,9 +129,8 @@ impl WordLists {
     }
 }
 
-/// Calls `found` with each word, in lower case. Each Chinese character counts as a word,
-/// and in a dialogue each pair of them.
-/// `lower` is a buffer that is reused for each text.
+/// Calls `found` with each word, in lower case. Each Chinese character counts as a word, or in a
+/// dialogue, each pair of Chinese characters. `lower` is a buffer that is reused for each text.
 fn words(text: &str, is_talk: bool, lower: &mut String, found: &mut dyn FnMut(&str)) {
     let mut tell = |word: &str| {
         if says_something(word) {

@@ -40,8 +40,8 @@ pub struct Reading {
 const TEMPLATE: usize = 1_000;
 
 impl Reading {
-    /// Attributes a message after a slash command to the author of the command's template, and
-    /// returns true, unless the message is short.
+    /// Attributes a message after a slash command to the author of the command's template, marks the
+    /// demands in it, and returns true, unless the message is short.
     pub(crate) fn hand_on_template(&mut self) -> bool {
         let is_request = self.source == (Source::Message { is_request: true });
         if !is_request || self.mentions.text.len() < TEMPLATE {
