@@ -10,7 +10,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{
     ExitStatus, Failure, IN_DIRECTORY, Io, Listing, Outcome, Result, Tool, cannot_read, is_stdin,
-    json_line, printable, shell_word, short_bytes, short_time,
+    json_line, json_object, printable, shell_word, short_bytes, short_time,
 };
 use ctx_format::Saved;
 use ctx_memory::MergeError;
@@ -120,12 +120,26 @@ pub fn list_trash(
     io: &mut Io,
 ) -> Outcome {
     let text = if json {
-        trashed.iter().map(|it| json_line(&it.json(grace))).collect()
+        trashed.iter().map(|it| trashed_json(it, grace)).collect()
     } else {
         trash_table(trashed, grace, store.now(), io.columns())
     };
     io.print(&text)?;
     Ok(ExitStatus::Done)
+}
+
+/// Returns the JSON line for an item in the trash: its whole commit record, or what is known without
+/// one. Scripts rely on the keys: new keys may be added, but none may be removed.
+fn trashed_json(it: &Trashed, grace: u32) -> String {
+    let (id, session, kind) = (it.item.to_string(), it.item.session().as_str(), it.kind());
+    json_line(&json_object! {
+        #[serde(flatten)]
+        meta: it.meta.as_ref(),
+        #[serde(flatten)]
+        bare: it.meta.is_none().then(|| json_object! { id, session, kind, bytes: it.bytes }),
+        removed: it.removed,
+        grace_ends: it.grace_ends(grace),
+    })
 }
 
 fn trash_table(
@@ -325,9 +339,19 @@ fn other_file_hint(id: &str, path: &Path) -> String {
 mod tests {
     use std::path::Path;
 
-    use ctx_store::{MissingReason, MissingSnapshot};
+    use ctx_store::{MissingReason, MissingSnapshot, SnapshotId, StoreItem, Trashed};
 
-    use super::{other_file_hint, session_hint, snapshot_hint};
+    use super::{other_file_hint, session_hint, snapshot_hint, trashed_json};
+
+    /// Without a commit record, only the members that are known are printed.
+    #[test]
+    fn an_item_without_a_record_is_listed() {
+        let id = SnapshotId::parse("demo-20261121T234307.123456Z-0001").expect("an id");
+        let removed = id.stamp.time;
+        let it = Trashed { item: StoreItem::Snapshot(id), removed, meta: None, bytes: 2 };
+        let expected = r#"{"id":"demo-20261121T234307.123456Z-0001","session":"demo","kind":"uncommitted","bytes":2,"removed":"2026-11-21T23:43:07.123456Z","grace_ends":"2026-11-28T23:43:07.123456Z"}"#;
+        assert_eq!(trashed_json(&it, 7).trim_end(), expected);
+    }
 
     /// Each reason for a missing snapshot has its own hint.
     #[test]

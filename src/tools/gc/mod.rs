@@ -3,11 +3,14 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, report_failures};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_object, report_failures,
+};
 use ctx_policy::duration::calendar;
-use ctx_store::collect::{Action, CollectPlan, Collector, Event};
+use ctx_store::collect::{Action, Cause, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
+use serde::Serialize;
 
 use crate::args::PolicyArgs;
 use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash};
@@ -365,9 +368,52 @@ impl Report<'_> {
             return Ok(());
         }
         match (self.args.json, self.io.verbosity) {
-            (true, _) => self.io.json(&action.json(item)),
+            (true, _) => self.io.json(&json(action, item)),
             (false, Verbosity::Quiet) => Ok(()),
             (false, _) => self.io.print(text + "\n"),
+        }
+    }
+}
+
+/// Returns the JSON object that `--json` prints for the action on an item. Scripts rely on the keys:
+/// new keys may be added, but none may be removed.
+fn json(action: &Action, item: &StoreItem) -> impl Serialize {
+    let (keep, is_last) = (!action.removes(), *action == Action::Discard(Cause::NoRuleAndLast));
+    json_object! {
+        id: item.to_string(),
+        keep,
+        reasons: if keep { action.reasons() } else { Vec::new() },
+        kind: <&str>::from(item),
+        action: <&str>::from(action),
+        #[serde(flatten)]
+        last: is_last.then(|| json_object! { last_of_session: true }),
+        #[serde(flatten)]
+        packing: if let Action::Pack(packing) = action { Some(*packing) } else { None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_store::collect::{Action, Cause};
+    use ctx_store::retention::Reason;
+    use ctx_store::{SnapshotId, StoreItem};
+
+    #[test]
+    fn programs_learn_why_a_thing_stays() {
+        let id = SnapshotId::parse("demo-20261121T234307.123456Z-0001").expect("an id");
+        let item = StoreItem::Snapshot(id.clone());
+        for (action, expected) in [
+            (
+                Action::Keep(vec![Reason::Held]),
+                r#""keep":true,"reasons":["held"],"kind":"snapshot","action":"keep"}"#,
+            ),
+            (
+                Action::Discard(Cause::NoRule),
+                r#""keep":false,"reasons":[],"kind":"snapshot","action":"remove"}"#,
+            ),
+        ] {
+            let json = serde_json::to_string(&super::json(&action, &item)).expect("JSON");
+            assert_eq!(json, format!("{{\"id\":\"{id}\",{expected}"));
         }
     }
 }

@@ -18,8 +18,6 @@ use crate::{
 pub(crate) mod clock;
 mod report;
 
-pub use report::ActionJson;
-
 /// The maximum number of sessions that are locked at the same time. Each lock is an open file, and
 /// a process may have only a limited number of open files.
 const SESSIONS_AT_ONCE: usize = 100;
@@ -68,7 +66,8 @@ impl Action {
         }
     }
 
-    fn removes(&self) -> bool {
+    /// Returns whether the action removes the item.
+    pub fn removes(&self) -> bool {
         !matches!(self, Self::Keep(_) | Self::Pack(_))
     }
 }

@@ -13,6 +13,8 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use ring::digest::{Context, SHA256};
+use serde::Serialize;
+use serde_with::skip_serializing_none;
 use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
@@ -36,7 +38,8 @@ const LEVEL: i32 = 9;
 const WINDOW: u32 = 24;
 
 /// The size of a snapshot and that of its packed file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[skip_serializing_none]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Packing {
     /// The size of the session in bytes.
     pub bytes: u64,

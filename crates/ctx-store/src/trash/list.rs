@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
 
 use crate::error::Result;
 use crate::snapshot::bytes_of_meta;
@@ -25,25 +24,6 @@ pub struct Trashed {
     pub bytes: u64,
 }
 
-/// An item in the trash, as printed by `--json`. Scripts rely on the keys: new keys may be added,
-/// but none may be removed.
-#[derive(Serialize)]
-struct TrashedJson<'a> {
-    #[serde(flatten)]
-    what: KnownMeta<'a>,
-    removed: DateTime<Utc>,
-    grace_ends: DateTime<Utc>,
-}
-
-/// What is known about an item in the trash: either the whole commit record or just a few of its
-/// members.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum KnownMeta<'a> {
-    Whole(&'a Meta),
-    Bare { id: String, session: &'a str, kind: &'static str, bytes: u64 },
-}
-
 impl Trashed {
     /// Returns when the item's grace period ends, given its length in days. After the grace period,
     /// `ctx-gc` deletes the item.
@@ -59,23 +39,6 @@ impl Trashed {
             (StoreItem::Offloaded(_), _) => "offloaded",
             (_, Some(meta)) => meta.kind.into(),
             _ => "uncommitted",
-        }
-    }
-
-    /// Returns the JSON object that `--json` prints. `days` is the length of the grace period.
-    pub fn json(&self, days: u32) -> impl Serialize {
-        TrashedJson {
-            what: match &self.meta {
-                Some(meta) => KnownMeta::Whole(meta),
-                None => KnownMeta::Bare {
-                    id: self.item.to_string(),
-                    session: self.item.session().as_str(),
-                    kind: self.kind(),
-                    bytes: self.bytes,
-                },
-            },
-            removed: self.removed,
-            grace_ends: self.grace_ends(days),
         }
     }
 }
@@ -133,9 +96,5 @@ mod tests {
         assert_eq!(grace.num_days(), 7);
         let of_demo = bench.store.trash_list(Some(&id("demo"))).expect("lists");
         assert_eq!(of_demo.len(), 1);
-        let json = serde_json::to_value(of_demo[0].json(7)).expect("JSON");
-        assert_eq!(json["id"], one.to_string());
-        assert_eq!(json["kind"], "snapshot");
-        assert!(json["grace_ends"].as_str() > json["removed"].as_str());
     }
 }

@@ -14,7 +14,8 @@ use crate::trash::sync_removal;
 use crate::{Entry, Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store};
 
 /// An item in the store that can be removed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum StoreItem {
     /// A snapshot, or what remains of its files.
     Snapshot(SnapshotId),
