@@ -33,19 +33,18 @@ pub(crate) fn in_order<I: Send, O: Send, E>(
     let (items, waiting) = channel();
     let line = Line { work, waiting: Mutex::new(waiting), stopped: AtomicBool::new(false) };
     std::thread::scope(|scope| {
-        let Some(results) = line.start(scope, jobs) else {
+        if !line.start(scope, jobs) {
             return read(&mut |item, _| take((line.work)(item)));
-        };
-        let mut window = Window {
-            items: Some(items),
-            results,
-            waiting: VecDeque::new(),
-            taken: 0,
-            bytes: 0,
-            room: WINDOW.saturating_mul(jobs.get()),
-            refused: false,
-        };
-        let read = read(&mut |item, bytes| window.push(item, bytes, &mut take));
+        }
+        let room = WINDOW.saturating_mul(jobs.get());
+        let mut window = Window { results: VecDeque::new(), bytes: 0, room, refused: false };
+        let read = read(&mut |item, bytes| {
+            window.make_room(&mut take)?;
+            // Sending cannot fail, because the receiver outlives the threads.
+            let _ = items.send((item, window.add(bytes)));
+            Ok(())
+        });
+        drop(items);
         // Items that were pushed before an error in `read` are still processed, as they would be
         // with one thread.
         let rest = if window.refused { Ok(()) } else { window.finish(&mut take) };
@@ -54,120 +53,88 @@ pub(crate) fn in_order<I: Send, O: Send, E>(
     })
 }
 
-/// An item, a portion or a result, with its 0-based number in the stream.
-type Numbered<T> = (usize, T);
+/// An item, and where to send its result.
+type Task<I, O> = (I, Sender<Ended<O>>);
 
 /// The state that the threads share.
-struct Line<I, W> {
+struct Line<I, O, W> {
     work: W,
-    waiting: Mutex<Receiver<Numbered<I>>>,
+    waiting: Mutex<Receiver<Task<I, O>>>,
     stopped: AtomicBool,
 }
 
-impl<I: Send, W> Line<I, W> {
-    /// Starts the threads, and returns the receiver for their results. Returns `None` if one thread
-    /// is enough or no other thread can be started.
-    fn start<'scope, O: Send + 'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
-        jobs: NonZeroUsize,
-    ) -> Option<Receiver<Numbered<Ended<O>>>>
-    where
-        W: Fn(I) -> O + Sync,
-    {
-        if jobs.get() == 1 {
-            return None;
-        }
-        let (done, results) = channel();
+impl<I: Send, O: Send, W: Fn(I) -> O + Sync> Line<I, O, W> {
+    /// Starts the threads. Returns false if one thread is enough or no other thread can be started.
+    fn start<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, jobs: NonZeroUsize) -> bool {
         let start = |_: &usize| {
-            let done = done.clone();
-            let thread = builder().spawn_scoped(scope, move || {
-                run(&self.waiting, |number, item| {
+            let thread = builder().spawn_scoped(scope, || {
+                run(&self.waiting, |item, done| {
                     // A panic is sent as the result of the item, because the receiver would
-                    // otherwise wait forever.
+                    // otherwise not know of it.
                     !self.stopped.load(Ordering::Relaxed) && {
                         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(item)));
-                        done.send((number, result)).is_ok()
+                        done.send(result).is_ok()
                     }
                 });
             });
             thread.is_ok()
         };
-        let threads = (0..jobs.get()).take_while(start).count();
-        (threads > 0).then_some(results)
+        jobs.get() > 1 && (0..jobs.get()).take_while(start).count() > 0
     }
 }
 
 /// The items in progress.
-struct Window<I, O> {
-    /// `None` once there are no more items.
-    items: Option<Sender<Numbered<I>>>,
-    results: Receiver<Numbered<Ended<O>>>,
-    /// The lengths of the items that have been sent but whose results have not been taken. A result
-    /// is stored here if it arrived before the results of earlier items.
-    waiting: VecDeque<(usize, Option<O>)>,
-    /// The number of the first item in `waiting`.
-    taken: usize,
+struct Window<O> {
+    /// For each item whose result has not been taken, in order: its length, and its result.
+    results: VecDeque<(usize, Receiver<Ended<O>>)>,
     bytes: usize,
     room: usize,
     /// Whether `take` returned an error, which means that later results are not needed.
     refused: bool,
 }
 
-impl<I, O> Window<I, O> {
-    /// Sends an item to the threads, and takes the results that have arrived. While the window is
-    /// full, waits for results first.
-    fn push<E>(
-        &mut self,
-        item: I,
-        bytes: usize,
-        take: &mut impl FnMut(O) -> Result<(), E>,
-    ) -> Result<(), E> {
-        while self.bytes >= self.room {
-            self.wait(take)?;
+impl<O> Window<O> {
+    /// Takes the first results that have arrived. While the window is full, waits for them.
+    fn make_room<E>(&mut self, take: &mut impl FnMut(O) -> Result<(), E>) -> Result<(), E> {
+        while let Some((_, first)) = self.results.front() {
+            let is_full = self.bytes >= self.room;
+            let arrived = if is_full { first.recv().ok() } else { first.try_recv().ok() };
+            let Some(result) = arrived else { break };
+            self.take(result, take)?;
         }
-        while let Ok(result) = self.results.try_recv() {
-            self.came(result, take)?;
-        }
+        Ok(())
+    }
+
+    /// Adds an item of this length, and returns the sender for its result.
+    fn add(&mut self, bytes: usize) -> Sender<Ended<O>> {
+        let (done, result) = channel();
         self.bytes += bytes + FRAME;
-        if let Some(items) = &self.items {
-            // Sending cannot fail, because the receiver outlives the threads.
-            let _ = items.send((self.taken + self.waiting.len(), item));
-        }
-        self.waiting.push_back((bytes + FRAME, None));
-        Ok(())
+        self.results.push_back((bytes + FRAME, result));
+        done
     }
 
+    /// Waits for all results.
     fn finish<E>(&mut self, take: &mut impl FnMut(O) -> Result<(), E>) -> Result<(), E> {
-        self.items = None;
-        while !self.waiting.is_empty() {
-            self.wait(take)?;
+        while let Some((_, first)) = self.results.front() {
+            self.take(first.recv().expect("threads run until all items are done"), take)?;
         }
         Ok(())
     }
 
-    fn wait<E>(&mut self, take: &mut impl FnMut(O) -> Result<(), E>) -> Result<(), E> {
-        let result = self.results.recv();
-        self.came(result.expect("threads run until all items are done"), take)
-    }
-
-    fn came<E>(
+    fn take<E>(
         &mut self,
-        (number, result): Numbered<Ended<O>>,
+        result: Ended<O>,
         take: &mut impl FnMut(O) -> Result<(), E>,
     ) -> Result<(), E> {
-        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-        self.waiting[number - self.taken].1 = Some(result);
-        while let Some(result) = self.waiting.front_mut().and_then(|(_, result)| result.take()) {
-            self.bytes -= self.waiting.pop_front().map_or(0, |(length, _)| length);
-            self.taken += 1;
-            let taken = take(result);
-            self.refused = taken.is_err();
-            taken?;
-        }
-        Ok(())
+        self.bytes -= self.results.pop_front().map_or(0, |(length, _)| length);
+        let taken = take(result.unwrap_or_else(|panic| resume_unwind(panic)));
+        self.refused = taken.is_err();
+        taken
     }
 }
+
+/// A portion or its result, with its 0-based number in the stream.
+type Numbered<T> = (usize, T);
 
 /// The work that threads do on a stream.
 pub trait Work: Send + Sync + 'static {
@@ -341,11 +308,11 @@ fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// The body of one thread: takes items until none are left or `handle` returns false.
-fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> bool) {
+/// The body of one thread: takes pairs until none are left or `handle` returns false.
+fn run<A, B>(waiting: &Mutex<Receiver<(A, B)>>, handle: impl Fn(A, B) -> bool) {
     let next = || lock(waiting).recv().ok();
-    while let Some((number, item)) = next() {
-        if !handle(number, item) {
+    while let Some((one, other)) = next() {
+        if !handle(one, other) {
             return;
         }
     }
