@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::compaction::LineText;
 use crate::convert::target::text_block;
-use crate::dialect::Format;
 use crate::dialect::content::{SUMMARY_MARK, summary_text, text_record};
+use crate::dialect::{Format, LOGS};
 use crate::legality::content::{ANY_NAME, Mend, Names};
 use crate::record::presence::{Outside, Presence};
 use crate::{
@@ -245,7 +245,7 @@ pub trait Dialect: Sync {
     /// The log format, if an agent writes files in this dialect; `None` if the file is a list of
     /// messages, which are sent in order.
     fn log(&self) -> Option<&dyn Log> {
-        None
+        LOGS.into_iter().find(|log| log.name() == self.name())
     }
 
     /// Returns the role in which to write a summary if `wanted` was requested. Every API accepts

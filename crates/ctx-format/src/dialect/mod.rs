@@ -1,5 +1,5 @@
 //! Dialects are the file formats of sessions. To add a dialect, implement [`Dialect`] and add an
-//! entry to [`ALL`], `NAMES`, `FORMATS` and `writer`; the tools need no changes. The dialect of a
+//! entry to [`ALL`], `LOGS`, `NAMES`, `FORMATS` and `writer`; the tools need no changes. The dialect of a
 //! session that could be in several formats is [`Plain`].
 //!
 //! The session file of an agent is also a log; [`crate::log`] explains what a log adds to a
@@ -31,8 +31,8 @@ use serde_json::value::RawValue;
 use self::sign::Sign;
 use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
-use crate::log::Import;
 use crate::log::links::TreeAgent;
+use crate::log::{Import, Log};
 use crate::log::{claude_code, codex, copilot, gemini as gemini_log, kimi, opencode, pi, qwen};
 use crate::{Effect, Rules};
 
@@ -63,6 +63,10 @@ pub static ALL: [&dyn Dialect; 11] = [
     &Pi,
     &Qwen,
 ];
+
+/// The dialects of [`ALL`] that are agent logs.
+pub(crate) static LOGS: [&dyn Log; 8] =
+    [&ClaudeCode, &Codex, &Copilot, &Gemini, &Kimi, &Opencode, &Pi, &Qwen];
 
 /// What the rest of the crate needs to know about a format.
 #[derive(Default, Deserialize)]

@@ -28,6 +28,20 @@
 //! If a flaw can be repaired in a copy of the file, it contains the remedy. [`Log::repaired`] makes
 //! the changes that only the agent's own code can make.
 
+/// Creates the parts of a log's implementation that differ only in their types: what reads the
+/// context, and what writes a compaction.
+macro_rules! parts {
+    ($view:ty, $compaction:ty) => {
+        fn view_builder(&self) -> Box<dyn $crate::log::view::ViewBuilder> {
+            Box::<$view>::default()
+        }
+
+        fn compaction_writer(&self) -> Box<dyn $crate::compaction::CompactionWriter> {
+            Box::<$compaction>::default()
+        }
+    };
+}
+
 pub(crate) mod claude_code;
 pub(crate) mod codex;
 pub mod compaction;

@@ -11,7 +11,6 @@ mod view;
 
 use std::borrow::Cow;
 
-use super::compaction::CompactionWriter;
 use super::{About, Log};
 use crate::compaction::LineText;
 use crate::dialect::anthropic;
@@ -19,7 +18,6 @@ use crate::dialect::blocks;
 use crate::dialect::content::{kind_of, text_record};
 use crate::dialect::interface::{Dialect, HeldMessage, InvalidReasoning, Sealed, Wrapped};
 use crate::legality::content::{Mend, Names};
-use crate::log::view::ViewBuilder;
 use crate::repair::{NewResult, RecordChange};
 use crate::{
     Bond, Denial, Edits, Flaw, GoodFor, Links, Message, Object, Outline, Part, ReplyId, Role, Rule,
@@ -186,10 +184,6 @@ impl Dialect for ClaudeCode {
         SecondCopy::at(object, object, "message", "toolUseResult").into_iter().collect()
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         match message_of(object) {
             Some(message) => anthropic::changed(object, &message, change, into),
@@ -211,13 +205,7 @@ impl Dialect for ClaudeCode {
 }
 
 impl Log for ClaudeCode {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<tree::Lines>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(tree::Lines, compaction::Writer);
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
         let message = reply(object);

@@ -18,8 +18,6 @@ use std::borrow::Cow;
 
 use self::entry::Entry;
 use self::line::Line;
-use super::compaction::CompactionWriter;
-use super::view::ViewBuilder;
 use super::{About, Log};
 use crate::dialect::content::{kind_of, with_text};
 use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Wrapped};
@@ -139,10 +137,6 @@ impl Dialect for Codex {
         links
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let item = object.object_of("payload");
         let edits = item.map(|item| items::changed(object, &item, change));
@@ -165,13 +159,7 @@ impl Dialect for Codex {
 }
 
 impl Log for Codex {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<replay::Builder>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(replay::Builder, compaction::Writer);
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
         let mut edits = Edits::default();

@@ -51,16 +51,8 @@ pub(super) enum EventKind {
 }
 
 /// The kinds of notifications that the Copilot CLI sends.
-const NOTIFICATIONS: [&str; 8] = [
-    "agent_completed",
-    "agent_idle",
-    "instruction_discovered",
-    "new_inbox_message",
-    "shell_completed",
-    "shell_detached_completed",
-    "unclassified",
-    "workflow_completed",
-];
+const NOTIFICATIONS: &str = "agent_completed agent_idle instruction_discovered new_inbox_message \
+    shell_completed shell_detached_completed unclassified workflow_completed";
 
 /// An event of the main agent.
 pub(super) struct Event<'a> {
@@ -92,7 +84,7 @@ impl<'a> Event<'a> {
             EventKind::Compaction => self.data.is_true("success") && self.has("summaryContent"),
             EventKind::Notification => {
                 let kind = self.data.object_of("kind").map(|kind| kind_of(&kind));
-                kind.is_some_and(|kind| NOTIFICATIONS.contains(&&*kind))
+                kind.is_some_and(|kind| NOTIFICATIONS.split(' ').any(|it| it == kind))
             }
             EventKind::ModeNotice => self.has("content"),
             EventKind::Result | EventKind::SkillContext => true,

@@ -15,8 +15,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::event::{Event, EventKind};
-use super::compaction::{CompactionWriter, LineText};
-use super::view::ViewBuilder;
+use super::compaction::LineText;
 use super::{About, Log, NO_TIME};
 use crate::dialect::content::kind_of;
 use crate::dialect::interface::{Dialect, Wrapped};
@@ -181,10 +180,6 @@ impl Dialect for Copilot {
         line.text("taggedFilesEntry", text).end()
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         let event = message_in(object).filter(|event| event.kind == EventKind::Compaction)?;
         event.summary()
@@ -213,13 +208,7 @@ impl Dialect for Copilot {
 }
 
 impl Log for Copilot {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Events>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(view::Events, compaction::Writer);
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
         let Some(start) = data_of(object, "session.start") else { return About::default() };

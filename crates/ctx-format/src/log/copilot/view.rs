@@ -55,17 +55,8 @@ pub(super) struct Events {
 
 /// The beginnings of the types of events that describe what the agent did. A session continues in
 /// the same way without them.
-const TRACES: [&str; 9] = [
-    "assistant.turn_",
-    "assistant.reasoning",
-    "hook.",
-    "model.",
-    "permission.",
-    "session.compaction_start",
-    "system.message",
-    "tool.execution_start",
-    "tool_search.",
-];
+const TRACES: &str = "assistant.turn_ assistant.reasoning hook. model. permission. \
+    session.compaction_start system.message tool.execution_start tool_search.";
 
 /// The types of events after which no tool is running any more.
 const ENDS: [&str; 2] = ["abort", "session.resume"];
@@ -225,7 +216,7 @@ impl ViewBuilder for Events {
             self.open_when_cleared.clear();
         }
         let Some(event) = Event::of(object) else {
-            if TRACES.iter().any(|begin| name.starts_with(begin)) {
+            if TRACES.split(' ').any(|begin| name.starts_with(begin)) {
                 self.traces.push(record);
             }
             return;

@@ -29,7 +29,7 @@ use ring::digest::{SHA256, digest};
 
 use self::log::Line;
 use self::message::{SNAPSHOT_END, SentMessage, accepts};
-use super::compaction::{CompactionWriter, Ids};
+use super::compaction::Ids;
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
@@ -37,7 +37,6 @@ use crate::dialect::interface::{Dialect, HeldMessage, Wrapped};
 use crate::dialect::items::NAME;
 use crate::dialect::usage::sum;
 use crate::legality::content::{Mend, bare, was_here};
-use crate::log::view::ViewBuilder;
 use crate::{
     Edits, Flaw, Links, Message, Object, Outline, Part, Role, Rule, SecondCopy, Unread, Usage, json,
 };
@@ -209,20 +208,10 @@ impl Dialect for Gemini {
         let calls = calls.flatten().flatten();
         calls.filter_map(|it| SecondCopy::at(object, &it, "result", "resultDisplay")).collect()
     }
-
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
 }
 
 impl Log for Gemini {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<log::Log>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(log::Log, compaction::Writer);
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
         let set = object.object_of("$set");

@@ -19,8 +19,6 @@ use std::borrow::Cow;
 use self::convert::message;
 use self::entry::{Entry, EntryKind, Source, function_of};
 use super::Log;
-use super::compaction::CompactionWriter;
-use super::view::ViewBuilder;
 use crate::convert::target::text_block;
 use crate::dialect::content::{bad_images, kind_of};
 use crate::dialect::interface::{Dialect, InvalidReasoning, Sealed, Wrapped};
@@ -163,10 +161,6 @@ impl Dialect for Kimi {
         }
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let Some(entry) = Entry::of(object) else { return object.text().to_owned() };
         let calls = entry.calls();
@@ -190,13 +184,7 @@ impl Dialect for Kimi {
 }
 
 impl Log for Kimi {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Lines>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(view::Lines, compaction::Writer);
 
     /// Lowers the count in lines of their own, by which the agent decides when to compact.
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {

@@ -16,8 +16,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::message::{Entry, is_cleared, result};
-use super::compaction::{CompactionWriter, LineText};
-use super::view::ViewBuilder;
+use super::compaction::LineText;
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::interface::{Dialect, Wrapped};
@@ -74,17 +73,8 @@ impl Dialect for Opencode {
     }
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
-        const EVENTS: [&str; 9] = [
-            "step-start",
-            "step-finish",
-            "patch",
-            "snapshot",
-            "agent",
-            "retry",
-            "compaction",
-            "subtask",
-            "file",
-        ];
+        const EVENTS: &str =
+            "step-start step-finish patch snapshot agent retry compaction subtask file";
         let Some(entry) = Entry::of(object) else {
             let role = object.object_of("info")?.get("role")?;
             return Some(Unread::role(self.name(), role));
@@ -92,7 +82,7 @@ impl Dialect for Opencode {
         let is_read = |part: &&Object<'_>| match &*kind_of(part) {
             "text" | "reasoning" => has_text(part, "text"),
             "tool" => part.object_of("state").is_some(),
-            kind => EVENTS.contains(&kind),
+            kind => EVENTS.split(' ').any(|it| it == kind),
         };
         entry.parts.iter().find(|part| !is_read(part)).map(|part| Unread::part(part.text()))
     }
@@ -175,20 +165,10 @@ impl Dialect for Opencode {
             .text("text", text)
             .end()
     }
-
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
 }
 
 impl Log for Opencode {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Lines>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(view::Lines, compaction::Writer);
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
         let mut edits = Edits::default();

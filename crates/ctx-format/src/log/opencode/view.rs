@@ -175,28 +175,15 @@ impl ViewBuilder for Lines {
 
 /// Returns the first member that opencode requires but the message does not have.
 fn lacks(entry: &Entry<'_>) -> Option<&'static str> {
-    const OF_BOTH: [&str; 2] = ["agent", "time.created"];
-    const OF_USER: [&str; 2] = ["model.providerID", "model.modelID"];
-    const OF_REPLY: [&str; 12] = [
-        "parentID",
-        "modelID",
-        "providerID",
-        "mode",
-        "path.cwd",
-        "path.root",
-        "cost",
-        "tokens.input",
-        "tokens.output",
-        "tokens.reasoning",
-        "tokens.cache.read",
-        "tokens.cache.write",
-    ];
-    let of_role = if entry.role == Role::User { &OF_USER[..] } else { &OF_REPLY };
+    const OF_USER: &str = "agent time.created model.providerID model.modelID";
+    const OF_REPLY: &str = "agent time.created parentID modelID providerID mode path.cwd path.root \
+        cost tokens.input tokens.output tokens.reasoning tokens.cache.read tokens.cache.write";
+    let required = if entry.role == Role::User { OF_USER } else { OF_REPLY };
     let has = |path: &str| {
         let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
         let mut keys = above.split('.').filter(|key| !key.is_empty());
         let within = keys.try_fold(entry.info.clone(), |within, key| within.object_of(key));
         within.is_some_and(|within| within.get(key).is_some())
     };
-    OF_BOTH.iter().chain(of_role).copied().find(|path| !has(path))
+    required.split(' ').find(|path| !has(path))
 }

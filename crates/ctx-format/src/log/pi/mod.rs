@@ -18,8 +18,6 @@ mod view;
 use std::borrow::Cow;
 
 use self::entry::{Entry, EntryKind};
-use super::compaction::CompactionWriter;
-use super::view::ViewBuilder;
 use super::{About, EditWriter, Log};
 use crate::dialect::anthropic;
 use crate::dialect::content::{cut_blocks, kind_of};
@@ -196,10 +194,6 @@ impl Dialect for Pi {
         copy.into_iter().collect()
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::CompactionSummary)?;
         entry.body.text_of("summary")
@@ -233,13 +227,7 @@ impl Dialect for Pi {
 }
 
 impl Log for Pi {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<tree::Entries>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(tree::Entries, compaction::Writer);
 
     fn edit_writer(&self) -> Option<Box<dyn EditWriter>> {
         Some(Box::<edit::Edits>::default())

@@ -20,8 +20,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::body::{BadImage, Body, Content, is_system};
-use super::compaction::{CompactionWriter, LineText};
-use super::view::ViewBuilder;
+use super::compaction::LineText;
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
@@ -209,10 +208,6 @@ impl Dialect for Qwen {
         copies.flatten().collect()
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _: Vec<String>) -> String {
         let mut edits = Edits::default();
         let Some(body) = Body::of(object) else { return object.text().to_owned() };
@@ -257,13 +252,7 @@ impl Dialect for Qwen {
 }
 
 impl Log for Qwen {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<tree::Lines>::default()
-    }
-
-    fn compaction_writer(&self) -> Box<dyn CompactionWriter> {
-        Box::<compaction::Writer>::default()
-    }
+    parts!(tree::Lines, compaction::Writer);
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
         let mut edits = Edits::default();

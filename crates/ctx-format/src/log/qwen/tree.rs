@@ -14,14 +14,8 @@ use crate::log::{Effect, Flaw, Log, Remedy};
 use crate::{Object, Role, json};
 
 /// The subtypes of lines that are not part of the tree, although they refer to a parent.
-const APART: [&str; 6] = [
-    "session_artifact_event",
-    "session_artifact_snapshot",
-    "session_sources_snapshot",
-    "managed_session_header_v1",
-    "managed_session_event_v1",
-    "managed_session_commit_v1",
-];
+const APART: &str = "session_artifact_event session_artifact_snapshot session_sources_snapshot \
+    managed_session_header_v1 managed_session_event_v1 managed_session_commit_v1";
 
 /// The properties of a message that determine whether it is sent.
 pub(super) struct Said {
@@ -196,7 +190,8 @@ pub(super) fn is_node(object: &Object<'_>) -> bool {
 
 fn is_apart(object: &Object<'_>) -> bool {
     let subtype = object.text_of("subtype");
-    kind_of(object) == "system" && subtype.is_some_and(|subtype| APART.contains(&&*subtype))
+    kind_of(object) == "system"
+        && subtype.is_some_and(|subtype| APART.split(' ').any(|it| it == subtype))
 }
 
 /// Returns the uuid of a line that the client loads; `None` if it ignores the line.
