@@ -83,6 +83,8 @@ pub(crate) struct Format {
     pub(crate) is_moved: bool,
     /// Whether a conversion leaves out instructions, because the agent supplies its own.
     pub(crate) omits_system: bool,
+    /// Whether the results of a reply's calls are within the reply's record.
+    pub(crate) holds_results: bool,
     /// Whether a session is a JSON document rather than a file of lines.
     pub(crate) is_document: bool,
     /// How the agent reads such a document again.

@@ -93,11 +93,6 @@ pub(crate) trait Target {
         None
     }
 
-    /// Whether the format stores results in the record of the reply with the calls.
-    fn holds_results(&self) -> bool {
-        false
-    }
-
     /// Writes a reply and the results of its calls as one record, if the format holds them
     /// together; `None` if nothing is left of the reply.
     fn answered(
@@ -139,7 +134,8 @@ pub(crate) trait Target {
             notes.origin = turn.origin();
             lines.extend(match (turn, turns.peek()) {
                 (Turn::Message(said), Some(Turn::Results(results)))
-                    if self.holds_results() && said.role == Role::Assistant =>
+                    if Format::of(notes.to.name()).holds_results
+                        && said.role == Role::Assistant =>
                 {
                     turns.next();
                     self.exchange(said, results, notes)

@@ -150,10 +150,6 @@ impl Target for Writer {
         vec![Line::new(json, summary.origins.clone())]
     }
 
-    fn holds_results(&self) -> bool {
-        true
-    }
-
     fn answered(
         &mut self,
         said: &TurnMessage<'_>,

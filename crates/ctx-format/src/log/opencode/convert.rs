@@ -224,10 +224,6 @@ impl Target for Writer {
         lines.chain(answer.map(|it| Line::new(it, summary.origins.clone()))).collect()
     }
 
-    fn holds_results(&self) -> bool {
-        true
-    }
-
     fn answered(
         &mut self,
         said: &TurnMessage<'_>,
