@@ -80,13 +80,6 @@ pub struct FilterArgs {
     pub read: ReadArgs,
 }
 
-impl FilterArgs {
-    /// Rejects a report on stdout if the records are also written there.
-    pub fn refuse_report_among_records(&self, dry_run: bool) -> Result<()> {
-        self.output.refuse_report_among_records(self.json, dry_run)
-    }
-}
-
 /// Where an output goes.
 pub enum Target<'s> {
     /// Stdout.

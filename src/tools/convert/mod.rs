@@ -85,7 +85,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Err(Failure::new("--batch files cannot be converted")
             .hint("convert the conversations one by one"));
     }
-    args.filter.refuse_report_among_records(args.dry_run)?;
+    args.filter.output.refuse_report_among_records(args.filter.json, args.dry_run)?;
     let (source, target) =
         args.filter.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     // A conversion counts bad lines as lost instead of reading past them.

@@ -305,7 +305,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
     args.header = args.policy.named(io)?.and_then(|policy| policy.summary.header);
     let prints_items = args.into.is_none() && !args.into_store;
-    let refused = args.filter.refuse_report_among_records(args.dry_run);
+    let refused = args.filter.output.refuse_report_among_records(args.filter.json, args.dry_run);
     let why = "the items are JSON lines without --json";
     refused.map_err(|failure| if prints_items { failure.hint(why) } else { failure })?;
     let paths = inputs(&args.files)?;

@@ -96,7 +96,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         }
         return show(&args, store, wanted, io);
     }
-    args.filter.refuse_report_among_records(args.dry_run)?;
+    args.filter.output.refuse_report_among_records(args.filter.json, args.dry_run)?;
     let paths = inputs(&args.file)?;
     let output = args.filter.output.output.as_deref();
     let plan = Plan {

@@ -163,7 +163,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     for shortfall in &shortfalls {
         io.warn(shortfall);
     }
-    Ok([ExitStatus::No, ExitStatus::Done][usize::from(shortfalls.is_empty())])
+    Ok(if shortfalls.is_empty() { ExitStatus::Done } else { ExitStatus::No })
 }
 
 fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {

@@ -177,14 +177,15 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
         io.print(&lines)?;
         return Ok(ExitStatus::Done);
     }
-    let known = SnapshotMetas::of(&catalog);
+    let metas = catalog.entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
+    let metas: Metas<'_> = metas.map(|meta| (meta.id.as_str(), meta)).collect();
     let mut listing = Listing::new("TIME|>SNAPSHOT|TOOL|WHAT");
     for event in &events {
         listing.push([
             event.time.to_rfc3339_opts(SecondsFormat::Secs, true),
             snapshot(event),
             printable(&event.tool),
-            printable(&known.what(event)),
+            printable(&what(event, &metas)),
         ]);
     }
     if !events.is_empty() {
@@ -194,69 +195,60 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
 }
 
 /// The metadata of all existing snapshots, by snapshot id.
-struct SnapshotMetas<'a> {
-    metas: BTreeMap<&'a str, &'a Meta>,
+type Metas<'a> = BTreeMap<&'a str, &'a Meta>;
+
+fn what(event: &Event, metas: &Metas<'_>) -> String {
+    let done = match event.op.as_str() {
+        "snapshot" => saved(event, metas),
+        "compact" => compacted(event),
+        "rollback" => rolled_back(event, metas),
+        "offload" => format!("offloaded {}", things(event, "result")),
+        "extract" => format!("wrote {} into the memory files", things(event, "item")),
+        "gc" => format!("moved to the trash: {}", numbers(event)),
+        "purge" => format!("deleted from the trash: {}", numbers(event)),
+        "forget" => format!("deleted for good: {}", numbers(event)),
+        other => {
+            let mut known = OPERATIONS.lines().filter_map(|line| line.split_once(": "));
+            known.find(|(op, _)| *op == other).map_or(other, |(_, what)| what).to_owned()
+        }
+    };
+    match event.phase.as_str() {
+        "intent" => format!("{}: started but not finished", event.op),
+        "failed" => {
+            let outcome = event.outcome.as_deref().unwrap_or("failed");
+            format!("attempted, nothing changed: {outcome}")
+        }
+        _ => done,
+    }
 }
 
-impl<'a> SnapshotMetas<'a> {
-    fn of(catalog: &'a Catalog) -> Self {
-        let metas = catalog.entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
-        Self { metas: metas.map(|meta| (meta.id.as_str(), meta)).collect() }
+fn saved(event: &Event, metas: &Metas<'_>) -> String {
+    let meta = event.snapshots.first().and_then(|id| metas.get(id.as_str()));
+    let saved = match meta.map(|meta| meta.kind) {
+        Some(SnapshotKind::Late) => "saved later changes:",
+        Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => "saved, no replacement:",
+        _ => "saved",
+    };
+    match (meta, event.bytes) {
+        (Some(meta), _) => format!("{saved} {}", meta.size()),
+        (None, Some(bytes)) => format!("{saved} {}", counted(bytes, "byte")),
+        (None, None) => saved.to_owned(),
     }
+}
 
-    fn what(&self, event: &Event) -> String {
-        let done = match event.op.as_str() {
-            "snapshot" => self.saved(event),
-            "compact" => compacted(event),
-            "rollback" => self.rolled_back(event),
-            "offload" => format!("offloaded {}", things(event, "result")),
-            "extract" => format!("wrote {} into the memory files", things(event, "item")),
-            "gc" => format!("moved to the trash: {}", numbers(event)),
-            "purge" => format!("deleted from the trash: {}", numbers(event)),
-            "forget" => format!("deleted for good: {}", numbers(event)),
-            other => {
-                let mut known = OPERATIONS.lines().filter_map(|line| line.split_once(": "));
-                known.find(|(op, _)| *op == other).map_or(other, |(_, what)| what).to_owned()
-            }
-        };
-        match event.phase.as_str() {
-            "intent" => format!("{}: started but not finished", event.op),
-            "failed" => {
-                let outcome = event.outcome.as_deref().unwrap_or("failed");
-                format!("attempted, nothing changed: {outcome}")
-            }
-            _ => done,
-        }
-    }
-
-    fn saved(&self, event: &Event) -> String {
-        let meta = event.snapshots.first().and_then(|id| self.metas.get(id.as_str()));
-        let saved = match meta.map(|meta| meta.kind) {
-            Some(SnapshotKind::Late) => "saved later changes:",
-            Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => "saved, no replacement:",
-            _ => "saved",
-        };
-        match (meta, event.bytes) {
-            (Some(meta), _) => format!("{saved} {}", meta.size()),
-            (None, Some(bytes)) => format!("{saved} {}", counted(bytes, "byte")),
-            (None, None) => saved.to_owned(),
-        }
-    }
-
-    fn rolled_back(&self, event: &Event) -> String {
-        let is_undo = event.flags.iter().any(|flag| flag == "undo");
-        let (how, undo) = if is_undo { ("undone", " (undo)") } else { ("rolled back", "") };
-        // Older versions of the tools recorded only the hash.
-        let restored = event.restored.as_deref().or_else(|| {
-            let sha256 = event.sha256.as_ref()?;
-            let is_older = |meta: &&&Meta| meta.created < event.time;
-            let metas = self.metas.values().filter(is_older);
-            let newest = metas.filter(|meta| meta.sha256 == *sha256);
-            let newest = newest.filter(|meta| !event.snapshots.contains(&meta.id));
-            newest.max_by_key(|meta| meta.sequence).map(|meta| meta.id.as_str())
-        });
-        restored.map_or_else(|| how.to_owned(), |id| format!("rolled back to {}{undo}", number(id)))
-    }
+fn rolled_back(event: &Event, metas: &Metas<'_>) -> String {
+    let is_undo = event.flags.iter().any(|flag| flag == "undo");
+    let (how, undo) = if is_undo { ("undone", " (undo)") } else { ("rolled back", "") };
+    // Older versions of the tools recorded only the hash.
+    let restored = event.restored.as_deref().or_else(|| {
+        let sha256 = event.sha256.as_ref()?;
+        let is_older = |meta: &&&Meta| meta.created < event.time;
+        let older = metas.values().filter(is_older);
+        let newest = older.filter(|meta| meta.sha256 == *sha256);
+        let newest = newest.filter(|meta| !event.snapshots.contains(&meta.id));
+        newest.max_by_key(|meta| meta.sequence).map(|meta| meta.id.as_str())
+    });
+    restored.map_or_else(|| how.to_owned(), |id| format!("rolled back to {}{undo}", number(id)))
 }
 
 /// Returns the number of the snapshot taken for an event, or `-` if the event does not have exactly

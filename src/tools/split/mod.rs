@@ -127,7 +127,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.filter.json && args.strip {
         return Err(Failure::new("--json reports zones, but --strip removes them"));
     }
-    args.filter.refuse_report_among_records(args.dry_run)?;
+    args.filter.output.refuse_report_among_records(args.filter.json, args.dry_run)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     let store = args.filter.output.store.lazy(&TOOL, matches);

@@ -192,7 +192,7 @@ impl Args {
             return Err(Failure::new("--json reports one session, but a batch has many")
                 .hint("-v reports on each conversation"));
         }
-        self.filter.refuse_report_among_records(self.dry_run)
+        self.filter.output.refuse_report_among_records(self.filter.json, self.dry_run)
     }
 
     /// Appends the summary to the session's summary file in the store. Returns true if the file did

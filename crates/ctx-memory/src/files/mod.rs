@@ -51,13 +51,9 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    for _ in 1..SharedFolder::TRIES {
-        match attempt() {
-            Err(StoreError::Changed(_)) => {}
-            done => return done,
-        }
-    }
-    attempt()
+    let mut tries = (1..SharedFolder::TRIES).map(|_| attempt());
+    let done = tries.find(|done| !matches!(done, Err(StoreError::Changed(_))));
+    done.unwrap_or_else(attempt)
 }
 
 fn folder(store: &Store) -> PathBuf {

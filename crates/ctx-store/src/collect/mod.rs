@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ctx_format::counted;
 use strum::{Display, IntoStaticStr};
 
 use crate::collect::clock::ClockRecord;
@@ -16,7 +17,6 @@ use crate::{
 };
 
 pub(crate) mod clock;
-mod report;
 
 /// The maximum number of sessions that are locked at the same time. Each lock is an open file, and
 /// a process may have only a limited number of open files.
@@ -64,6 +64,25 @@ impl Action {
             Self::Discard(cause) => vec![cause.to_string()],
             Self::Purge | Self::Delete | Self::Pack(_) => Vec::new(),
         }
+    }
+
+    /// Returns the line for users, such as `removed ID: no rule keeps it`, or `would remove …` in a
+    /// dry run.
+    pub fn say(&self, item: &StoreItem, dry_run: bool) -> String {
+        let name = <&str>::from(self);
+        let verb = match self {
+            Self::Keep(_) => name.to_owned(),
+            _ if dry_run => format!("would {name}"),
+            Self::Pack(_) => "packed".to_owned(),
+            _ => name.to_owned() + "d",
+        };
+        let mut why = self.reasons();
+        if let Self::Pack(Packing { bytes, packed_bytes }) = self {
+            let size = counted(*bytes, "byte");
+            why.extend([packed_bytes.map_or(size.clone(), |packed| format!("{size} in {packed}"))]);
+        }
+        let colon = if why.is_empty() { "" } else { ": " };
+        format!("{verb} {item}{colon}{}", why.join(", "))
     }
 
     /// Returns whether the action removes the item.
@@ -410,10 +429,10 @@ mod tests {
 
     use chrono::TimeDelta;
 
-    use super::{CollectPlan, Collector, Event};
-    use crate::retention::{Floor, Policy};
+    use super::{Action, Cause, CollectPlan, Collector, Event};
+    use crate::retention::{Floor, Policy, Reason};
     use crate::tests::{Bench, id};
-    use crate::{SessionId, Store, StoreError};
+    use crate::{SessionId, Store, StoreError, StoreItem};
 
     static LAST: Policy = Policy {
         last: Some(1),
@@ -574,5 +593,22 @@ mod tests {
             assert_eq!(gone(dry_run, true), rest);
         }
         assert!(gone(false, true).is_empty());
+    }
+
+    #[test]
+    fn a_dry_run_says_what_would_be_done() {
+        let bench = Bench::new();
+        let id = bench.take("demo", b"1\n");
+        let item = StoreItem::Snapshot(id.clone());
+        let discard = Action::Discard(Cause::NoRule);
+        for (action, dry_run, expected) in [
+            (&discard, false, format!("removed {id}: no rule keeps it")),
+            (&discard, true, format!("would remove {id}: no rule keeps it")),
+            (&Action::Purge, false, format!("purged {id}")),
+            (&Action::Delete, true, format!("would delete {id}")),
+            (&Action::Keep(vec![Reason::Held]), true, format!("keep {id}: held")),
+        ] {
+            assert_eq!(action.say(&item, dry_run), expected);
+        }
     }
 }

@@ -128,14 +128,9 @@ impl Store {
 
     /// Opens a snapshot's bytes without comparing them with its commit record.
     pub fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes> {
-        let path = self.data_path(id);
-        match SnapshotBytes::open(&path, None) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let path = self.packed_path(id);
-                SnapshotBytes::open(&path, None).or_cannot("read", &path)
-            }
-            opened => opened.or_cannot("read", &path),
-        }
+        let open = |path: &Path| SnapshotBytes::open(path, None).or_cannot("read", path);
+        let plain = if_there(open(&self.data_path(id)))?;
+        plain.map_or_else(|| open(&self.packed_path(id)), Ok)
     }
 }
 
