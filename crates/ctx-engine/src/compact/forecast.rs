@@ -9,7 +9,7 @@ use super::survey::{Survey, Zones};
 use crate::Result;
 
 /// A preview of a compaction.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Forecast {
     /// The contents of the `system`, `old` and `keep` zones, in this order.
     pub zones: Vec<ZoneCount>,
@@ -73,12 +73,7 @@ impl Forecast {
         tokens: u64,
         messages: Option<&[LogMessage]>,
     ) -> Result<Self> {
-        let mut forecast = Self {
-            zones: ZONES.map(ZoneCount::new).into(),
-            summary: 0,
-            leaving: Leaving::default(),
-            shortens: false,
-        };
+        let mut forecast = Self { zones: ZONES.map(ZoneCount::new).into(), ..Self::default() };
         let mut dropped = 0;
         survey.each(|record, entry| {
             if survey.is_dropped(record) {

@@ -22,7 +22,7 @@ pub struct ExchangeFinder {
 pub struct Joined(HashMap<u64, u64>);
 
 /// Determines which records stay, and then returns the zone of each record, in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct KnownZones {
     /// The number of the first record in the tail.
     first: u64,
@@ -79,14 +79,7 @@ impl KnownZones {
                 }
             }
         });
-        let mut zones = Self {
-            first: window.first_kept(next),
-            latest_user,
-            exchange_of_user: None,
-            pinned: HashSet::new(),
-            reaching: HashSet::new(),
-            previous: Zone::System,
-        };
+        let mut zones = Self { first: window.first_kept(next), latest_user, ..Self::default() };
         each(&mut |number, facts| {
             if let KnownFacts::Message(known) = facts
                 && let Some(exchange) = known.exchange.filter(|_| !known.is_system)

@@ -57,7 +57,7 @@ pub struct Verdict {
 }
 
 /// Decides the zones of records as they arrive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Splitter {
     waiting: VecDeque<Waiting>,
     /// The 1-based number of the next record.
@@ -82,13 +82,10 @@ impl Splitter {
     /// Creates a splitter that keeps the latest messages as `keep` says.
     pub fn new(keep: Keep) -> Self {
         Self {
-            waiting: VecDeque::new(),
             next: 1,
             window: Window::new(keep),
             exchanges: Exchanges::forgetful(),
-            latest_user: None,
-            previous: Zone::System,
-            finished: false,
+            ..Self::default()
         }
     }
 

@@ -15,10 +15,11 @@ use thiserror::Error;
 #[derive(DeserializeFromStr, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
     /// System and developer messages
+    #[default]
     System,
     /// Records to summarize
     Old,

@@ -152,6 +152,7 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
 }
 
 /// A session, on disk or in a snapshot, that can be opened several times.
+#[derive(Default)]
 struct Source {
     /// The name of the session, as given by the user.
     pub(super) name: String,
@@ -169,13 +170,8 @@ impl Source {
     /// Finds the session that an operand refers to. A file takes precedence over a session in the
     /// store.
     fn find(operand: &Path, store: &Store) -> Result<Self> {
-        let mut source = Self {
-            name: input_name(operand),
-            snapshot: None,
-            known: StoredHistory::default(),
-            file: operand.to_owned(),
-            copy: None,
-        };
+        let (name, file) = (input_name(operand), operand.to_owned());
+        let mut source = Self { name, file, ..Self::default() };
         if is_stdin(operand) {
             source.copy = Some(copy(Input::open(operand)?.reader, &source.name)?);
         } else if let Some((id, entry)) = named(operand, store)? {
