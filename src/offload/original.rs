@@ -9,8 +9,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 use ctx_format::{
-    Conversation, Handle, Message, Options, Part, Records, ShortHash, ToolResult, dialect,
-    map_strings,
+    Handle, Message, Options, Part, Records, ShortHash, ToolResult, dialect, map_strings,
 };
 use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
@@ -194,8 +193,8 @@ fn in_session(
     let known = records.dialect();
     while let Some(record) = records.next()? {
         let Some(object) = record.whole_object() else { continue };
-        let batch = Conversation::of(object);
-        let messages = batch.as_ref().map_or(std::slice::from_ref(object), |batch| &batch.messages);
+        let batch = object.conversation();
+        let messages = batch.as_deref().unwrap_or(std::slice::from_ref(object));
         for dialect in known.map_or(dialect::ALL.to_vec(), |known| vec![known]) {
             for message in messages.iter().filter_map(|it| dialect.message(it)) {
                 in_message(&message, hash, found);

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use ctx_format::dialect::Sniff;
 use ctx_format::{
-    Class, Conversation, Dialect, Foreign, Log, Options, Record, Records, Unread, UnreadRule,
-    counted, dialect,
+    Class, Dialect, Foreign, Log, Options, Record, Records, Unread, UnreadRule, counted, dialect,
 };
 
 use crate::{ErrorKind, Notes, Result};
@@ -187,9 +186,8 @@ impl Session {
 fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<()> {
     let Some(object) = record.whole_object() else { return Ok(()) };
     let stranger = if batch {
-        let messages = Conversation::of(object).map(|it| it.messages);
-        let mut messages = messages.iter().flatten();
-        messages.find_map(|message| dialect::stranger(known, message))
+        let mut messages = object.conversation().into_iter().flatten();
+        messages.find_map(|message| dialect::stranger(known, &message))
     } else {
         dialect::stranger(known, object)
     };

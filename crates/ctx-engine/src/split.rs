@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use ctx_format::{Class, Conversation, Dialect, Outline, Record, Splice, Spool, Tag, Zone};
+use ctx_format::{Class, Dialect, Object, Outline, Record, Splice, Spool, Tag, Zone};
 use ctx_policy::Keep;
 use serde::Serialize;
 
@@ -82,8 +82,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else { return Ok(()) };
         waiting.tag.end = None;
-        let conversation = record.whole_object().and_then(Conversation::of);
-        waiting.tag.zones = conversation.map(|conversation| self.zones(record, &conversation));
+        let messages = record.whole_object().and_then(Object::conversation);
+        waiting.tag.zones = messages.map(|messages| self.zones(record, &messages));
         self.counts.keep += 1;
         self.write(waiting)
     }
@@ -138,10 +138,10 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 
     /// Returns the zones of the messages in a batch record.
-    fn zones(&self, record: &Record<'_>, conversation: &Conversation<'_>) -> Vec<Zone> {
+    fn zones(&self, record: &Record<'_>, messages: &[Object<'_>]) -> Vec<Zone> {
         let Plan { keep, pins, counter, .. } = self.plan;
         let mut splitter = Splitter::new(*keep);
-        for object in &conversation.messages {
+        for object in messages {
             let of_line = || Some(Outline::of_line());
             let outline = self.dialect.map_or_else(of_line, |dialect| dialect.outline(object));
             let Some(outline) = outline else {

@@ -51,7 +51,7 @@ pub use record::scan::elements;
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
 pub use record::{Class, MAX_LINE, Origin, Piece, Record};
-pub use session::document::{Conversation, FixedFile, Frame, Head};
+pub use session::document::{FixedFile, Frame, Head};
 pub use session::reread::show as show_to_view;
 pub use session::{BadLine, Observer, Options, Records, Tally, Watch, Watched, dialect_of_lines};
 

@@ -17,7 +17,7 @@ use ctx_cli::{
 use ctx_engine::summarize::recognizer;
 use ctx_engine::{ErrorKind, PassError, Time};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader, counted};
+use ctx_format::{Dialect, Object, Record, Role, Zone, ZoneReader, counted};
 use ctx_memory::{Extractor, MemoryFolder, MemoryItem, MergeCounts, reconcile};
 use ctx_store::{Growth, SessionId, Store};
 use ctx_summary::Recognizer;
@@ -171,7 +171,7 @@ impl ExtractPass {
         }
         self.extractor.next_session();
         let zones = tag.zones.unwrap_or_default();
-        let messages = Conversation::of(object).map_or_else(Vec::new, |whole| whole.messages);
+        let messages = object.conversation().unwrap_or_default();
         let all = messages.iter().enumerate().flat_map(|(at, message)| {
             let zone = zones.get(at).copied().unwrap_or(zone);
             self.message(dialect, message, zone, line)

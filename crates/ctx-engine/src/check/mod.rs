@@ -9,7 +9,7 @@ mod understood;
 use std::borrow::Cow;
 
 use ctx_format::problems::NamedRule;
-use ctx_format::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
+use ctx_format::{Class, Dialect, Message, Object, Outline, Record, Validator};
 use ctx_policy::trigger::Size;
 use understood::unread;
 
@@ -226,7 +226,7 @@ impl Checking {
     fn conversation(&self, line: u64, object: &Object<'_>) -> Report {
         let mut report = Report::default();
         let no_message = |what: &str| Finding::problem(Some(line), "no-message", what.to_owned());
-        let Some(conversation) = Conversation::of(object) else {
+        let Some(messages) = object.conversation() else {
             report.add(no_message("the record has no list of messages"), &self.plan);
             return report;
         };
@@ -234,7 +234,7 @@ impl Checking {
         let model = self.plan.model.clone().or_else(of_file);
         let mut checked = ConversationCheck::new(self.dialect, model);
         let mut has_message = false;
-        for (number, object) in conversation.messages.iter().enumerate() {
+        for (number, object) in messages.iter().enumerate() {
             if let Some(found) = self.dialect.unread(object) {
                 let place = (line, Some(number));
                 let finding = unread(place, object, found, Some(self.dialect), &report);

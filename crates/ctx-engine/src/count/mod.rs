@@ -10,7 +10,7 @@ mod tests;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use ctx_format::{Conversation, Dialect, Message, Object, Options, Record};
+use ctx_format::{Dialect, Message, Object, Options, Record};
 
 use crate::estimate::{Calibration, CalibrationPass, Estimate};
 use crate::message_counter::MessageCounter;
@@ -89,13 +89,13 @@ impl Counts {
         dialect: &dyn Dialect,
         counter: &MessageCounter,
     ) -> u64 {
-        let Some(conversation) = Conversation::of(object) else {
+        let Some(messages) = object.conversation() else {
             self.no_conversation += 1;
             return 0;
         };
         let before = self.tally.tokens.total();
         self.tally.begin();
-        for object in &conversation.messages {
+        for object in &messages {
             self.message(dialect.message(object), counter);
         }
         self.tally.tokens.total() - before

@@ -122,20 +122,12 @@ fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     out
 }
 
-/// The conversation in a batch record.
-#[derive(Clone, Debug)]
-pub struct Conversation<'a> {
-    /// The messages in the list `messages`.
-    pub messages: Vec<Object<'a>>,
-}
-
-impl<'a> Conversation<'a> {
-    /// Returns the conversation in `object`; `None` if `object` has no list `messages` or the list
-    /// has an element that is not an object.
-    pub fn of(object: &Object<'a>) -> Option<Self> {
-        let elements = json::elements(object.get("messages")?)?.into_iter();
-        let messages: Option<_> = elements.map(|raw| Object::parse(raw).ok()).collect();
-        Some(Self { messages: messages? })
+impl Object<'_> {
+    /// Returns the messages of the conversation in a batch record; `None` if the object has no list
+    /// `messages` or the list has an element that is not an object.
+    pub fn conversation(&self) -> Option<Vec<Self>> {
+        let elements = json::elements(self.get("messages")?)?.into_iter();
+        elements.map(|raw| Object::parse(raw).ok()).collect()
     }
 }
 
@@ -165,7 +157,7 @@ impl Frame {
         let object = record.whole_object()?;
         let source = std::str::from_utf8(record.bytes).ok()?;
         let place = |raw| json::place_in(source, raw);
-        let messages = Conversation::of(object)?.messages;
+        let messages = object.conversation()?;
         Some(Self {
             list: place(object.get("messages")?).start,
             messages: messages.iter().map(|message| place(message.text())).collect(),
@@ -386,14 +378,13 @@ mod tests {
 
 #[cfg(test)]
 mod batch_tests {
-    use super::Conversation;
     use crate::Object;
 
     #[test]
     fn other_objects_are_no_conversation() {
         for text in ["{}", r#"{"messages":{}}"#, r#"{"messages":[1]}"#, r#"{"messages":null}"#] {
             let object = Object::parse(text).expect("an object");
-            assert!(Conversation::of(&object).is_none(), "{text}");
+            assert!(object.conversation().is_none(), "{text}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::convert::Loss;
 use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::json::one_line;
 use crate::record::lines::Lines;
-use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool, json};
+use crate::{Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool, json};
 
 /// How to read a session.
 #[derive(Clone, Default)]
@@ -286,8 +286,7 @@ fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     if !batch {
         return detector.look_at(object);
     }
-    let conversation = Conversation::of(object);
-    let mut messages = conversation.into_iter().flat_map(|it| it.messages);
+    let mut messages = object.conversation().into_iter().flatten();
     messages.any(|message| detector.look_at(&message))
 }
 

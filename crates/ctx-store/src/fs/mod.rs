@@ -228,11 +228,8 @@ pub(crate) fn let_others_in() {
 
 /// Formats bytes as lower-case hex digits.
 pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
-    use std::fmt::Write;
-    bytes.as_ref().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digits = bytes.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }
 
 /// Returns the sha256 of all remaining bytes in `reader`, in hex digits.

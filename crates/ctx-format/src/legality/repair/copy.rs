@@ -149,10 +149,8 @@ impl Copy {
         for what in done {
             self.act(source, "", what);
         }
-        let end = Some(line_end(&line.bytes)).filter(|end| !end.is_empty()).unwrap_or(
-            b"
-",
-        );
+        let end = line_end(&line.bytes);
+        let end: &[u8] = if end.is_empty() { b"\n" } else { end };
         for text in lines {
             let bytes = [text.as_bytes(), end].concat();
             self.lines.push(Line { source, bytes });
