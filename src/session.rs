@@ -8,7 +8,7 @@ use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use ctx_cli::{Failure, Input, Io, Result, Walk, is_like_an_id, metadata};
 use ctx_engine::check::{CheckPass, Plan, Report};
 use ctx_engine::{BadLines, Invalid, Notes, PassError, Time};
-use ctx_format::{Dialect, Frame, Log, Options, Record, dialect};
+use ctx_format::{Dialect, Frame, Options, Record, dialect};
 use ctx_sessions::sessions_of_id;
 use ctx_store::is_kept_aside;
 
@@ -148,8 +148,8 @@ impl Session {
 
     /// Tells the user how the agent reads the changed session, if its sessions are documents.
     pub fn note_import(&self, io: &mut Io) {
-        let log = self.dialect().filter(|_| self.inner.stays_document()).and_then(Dialect::log);
-        if let Some(import) = log.and_then(Log::import) {
+        let dialect = self.dialect().filter(|_| self.inner.stays_document());
+        if let Some(import) = dialect.and_then(|it| it.format().import) {
             io.advise(format_args!("{}: {}", self.name, import.changed));
         }
     }

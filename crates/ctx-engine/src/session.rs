@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ctx_format::dialect::Sniff;
 use ctx_format::{
-    Class, Dialect, Foreign, Log, Options, Record, Records, Unread, UnreadRule, counted, dialect,
+    Class, Dialect, Foreign, Options, Record, Records, Unread, UnreadRule, counted, dialect,
 };
 
 use crate::{ErrorKind, Notes, Result};
@@ -80,8 +80,7 @@ impl Session {
     /// Returns true if the input is a document and the agent's own sessions are documents, so that
     /// a changed session is a document, too.
     pub fn stays_document(&self) -> bool {
-        let log = self.dialect().and_then(Dialect::log);
-        self.is_document() && log.is_some_and(Log::is_document)
+        self.is_document() && self.dialect().is_some_and(|it| it.format().is_document)
     }
 
     /// Returns the dialect. Returns an error if the dialect is unknown, or if the input is in a

@@ -17,7 +17,7 @@ pub(crate) fn run(bytes: &[u8]) {
         let mut records = records.expect("memory does not fail");
         while let Some(record) = records.next().expect("memory does not fail") {
             // A document without messages is read line by line.
-            let is_document = to.log().is_some_and(ctx_format::Log::is_document);
+            let is_document = to.format().is_document;
             let Some(object) = record.whole_object() else {
                 assert!(is_document && !written.contains("\"role\""), "{}: {written}", to.name());
                 continue;

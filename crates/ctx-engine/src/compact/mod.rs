@@ -23,7 +23,7 @@ mod within_budget;
 
 use std::collections::BTreeMap;
 
-use ctx_format::{InvalidReasoning, Log, Record};
+use ctx_format::{InvalidReasoning, Record};
 use ctx_policy::When;
 use ctx_policy::trigger::{Size, Step};
 use options::Plan;
@@ -148,7 +148,7 @@ impl<'a> Source<'a> {
         let is_enough = self.frees_enough(report);
         if is_enough
             && log.is_document
-            && let Some(import) = log.dialect.log().and_then(Log::import)
+            && let Some(import) = log.dialect.format().import
         {
             notes.add(Level::Advice, &[], import.added);
         }

@@ -152,7 +152,7 @@ impl LogLines {
         is_inside: &dyn Fn(usize) -> bool,
         dropped: &mut Dropped,
     ) -> Option<(u64, &'static str)> {
-        let by_position = dialect.log().and_then(ctx_format::Log::why_by_position);
+        let by_position = dialect.format().by_position;
         let (why, free_until) = match (self.keeps_all, by_position) {
             (Some(why), _) => (why, 0),
             (None, Some(why)) => {

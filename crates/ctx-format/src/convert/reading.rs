@@ -15,7 +15,7 @@ use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
 use crate::convert::{Converter, pairing, reply};
 use crate::dialect::content::kind_of;
-use crate::dialect::{Format, writer};
+use crate::dialect::writer;
 use crate::view::{Outside, Presence};
 use crate::{Class, Denial, Dialect, HeldMessage, Object, Portion, Record, Role, Spool};
 
@@ -141,7 +141,7 @@ impl<'c> Reading<'c> {
     pub fn write(mut self, out: &mut dyn Write) -> io::Result<Report> {
         self.entries.sort_by_key(|entry| entry.message);
         let is_whole = self.converter.mark.is_some();
-        let joins: fn(&Entry) -> bool = match Format::of(self.from.name()).family {
+        let joins: fn(&Entry) -> bool = match self.from.format().family {
             Family::Items => |_| true,
             // The API reads adjacent replies as one, whose results come after them.
             Family::Blocks if !is_whole && !self.from.is_log() => |reply| !reply.calls.is_empty(),

@@ -11,7 +11,6 @@ use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
 use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{self, Piece, Turn, TurnMessage};
-use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
 use crate::legality::content::{lone_surrogates, without_surrogates};
 use crate::repair::MISSING_BEGINNING;
@@ -79,7 +78,7 @@ impl Writing<'_> {
         let held = texts.iter().zip(&entries);
         let held = held.map(|(text, entry)| self.held_of(text, entry));
         let to = self.converter.to;
-        let format = Format::of(to.name());
+        let format = to.format();
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut roles =
             following.iter().filter_map(|it| Some(self.entries[*it.said.first()?].role));
@@ -99,7 +98,7 @@ impl Writing<'_> {
         let mut turns = if unit.is_blob {
             turn::blob(&held)
         } else {
-            let family = Format::of(self.from.name()).family;
+            let family = self.from.format().family;
             let mut maker = Maker {
                 family,
                 stays: format.family == family,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::dialect::sign::Sign;
-use crate::dialect::{ALL, Dialect, Format, Sniff};
+use crate::dialect::{ALL, Dialect, Sniff};
 use crate::{Object, Options, json};
 
 /// A format that is recognized but not read.
@@ -109,7 +109,7 @@ impl Foreign {
         match ALL.into_iter().find(|it| it.name() != own.name() && is_of(*it)) {
             Some(_) if is_of(own) => Some(Self::with_id("mixed")),
             Some(other) if listed.is_none_or(|listed| !listed.is_certain) => {
-                let name = Format::of(other.name()).session;
+                let name = other.format().session;
                 let remedy = "leave --dialect out, put each format into a file of its own, or let ctx-convert write what it can read";
                 Some(Self { name, remedy, is_certain: true })
             }

@@ -98,9 +98,14 @@ pub trait Dialect: Sync {
     /// The dialect's name, as users write it after `--dialect`.
     fn name(&self) -> &'static str;
 
+    /// The facts about the format.
+    fn format(&self) -> &'static Format {
+        Format::of(self.name())
+    }
+
     /// Returns how certain the dialect is that `object` is a record in its format.
     fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let sign = Format::of(self.name()).sign.as_ref();
+        let sign = self.format().sign.as_ref();
         if sign.is_some_and(|sign| sign.is_of(object)) { Sniff::Yes } else { Sniff::No }
     }
 
@@ -155,7 +160,7 @@ pub trait Dialect: Sync {
 
     /// What the API requires of any sequence of messages.
     fn rules(&self) -> Rules {
-        Rules { dialect: self.name(), ..Format::of(self.name()).rules }
+        Rules { dialect: self.name(), ..self.format().rules }
     }
 
     /// The names that the API accepts.
@@ -259,7 +264,7 @@ pub trait Dialect: Sync {
     /// recognizes the record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
         let quoted = json::quoted(text);
-        match Format::of(self.name()).summary_record {
+        match self.format().summary_record {
             Some(record) => record.get().replace("{text}", &quoted[1..quoted.len() - 1]),
             None => text_record(Role::User, &format!("{SUMMARY_MARK}\n\n{text}")),
         }

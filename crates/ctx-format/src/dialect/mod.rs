@@ -68,10 +68,10 @@ pub static ALL: [&dyn Dialect; 11] = [
 pub(crate) static LOGS: [&dyn Log; 8] =
     [&ClaudeCode, &Codex, &Copilot, &Gemini, &Kimi, &Opencode, &Pi, &Qwen];
 
-/// What the rest of the crate needs to know about a format.
+/// The facts about a format that are data.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Format {
+pub struct Format {
     /// A noun phrase for a session in this format, for use in messages.
     pub(crate) session: &'static str,
     /// How messages are written within records in this format.
@@ -85,12 +85,14 @@ pub(crate) struct Format {
     pub(crate) omits_system: bool,
     /// Whether the results of a reply's calls are within the reply's record.
     pub(crate) holds_results: bool,
-    /// Whether a session is a JSON document rather than a file of lines.
-    pub(crate) is_document: bool,
-    /// How the agent reads such a document again.
-    pub(crate) import: Import,
-    /// The value of [`crate::Log::all_at_once`].
-    pub(crate) all_at_once: bool,
+    /// Whether a session of the agent is a JSON document, so that new lines become messages in its
+    /// list.
+    pub is_document: bool,
+    /// How the agent reads a document again, if its sessions are documents.
+    pub import: Option<Import>,
+    /// Whether the lines of a compaction must become visible all at once, because the agent would
+    /// read the first of them without the others, or would lose messages after half a line.
+    pub all_at_once: bool,
     /// The record of a summary, in which `{text}` stands for the text. Codex skips a line that has
     /// no timestamp.
     #[serde(borrow)]
@@ -102,8 +104,10 @@ pub(crate) struct Format {
     /// results to their calls; pi supplies missing results, but does not move results; Qwen Code
     /// and Kimi Code do both; the Gemini CLI inserts its own message before the first message.
     pub(crate) rules: Rules,
-    /// The reason for [`crate::Log::why_by_position`].
-    pub(crate) by_position: Option<&'static str>,
+    /// The reason why lines may be removed only if a later line replaces everything before it.
+    /// `None` if lines may be removed individually, because their children can be linked to their
+    /// parents.
+    pub by_position: Option<&'static str>,
     /// The path of a session's file within the folder that is named after the session, if the agent
     /// creates such a folder.
     pub(crate) file: Option<&'static str>,

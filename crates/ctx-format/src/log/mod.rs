@@ -61,7 +61,6 @@ use chrono::{DateTime, Utc};
 
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
-use crate::dialect::Format;
 use crate::{Dialect, Edits, Object, json, problems};
 
 /// How an agent reads its own file, apart from the format of individual records.
@@ -83,30 +82,6 @@ pub trait Log: Dialect {
         None
     }
 
-    /// The reason why lines may be removed only if a later line replaces everything before it.
-    /// `None` if lines may be removed individually, because their children can be linked to their
-    /// parents.
-    fn why_by_position(&self) -> Option<&'static str> {
-        Format::of(self.name()).by_position
-    }
-
-    /// Whether a session of the agent is a JSON document, so that new lines become messages in its
-    /// list.
-    fn is_document(&self) -> bool {
-        Format::of(self.name()).is_document
-    }
-
-    /// Whether the lines of a compaction must become visible all at once, because the agent would
-    /// read the first of them without the others, or would lose messages after half a line.
-    fn all_at_once(&self) -> bool {
-        Format::of(self.name()).all_at_once
-    }
-
-    /// How the agent reads a document again, if its sessions are documents.
-    fn import(&self) -> Option<Import> {
-        self.is_document().then(|| Format::of(self.name()).import)
-    }
-
     /// Returns the edits that lower the prompt size recorded in `object` to at most `prompt`
     /// tokens. Only token counts change, and none of them increases. If the agent bases no decision
     /// on token counts, there are no edits.
@@ -123,7 +98,7 @@ pub trait Log: Dialect {
     /// Returns the id of the session whose file has this path, if the agent names a folder after the
     /// session.
     fn session_of_path<'p>(&self, path: &'p Path) -> Option<&'p str> {
-        let file = Path::new(Format::of(self.name()).file?);
+        let file = Path::new(self.format().file?);
         let folder = path.ancestors().nth(file.components().count())?;
         if path.ends_with(file) { folder.file_name()?.to_str() } else { None }
     }
@@ -140,7 +115,7 @@ pub trait Log: Dialect {
 
     /// Like [`Self::flaw`], but returns `None` if the agent does not mind.
     fn flaw_if_any(&self, record: usize, rule: &'static str) -> Option<Flaw> {
-        let mut flaws = Format::of(self.name()).flaws.iter();
+        let mut flaws = self.format().flaws.iter();
         let (_, effect, what) = flaws.find(|(of, ..)| *of == rule)?;
         Some(Flaw::new(record, rule, *effect, *what))
     }
@@ -148,7 +123,7 @@ pub trait Log: Dialect {
     /// Describes how the agent handles `damage`, which is the name of a [`Class`](crate::Class) or
     /// `no-line-end`; `None` if the agent skips such a line, or adds the line ending itself.
     fn on_damage(&self, damage: &str) -> Option<(Effect, &'static str)> {
-        let mut all = Format::of(self.name()).damage.iter();
+        let mut all = self.format().damage.iter();
         let (_, effect, what) = all.find(|(of, ..)| *of == damage)?;
         Some((*effect, *what))
     }

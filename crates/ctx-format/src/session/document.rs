@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::dialect::{self, Detector, Dialect, Sniff};
 use crate::record::BYTE_ORDER_MARK;
-use crate::{Log, Object, Record, json};
+use crate::{Object, Record, json};
 
 /// A session that was read as a single JSON value.
 pub(crate) struct Document {
@@ -54,7 +54,7 @@ impl Document {
         let (_, elements, object) = list_of(source)?;
         let first = elements.first().and_then(|raw| Object::parse(raw).ok());
         let is_agents = first.is_some_and(|first| {
-            let of_documents = |it: &dyn Dialect| it.log().is_some_and(Log::is_document);
+            let of_documents = |it: &dyn Dialect| it.format().is_document;
             let mut all = dialect::ALL.into_iter().filter(|it| of_documents(*it));
             all.any(|it| it.sniff(&first) == Sniff::Yes)
         });

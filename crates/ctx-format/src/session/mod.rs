@@ -19,7 +19,7 @@ use crate::convert::Loss;
 use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::json::one_line;
 use crate::record::lines::Lines;
-use crate::{Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool, json};
+use crate::{Flaw, Foreign, MAX_LINE, Origin, Record, Spool, json};
 
 /// How to read a session.
 #[derive(Clone, Default)]
@@ -164,7 +164,7 @@ impl<R: Read> Records<R> {
     /// messages, and the loss of the other members. The record is the header of a Gemini CLI
     /// document, or the system prompt of a request.
     pub fn take_beside(&mut self) -> (Option<String>, Option<Loss>) {
-        if self.dialect.and_then(Dialect::log).is_some_and(Log::is_document) {
+        if self.dialect.is_some_and(|it| it.format().is_document) {
             return (None, None);
         }
         let is_log = self.document_text("projectHash").is_some();

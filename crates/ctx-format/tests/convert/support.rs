@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use ctx_format::convert::{Converter, Reading, Report};
-use ctx_format::{Frame, Log, Options, Records, Spool, dialect};
+use ctx_format::{Frame, Options, Records, Spool, dialect};
 
 /// Converts a session to the dialect `to`, and returns its lines and the report.
 pub(crate) fn convert(to: &str, session: &str) -> (Vec<String>, Report) {
@@ -23,7 +23,7 @@ pub(crate) fn lowering() -> Converter<'static> {
 
 /// Converts a session. The lines of a document are its messages.
 pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<String>, Report) {
-    let is_document = converter.to.log().is_some_and(Log::is_document);
+    let is_document = converter.to.format().is_document;
     let (mut out, report) = bytes_of(source, converter);
     if is_document {
         out = Frame::of_document(out).map(|frame| frame.lines()).unwrap_or_default();

@@ -16,8 +16,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use ctx_format::counted;
 use ctx_format::dialect::by_name;
-use ctx_format::{Dialect, Log, counted};
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
 
@@ -259,7 +259,7 @@ impl Restore<'_> {
             figures: Figures::from_iter([("restored".to_owned(), (*self.meta.id).into())]),
         };
         let dialect = self.meta.tally.dialect.as_deref().and_then(by_name);
-        if dialect.and_then(Dialect::log).is_some_and(Log::is_document) && is_there(path)? {
+        if dialect.is_some_and(|it| it.format().is_document) && is_there(path)? {
             Store::refuse_inside(path)?;
             let replacement = self.store.begin_replacement(path, &self.session, min_idle)?;
             // Nothing may follow a document.

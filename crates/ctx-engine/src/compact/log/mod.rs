@@ -207,7 +207,7 @@ pub(super) fn write_once(
         }
         let session = log.session_with(&behind(log, &lines)?)?;
         let read = lower_session(log, session, with, look)?;
-        let all_at_once = log.dialect.log().is_some_and(ctx_format::Log::all_at_once);
+        let all_at_once = log.dialect.format().all_at_once;
         let new = if all_at_once || cut.is_some() {
             NewFile::Whole(with_lines(log, &lines)?)
         } else {

@@ -5,7 +5,6 @@ use crate::convert::fields::{path_to, place};
 use crate::convert::reading::Entry;
 use crate::convert::report::{LossKind, Report, SourceId};
 use crate::convert::turn::{Answer, Origins, Piece, Results, Summary, Turn, TurnMessage};
-use crate::dialect::Format;
 use crate::dialect::content::kind_of_raw;
 use crate::record::json::one_line;
 use crate::repair::MISSING_RESULT;
@@ -50,7 +49,7 @@ pub(crate) trait Target {
 
     /// Writes the records for a message.
     fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        if said.role.is_system() && Format::of(notes.to.name()).omits_system {
+        if said.role.is_system() && notes.to.format().omits_system {
             return Vec::new();
         }
         let all = self.said(said, notes).into_iter();
@@ -134,8 +133,7 @@ pub(crate) trait Target {
             notes.origin = turn.origin();
             lines.extend(match (turn, turns.peek()) {
                 (Turn::Message(said), Some(Turn::Results(results)))
-                    if Format::of(notes.to.name()).holds_results
-                        && said.role == Role::Assistant =>
+                    if notes.to.format().holds_results && said.role == Role::Assistant =>
                 {
                     turns.next();
                     self.exchange(said, results, notes)
