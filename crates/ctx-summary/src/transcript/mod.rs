@@ -38,8 +38,7 @@ pub struct Transcript {
     /// The texts of the kept messages that came after the most recent message to summarize. The
     /// first element of each pair is the label of the text.
     kept: Vec<(String, String)>,
-    /// For each call, its digest, and whether it shows existing content.
-    calls: HashMap<String, (String, bool)>,
+    calls: HashMap<String, MadeCall>,
     /// For each session line that contains a result, the call that produced the result.
     sources: HashMap<u64, String>,
     /// The position of each result, by the hash of its text.
@@ -57,6 +56,17 @@ struct Spoken {
     text: String,
     /// The kind of tool text, which may be cut. `None` means text by the user or the model.
     tool: Option<ToolText>,
+}
+
+/// A call whose result may follow.
+#[derive(Debug)]
+struct MadeCall {
+    /// The tool and the target.
+    digest: String,
+    /// Whether the call shows existing content.
+    shows: bool,
+    /// The number of the call among the calls of its message, if there are several.
+    number: Option<usize>,
 }
 
 /// The kind of a tool text. A tool text is text that a tool received or returned.
@@ -81,7 +91,6 @@ const SHORT: usize = 2_000;
 const REPEATED: usize = 300;
 /// The label of text that a program or another agent added to a user message.
 const PROGRAM: &str = "added by a program";
-const REPEATS: &str = "(the same as in a later result)";
 
 /// The record, as sent to the model.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,9 +117,20 @@ impl Transcript {
         for (label, text) in std::mem::take(&mut self.kept) {
             self.piece(|it| it.add(&label, &text));
         }
+        let role = message.role.as_str();
         self.piece(|it| {
             let parts = message.parts.iter().enumerate();
-            parts.for_each(|(at, part)| it.add_part(line, message, at, part));
+            let is_parallel = message.calls().nth(1).is_some();
+            let mut number = 0;
+            for (at, part) in parts {
+                match part {
+                    Part::Call(call) => {
+                        number += 1;
+                        it.add_call(role, call, is_parallel.then_some(number));
+                    }
+                    part => it.add_part(line, message, at, part),
+                }
+            }
         });
         if self.held > HELD && !self.is_full {
             self.is_full = true;
@@ -162,20 +182,19 @@ impl Transcript {
             }
             Part::Text(text) => self.add(role, text),
             Part::Refusal(text) => self.add(&format!("{role}, refusing"), text),
-            Part::Call(call) => self.add_call(role, call),
             Part::Result(result) => self.add_result(line, result),
             Part::Media(media) => self.add(role, &format!("({})", media.kind)),
-            Part::Reasoning(_) | Part::Opaque(_) => {}
+            Part::Call(_) | Part::Reasoning(_) | Part::Opaque(_) => {}
         }
     }
 
-    fn add_call(&mut self, role: &str, call: &Call<'_>) {
-        let label = format!("{role} calls {}", self.clean(&call.name));
+    fn add_call(&mut self, role: &str, call: &Call<'_>, number: Option<usize>) {
+        let label = format!("{role} calls {}{}", self.clean(&call.name), numbered(number));
         let arguments = self.clean(&call.arguments);
         let digest = redact(&digest(call)).0.into_owned();
         let shows = bulk::shows(&call.name, &digest);
         if let Some(id) = &call.id {
-            self.calls.insert(id.to_string(), (digest, shows));
+            self.calls.insert(id.to_string(), MadeCall { digest, shows, number });
         }
         self.add_of_tool(label, &arguments, ToolText::Arguments);
     }
@@ -183,13 +202,17 @@ impl Transcript {
     fn add_result(&mut self, line: u64, result: &ToolResult<'_>) {
         let of = result.name.as_deref().map(|name| format!(" of {}", self.clean(name)));
         let kind = if result.is_error { "error" } else { "result" };
-        let label = format!("tool {kind}{}", of.unwrap_or_default());
+        let made = result.id.as_ref().and_then(|id| self.calls.get(&**id));
+        let shows = made.is_some_and(|made| made.shows);
+        let number = made.and_then(|made| made.number);
+        let digest = made.map(|made| made.digest.clone());
+        let label = format!("tool {kind}{}{}", of.unwrap_or_default(), numbered(number));
         let texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
         let text = self.clean(&texts.join("\n"));
-        let made = result.id.as_ref().and_then(|id| self.calls.get(&**id));
-        let shows = made.is_some_and(|(_, shows)| *shows);
-        if let Some((digest, _)) = made {
-            self.sources.entry(line).or_insert_with(|| digest.clone());
+        let of = digest.as_ref().map(|digest| format!(" of {digest}"));
+        let repeats = format!("(the same as in a later result{})", of.unwrap_or_default());
+        if let Some(digest) = digest {
+            self.sources.entry(line).or_insert(digest);
         }
         let last = self.pieces.len() - 1;
         let place = (last, self.pieces[last].len());
@@ -198,7 +221,7 @@ impl Transcript {
         {
             let before = &mut self.pieces[piece][part].text;
             self.held -= before.len();
-            REPEATS.clone_into(before);
+            *before = repeats;
         }
         let kind = match (result.is_error, shows) {
             (true, _) => ToolText::Error,
@@ -222,7 +245,8 @@ impl Transcript {
     }
 
     fn say(&mut self, label: String, text: &str, tool: Option<ToolText>) {
-        let text = text.trim();
+        // The blanks before the first word may mean something, as in `git status --short`.
+        let text = text.trim_start_matches(['\n', '\r']).trim_end();
         let spoken =
             Spoken { label, text: if text.is_empty() { "(empty)" } else { text }.to_owned(), tool };
         self.pieces.last_mut().expect("pushed before").push(spoken);
@@ -234,6 +258,11 @@ impl Transcript {
         self.redacted += count;
         without_noise(&clean).into_owned()
     }
+}
+
+/// Returns the number of a call or a result in its label.
+fn numbered(number: Option<usize>) -> String {
+    number.map(|number| format!(", call {number}")).unwrap_or_default()
 }
 
 /// Writes a message. `text` returns each text in the message, shortened if necessary.

@@ -181,7 +181,10 @@ fn what_comes_again_is_sent_once_and_calls_are_known() {
     ];
     let transcript = transcript(&Chat, &texts(&records));
     let record = transcript.within(10_000, Encoding::Chars4.counter()).expect("it fits");
-    assert_eq!(record.pieces[1], "[tool result]\n(the same as in a later result)");
+    assert_eq!(
+        record.pieces[1],
+        "[tool result]\n(the same as in a later result of Read: src/feed.rs)"
+    );
     assert!(record.pieces[3].contains("the same long text the same"));
     assert_eq!(transcript.source_of(2), Some("Read: src/feed.rs"));
     assert_eq!(transcript.source_of(1), None);
@@ -213,6 +216,22 @@ fn what_stays_between_messages_that_leave_is_sent() {
             "[user]\nlist the files",
             "[user, in a message that stays]\nrepair them, carefully",
             "[user]\nso",
+        ]
+    );
+}
+
+#[test]
+fn parallel_calls_are_numbered_and_blanks_before_a_result_stay() {
+    let calls = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"Bash","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"Bash","arguments":"{}"}}]}"#;
+    let records = [calls.to_owned(), result("b", "\n M src/b.rs\n"), result("a", "a")];
+    let transcript = transcript(&Chat, &texts(&records));
+    let pieces: Vec<String> = transcript.pieces.iter().map(|piece| written(piece, whole)).collect();
+    assert_eq!(
+        pieces,
+        [
+            "[assistant calls Bash, call 1]\n{}\n\n[assistant calls Bash, call 2]\n{}",
+            "[tool result, call 2]\n M src/b.rs",
+            "[tool result, call 1]\na",
         ]
     );
 }
