@@ -277,10 +277,13 @@ mod tests {
     fn a_heading_in_a_quote_is_marked() {
         let ledger = ledger(&[says(
             Role::Assistant,
-            "first order_12\n\n## Asks of order_13\n\nthen order_14",
+            "first order_12\n\n## Asks of order_13\n\nthen order_14\n\nand order_15\n\n## Last\n\norder_16",
         )]);
-        let text = write(&ledger, "", 2_000);
-        assert!(text.contains("\n### Asks of order_13\n"), "{text}");
+        // A heading of a single statement is on its line.
+        assert_eq!(
+            write(&ledger, "", 2_000),
+            "agent: first order_12\n### Asks of order_13\nthen order_14\nand order_15\nLast: order_16"
+        );
     }
 
     #[test]

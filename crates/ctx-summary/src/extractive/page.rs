@@ -10,7 +10,7 @@ use super::talk::{Talk, day};
 use super::terms::is_wide;
 
 use crate::ledger::form::{GAP, REFUTED};
-use crate::ledger::{Index, Label, Origin, SegmentKind, labelled, without_marker};
+use crate::ledger::{HANDLE, Index, Label, Origin, SegmentKind, labelled, without_marker};
 use ctx_text::shorten_words;
 
 /// Writes the chosen segments as lines, in session order. If `cite` is set, the user's lines begin
@@ -46,7 +46,8 @@ pub(super) fn write(
         let kind = said.map_or(segment.kind, |said| said.kind);
         let label = Label::of(segment.origin, kind);
         let line = said.map_or_else(|| index.line(segment), |said| said.text.into());
-        let mut words = words_of(&line, kind);
+        let announces = talk.is_none() && announces(index, number, &numbers[at + 1..]);
+        let mut words = if announces { announcing(&line) } else { words_of(&line, kind) };
         if refuted.contains(&number) {
             let at = words.len() - without_marker(&words).1.len();
             words.to_mut().insert_str(at, REFUTED);
@@ -54,7 +55,9 @@ pub(super) fn write(
         let message = said.map_or(segment.turn as usize, |said| said.message);
         let own_call = call_of(index, number);
         // The results of calls that were made at the same time follow all of these calls.
-        let is_apart = segment.origin == Origin::Result && own_call != call;
+        // A handle names its call itself.
+        let is_apart =
+            segment.origin == Origin::Result && own_call != call && !words.starts_with(HANDLE);
         if let Some(of) = own_call.filter(|_| is_apart) {
             let text_of_call = index.text(&index.segments[of]).replace('\n', " ");
             let is_named = !named_later.remove(&of);
@@ -106,9 +109,33 @@ pub(super) fn write(
             // Every line of a call or of tool output is labelled.
             text.push_str(&marked(&words, label));
         }
-        text.push('\n');
+        text.push(if announces { ' ' } else { '\n' });
     }
     text
+}
+
+/// Returns true if the model's words `number` are a heading or an introduction that announces only
+/// the first of the segments after it. Both are written on one line.
+fn announces(index: &Index, number: usize, after: &[usize]) -> bool {
+    let segment = &index.segments[number];
+    let head = |at: usize| after.get(at).and_then(|number| index.segments[*number].head);
+    segment.origin == Origin::Said
+        && matches!(segment.kind, SegmentKind::Heading | SegmentKind::Lead)
+        && (head(0) == Some(number) && head(1) != Some(number))
+        && {
+            let next = &index.segments[after[0]];
+            let line = index.line(next);
+            next.origin == Origin::Said
+                && next.kind != SegmentKind::Quoted
+                && !line.contains('\n')
+                && is_plain(&line)
+        }
+}
+
+/// Returns a heading or an introduction as the beginning of a line.
+fn announcing(text: &str) -> Cow<'_, str> {
+    let text = text.trim_start_matches('#').trim();
+    if text.ends_with([':', '*', '：']) { text.into() } else { format!("{text}:").into() }
 }
 
 /// The minimum distance between two citations in a dialogue, in session lines.

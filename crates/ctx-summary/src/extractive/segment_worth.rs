@@ -31,6 +31,14 @@ const COMMIT: f64 = 4.0;
 const CHECK: f64 = 0.6;
 const PROJECT_RULE: f64 = 0.8;
 
+/// The factors for an announcement that names something, for one that does not, and for a short
+/// remark such as `This is complex.`
+const NAMED_PROMISE: f64 = 0.15;
+const PROMISE_ONLY: f64 = 0.02;
+const REMARK: f64 = 0.3;
+/// The maximum number of words in a remark.
+const REMARK_WORDS: usize = 6;
+
 /// The worth of polite words, which contain no information.
 const POLITE: f64 = 0.0;
 
@@ -134,6 +142,12 @@ fn in_talk(talk: &Talk<'_>, line: &Line<'_>, origin: Origin) -> f64 {
 /// Returns true if a statement in a dialogue contains only greetings, thanks, praise and the like.
 pub(super) fn is_polite(text: &str, speakers: &[String]) -> bool {
     TALK_COURTESY.is_match(text) || KINDNESS.is_match(text) && named(text, speakers) == 0
+}
+
+/// Returns true if `text` contains a path or another identifier or, unless it is Chinese, a name or a
+/// number.
+pub(super) fn names_something(text: &str) -> bool {
+    NAMED.is_match(text) || text.is_ascii() && named(text, &[]) > 0
 }
 
 /// Counts the numbers in `text` and the names other than the speakers' names, up to [`MOST_NAMED`].
@@ -251,7 +265,14 @@ impl Places {
             SegmentKind::Command => return 0.3,
             SegmentKind::Lead => 0.05,
             _ if COURTESY.is_match(text) => return POLITE,
-            _ if PROMISE.is_match(text) => 0.15,
+            _ if PROMISE.is_match(text) => {
+                if NAMED.is_match(text) {
+                    NAMED_PROMISE
+                } else {
+                    PROMISE_ONLY
+                }
+            }
+            _ if is_remark(text) => REMARK,
             _ if segment.turn < self.last_turn && OFFER.is_match(text) => 0.3,
             _ => 1.0,
         };
@@ -268,6 +289,11 @@ impl Places {
         let place = number as f64 / self.count as f64;
         worth * (0.75 + 0.5 * place)
     }
+}
+
+/// Returns true for a short statement of the model that names nothing, such as `Good.`
+fn is_remark(text: &str) -> bool {
+    text.is_ascii() && text.split_whitespace().nth(REMARK_WORDS).is_none() && !NAMED.is_match(text)
 }
 
 // Words that raise or lower the worth of a statement.
@@ -344,6 +370,19 @@ mod tests {
         );
         assert!(promise < cause / 2.0, "{worths:?}");
         assert!(worth("Please repair the login.") > cause, "{worths:?}");
+    }
+
+    #[test]
+    fn remarks_and_announcements_without_names_say_little() {
+        let worths = of(&[
+            "Please repair the login.",
+            "This is complex.",
+            "Go on.",
+            "Let me run the tests.",
+            "So?",
+            "Let me look at src/login.rs next.",
+        ]);
+        assert!(worths[1].1 < 0.5 && worths[3].1 < worths[5].1 / 4.0, "{worths:?}");
     }
 
     #[test]

@@ -5,9 +5,9 @@ use ctx_tokens::TokenCounter;
 
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
-use super::segment_worth::{IMPORT, has_files, is_plain_prose};
+use super::segment_worth::{CODE_LINE, IMPORT, has_files, is_plain_prose};
 use super::talk::Talk;
-use crate::ledger::{Index, Mark, Origin, Segment, SegmentKind, is_frame};
+use crate::ledger::{Index, Mark, Origin, Segment, SegmentKind, is_frame, without_place};
 
 /// The share of an identifier's worth that text covers. The first share is for text that does not
 /// contain the identifier. The other shares are for text that contains the identifier with zero,
@@ -117,6 +117,10 @@ const PASSED: f64 = 0.3;
 const IMPORTED: f64 = 0.3;
 /// The factor for a line of code that the model wrote, which is now in a file.
 const WRITTEN: f64 = 0.2;
+/// The factor for a line of control flow in code, and for a line around a search result.
+const STATEMENT: f64 = 0.3;
+/// The factor for a sentence of the model that only introduces what follows.
+const LEAD: f64 = 0.4;
 /// The factor for a call of which only the names in it are of use.
 const CALL: f64 = 0.2;
 /// The factor for the result of a change, which only repeats the change.
@@ -140,6 +144,7 @@ fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
 fn reads(segment: &Segment, text: &str) -> f64 {
     match segment.origin {
         Origin::Said if segment.kind == SegmentKind::Quoted => {}
+        Origin::Said if segment.kind == SegmentKind::Lead => return LEAD,
         Origin::User | Origin::Said | Origin::Earlier => return 1.0,
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
@@ -149,10 +154,19 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (SegmentKind::Line, _) if is_frame(text) => PASSED,
         (SegmentKind::Outcome, _) => OUTCOME,
         (SegmentKind::Line | SegmentKind::Name, _) if IMPORT.is_match(text) => IMPORTED,
+        (SegmentKind::Line, Origin::Result) if is_statement(text) => STATEMENT,
         (SegmentKind::Call, _) => CALL,
         (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
         _ => 1.0,
     }
+}
+
+/// Returns true for a line of control flow in code, and for a line that a search shows because it
+/// is near a match, such as `a.go-12-x := 1`.
+fn is_statement(text: &str) -> bool {
+    let code = without_place(text);
+    let place = text[..text.len() - code.len()].trim_end();
+    place.ends_with('-') || CODE_LINE.is_match(code)
 }
 
 #[cfg(test)]

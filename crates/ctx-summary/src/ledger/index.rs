@@ -61,7 +61,7 @@ pub struct Index {
 const SHORT_ANSWER: usize = 32;
 
 /// The beginning of a handle, which stands for the rest of a long result.
-const HANDLE: &str = "⟦ctx:";
+pub(crate) const HANDLE: &str = "⟦ctx:";
 
 /// The minimum number of segments at which starting a second thread saves time.
 const MANY_SEGMENTS: usize = 1 << 11;

@@ -165,6 +165,7 @@ fn is_noise(line: &str) -> bool {
     let is_spinner = |c: char| matches!(c, '\u{25d0}'..='\u{25d3}' | '\u{2800}'..='\u{28ff}');
     line.starts_with(is_spinner)
         || line.starts_with("@@ -")
+        || line.starts_with("agentId: ") && line.contains("(This is an internal ID")
         || BEGINNINGS.iter().any(|begin| line.starts_with(begin))
         || line.starts_with("... (") && line.ends_with(") ...")
         || line.contains("\u{1b}[") && line.contains("[999D")

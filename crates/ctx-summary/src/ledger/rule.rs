@@ -10,6 +10,7 @@ use strum::{IntoStaticStr, VariantArray};
 use crate::ledger::Origin;
 use crate::ledger::intent::{asks_for, is_constraint};
 use crate::ledger::patterns::{MemoryKind, Sentence};
+use crate::ledger::segment::is_drawing;
 use crate::ledger::sentence::without_marker;
 use crate::ledger::subject::Subject;
 
@@ -65,7 +66,7 @@ impl RuleKind {
         match origin {
             Origin::User => of_user(bare, lead),
             Origin::Pasted => {
-                let is_rule = is_addressed(bare) || is_demand(bare);
+                let is_rule = !is_drawing(bare) && (is_addressed(bare) || is_demand(bare));
                 is_rule.then_some(Self::Pasted)
             }
             _ => None,

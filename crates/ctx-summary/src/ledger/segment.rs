@@ -141,6 +141,13 @@ pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)
     }
 }
 
+/// Returns true for a line of a drawing, such as `│ • second`. Rows of tables and of trees of files
+/// are not drawings.
+pub(crate) fn is_drawing(line: &str) -> bool {
+    let is_drawn = |c: char| ('\u{2500}'..='\u{257f}').contains(&c);
+    line.starts_with(is_drawn) && !line.ends_with(is_drawn) && !line.contains("──")
+}
+
 /// Splits a listing line, such as `12→code`, into its number and the code. Line numbers are usually
 /// not worth their tokens.
 pub(crate) fn numbered(line: &str) -> (&str, &str) {
@@ -211,12 +218,21 @@ fn cut_kind(c: char, next: Option<char>) -> Cut {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{WIDEST, segments};
+    use super::{WIDEST, is_drawing, segments};
 
     fn texts(text: &str) -> Vec<&str> {
         let mut found = Vec::new();
         segments(text, |segment| found.push(segment));
         found
+    }
+
+    #[test]
+    fn a_row_of_a_table_or_a_tree_is_no_drawing() {
+        assert!(is_drawing("│  │ • second") && is_drawing("╭ - first"));
+        for line in ["│ id │ name │", "├── src", "│   ├── main.rs", "a │ b", "┌───┐"]
+        {
+            assert!(!is_drawing(line), "{line}");
+        }
     }
 
     #[test]

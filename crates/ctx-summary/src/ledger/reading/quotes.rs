@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 
 use crate::ledger::items::takes_back;
 use crate::ledger::output::pieces;
+use crate::ledger::segment::is_drawing;
 use crate::ledger::statement::statements;
 use crate::ledger::{
     Arguments, Event, Item, ItemKind, Mark, Origin, Quote, Reading, RuleKind, Scan, SegmentKind,
@@ -78,6 +79,11 @@ impl Reader {
         // What follows a labelled sentence in the same paragraph belongs to it.
         let mut labelled: Option<RuleKind> = None;
         for one in statements {
+            let is_drawn = origin == Origin::Said && is_drawing(&one.text);
+            if one.kind == SegmentKind::Quoted && is_drawn {
+                quotes.push(None);
+                continue;
+            }
             let head = one.head.map_or(head, |head| quotes[head]);
             let lead = head.filter(|_| origin == Origin::User).map(|head| self.text(head));
             let mut rule =
