@@ -9,7 +9,7 @@ use ctx_text::{comparison_key, one_line};
 use ctx_tokens::TokenCounter;
 
 use super::page::{CITES, PER_LINE};
-use super::talk::speakers;
+use super::talk::{demands, speakers};
 use crate::ledger::{
     Decision, Index, Ledger, Origin, RuleKind, Segment, SegmentKind, Subject, asks_for, label_of,
     lifts, takes_back, without_label, without_marker,
@@ -32,12 +32,8 @@ impl Rules {
         let index = &ledger.index;
         let mut hidden = vec![false; index.segments.len()];
         let mut text = String::new();
-        // People who talk to each other set no rules for an agent.
         let speakers = speakers(ledger);
-        if speakers.is_some_and(|names| !names.is_empty()) {
-            return Self { text, hidden };
-        }
-        let rules = ledger.holding.get_or_init(|| holding(index));
+        let rules = held(ledger);
         for (number, holds) in rules {
             hidden[*number] = !holds;
         }
@@ -74,7 +70,7 @@ pub fn count_rules(ledger: &Ledger, summary: &str) -> RuleCount {
     let index = &ledger.index;
     let text = one_line(summary);
     let mut count = RuleCount::default();
-    for (number, holds) in ledger.holding.get_or_init(|| holding(index)) {
+    for (number, holds) in held(ledger) {
         let segment = &index.segments[*number];
         if *holds && segment.rule == Some(RuleKind::Rule) {
             let bare = without_label(without_marker(index.text(segment)).1);
@@ -86,8 +82,15 @@ pub fn count_rules(ledger: &Ledger, summary: &str) -> RuleCount {
 }
 
 /// Returns the index of each rule and of each short statement of the user, and whether it still
-/// holds: whether no later statement repeats it, gives another value, or lifts it.
-fn holding(index: &Index) -> Vec<(usize, bool)> {
+/// holds: whether no later statement repeats it, gives another value, or lifts it. Of what people say
+/// to each other, only demands are rules for an agent.
+fn held(ledger: &Ledger) -> &[(usize, bool)] {
+    let names = || speakers(ledger).filter(|names| !names.is_empty());
+    let find = || holding(&ledger.index, names().map(|names| demands(&ledger.index, names)));
+    ledger.holding.get_or_init(find)
+}
+
+fn holding(index: &Index, demands: Option<Vec<bool>>) -> Vec<(usize, bool)> {
     let text = |number: usize| without_marker(index.text(&index.segments[number])).1;
     // Any short statement of the user may give a value that a later statement replaces.
     let may_hold = |number: &usize| {
@@ -96,7 +99,10 @@ fn holding(index: &Index) -> Vec<(usize, bool)> {
         let is_users = segment.origin == Origin::User && segment.kind.is_statement();
         segment.rule.is_some() || is_users && text.len() <= LONGEST_VALUE && !asks_for(text)
     };
-    let rules: Vec<usize> = (0..index.segments.len()).filter(may_hold).collect();
+    let rules: Vec<usize> = match demands {
+        Some(demands) => (0..index.segments.len()).filter(|number| demands[*number]).collect(),
+        None => (0..index.segments.len()).filter(may_hold).collect(),
+    };
     let mut holds = vec![true; rules.len()];
     let mut latest: HashMap<String, usize> = HashMap::new();
     let marked = rules.iter().enumerate().filter(|(_, at)| index.segments[**at].rule.is_some());

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use ctx_text::Matcher;
 use regex::Regex;
 
-use super::segment_worth::{LISTS, has_tools, is_polite, pattern};
-use crate::ledger::{Index, Ledger, Origin, SegmentKind, is_label};
+use super::segment_worth::{LISTS, has_tools, is_polite, names_something, pattern};
+use crate::ledger::{Index, Ledger, Origin, RuleKind, Segment, SegmentKind, is_label};
 
 /// The minimum number of messages in a dialogue.
 const LEAST_MESSAGES: usize = 6;
@@ -137,6 +137,18 @@ fn lines<'l>(index: &'l Index, names: &[String]) -> Vec<Line<'l>> {
     lines
 }
 
+/// Returns, for each segment of a dialogue between people, whether it is a demand that an agent must
+/// respect: one in a message without a name, or one that is strict or names something.
+pub(super) fn demands(index: &Index, names: &[String]) -> Vec<bool> {
+    let is_demand = |(line, segment): (&Line<'_>, &Segment)| {
+        segment.rule == Some(RuleKind::Rule)
+            && (line.name.is_empty()
+                || STRICT.is_match(line.text)
+                || names_something(line.text) && !OF_ONESELF.is_match(line.text))
+    };
+    lines(index, names).iter().zip(&index.segments).map(is_demand).collect()
+}
+
 /// Finds the segment that is needed to understand segment `number`: the preceding one, or the
 /// question that it answers.
 fn needed(lines: &[Line<'_>], number: usize) -> Option<usize> {
@@ -149,6 +161,8 @@ fn needed(lines: &[Line<'_>], number: usize) -> Option<usize> {
     asked.rfind(|at| is_question(lines[*at].text))
 }
 
+static OF_ONESELF: LazyLock<Regex> = LazyLock::new(|| pattern("of oneself"));
+static STRICT: LazyLock<Regex> = LazyLock::new(|| pattern("strict demand"));
 static ASKS: LazyLock<Regex> = LazyLock::new(|| pattern("question"));
 static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
 static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern("stamp"));
@@ -217,7 +231,7 @@ pub(super) fn day(date: &str) -> String {
 mod tests {
     use ctx_format::{Message, Part, Role, Zone};
 
-    use super::{Talk, day, is_date, is_question, is_talk, lines, names};
+    use super::{Talk, day, demands, is_date, is_question, is_talk, lines, names};
     use crate::ledger::Ledger;
     use crate::ledger::fixtures::dialogue;
 
@@ -261,6 +275,23 @@ mod tests {
         };
         assert!(one(talk()));
         assert!(!one((0..30).map(|n| format!("Repair part {n}.")).collect()));
+    }
+
+    #[test]
+    fn of_what_people_say_only_demands_about_something_named_are_rules() {
+        let mut texts = talk();
+        texts[20] = "Ann: Never delete the rows of data/raw-2019.".to_owned();
+        texts[21] = "Bo: You must never touch the clock.".to_owned();
+        texts[24] = "Ann: I always take the tram 7.".to_owned();
+        texts[28] = "They should stay at home.".to_owned();
+        texts[32] = "Ann: They should stay at home a bit.".to_owned();
+        let ledger = of(&texts);
+        let found = demands(&ledger.index, &names(&ledger.index));
+        let found: Vec<&str> = (ledger.index.segments.iter().zip(found))
+            .filter(|(_, is_demand)| *is_demand)
+            .map(|(segment, _)| ledger.index.text(segment))
+            .collect();
+        assert_eq!(found, [&*texts[20], &*texts[28]]);
     }
 
     #[test]
