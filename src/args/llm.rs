@@ -83,9 +83,10 @@ pub struct LlmArgs {
     ///
     /// The prompt synapse asks for eight sections, and sanbot for four. The prompt default asks for
     /// headings in the language of the user's messages. A file must contain {{transcript}}, and may
-    /// contain {{earlier}}, {{instructions}}, {{target}} and {{words}}. The first line of a file may set the
-    /// length of the summary in tokens, for example as <!-- target: 500 -->. A flag that sets the
-    /// length overrides this line [default: default, or the policy's]
+    /// contain {{earlier}}, {{instructions}}, {{target}}, {{words}} and {{technical-words}}. The
+    /// first line of a file may set the length of the summary in tokens, for example as <!--
+    /// target: 500 -->. A flag that sets the length overrides this line [default: default, or the
+    /// policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
     /// What the summary should stress

@@ -374,7 +374,7 @@ fn without_a_template_the_default_one_is_asked_for() {
     untold(&server).stdout_has("## Goal\\ndone").run();
     let request = server.requests().concat();
     assert!(request.contains("with exactly these headings"), "{request}");
-    assert!(request.contains("about 380 words"), "{request}");
+    assert!(request.contains("about 250 words"), "{request}");
     assert!(!request.contains("<!--"), "{request}");
 }
 

@@ -26,7 +26,8 @@ pub struct Filling<'a> {
 ///
 /// Text before the first `---` line is the system prompt, and text after it is the message. Without
 /// a `---` line, the whole text is the message. The placeholders are `{{target}}`
-/// (tokens), `{{words}}` (the same length in words), `{{instructions}}`, `{{earlier}}` and
+/// (tokens), `{{words}}` (the same length in words of prose), `{{technical-words}}` (the same
+/// length in words of a text about code), `{{instructions}}`, `{{earlier}}` and
 /// `{{transcript}}`, of which `{{transcript}}` is required.
 /// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
 /// paragraph that ends in a colon. If the first line has the form `<!-- target: 500 -->`, it is not
@@ -184,6 +185,8 @@ fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
         "target" => filling.target.to_string(),
         // A model can tell how many words it has written, but not how many tokens.
         "words" => (filling.target * 3 / 4).next_multiple_of(10).to_string(),
+        // Words among paths, identifiers and commands have about two tokens.
+        "technical-words" => (filling.target / 2).next_multiple_of(10).to_string(),
         "instructions" => filling.instructions.trim().to_owned(),
         "earlier" => filling.earlier.trim().to_owned(),
         "transcript" => filling.transcript.trim().to_owned(),
@@ -230,7 +233,7 @@ mod tests {
         for name in Template::names() {
             let template = Template::by_name(name).expect(name);
             let (system, message) = template.fill(&FULL);
-            let length = ["500 tokens", "380 words"];
+            let length = ["500 tokens", "250 words"];
             assert!(length.iter().any(|length| system.contains(length)), "{name}");
             assert!(system.ends_with("attention to this: the names"), "{name}");
             assert!(message.contains("<earlier-summary>\nit began\n</earlier-summary>"));

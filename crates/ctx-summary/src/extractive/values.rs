@@ -16,6 +16,9 @@ const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// A line is quoted only for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;
 
+/// A line of tool output is quoted only if it is worth at least this much.
+const LEAST_WORTH: f64 = 0.01;
+
 /// Below this length, in tokens, a summary quotes most values without the heading or call above
 /// them, and omits lines that mean nothing on their own.
 const LITTLE: u64 = 400;
@@ -95,7 +98,9 @@ impl Judge for Picker<'_> {
     fn candidate(&self, chain: &[usize], tokens: u64) -> Option<Candidate> {
         let number = *chain.first()?;
         let worth = self.worth(number) * self.reads[number];
-        (worth > 0.0).then(|| Candidate::new(worth, number, tokens))
+        let is_output = self.index.segments[number].origin == Origin::Result;
+        let least = if is_output { LEAST_WORTH } else { 0.0 };
+        (worth > least).then(|| Candidate::new(worth, number, tokens))
     }
 
     fn take(&mut self, chain: &[usize], _tokens: &[u64]) {
