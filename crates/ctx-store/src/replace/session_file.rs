@@ -31,6 +31,10 @@ pub struct SessionFile {
     pub(crate) meta: Metadata,
 }
 
+/// How long a lock is waited for. A process that is being started has a copy of every lock of its
+/// parent for a moment.
+const MOMENT: Duration = Duration::from_millis(100);
+
 impl SessionFile {
     /// Opens a regular file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -72,7 +76,7 @@ impl SessionFile {
     /// Locks the file. The lock keeps out runs that use another store, and programs that lock the
     /// files they use.
     pub(crate) fn lock(&self) -> Result<()> {
-        if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
+        if let Err(TryLockError::WouldBlock) = try_lock(&self.file, MOMENT) {
             let name = self.path.display();
             return Err(StoreError::Busy(format!("{name} is locked by another process")));
         }
