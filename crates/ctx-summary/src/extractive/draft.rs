@@ -13,7 +13,7 @@ use super::story::Teller;
 use super::talk::Talk;
 use super::values::Picker;
 use crate::ledger::form::{STORY, left_out};
-use crate::ledger::{Item, ItemKind, Ledger, ends};
+use crate::ledger::{Item, ItemKind, Ledger, State, ends};
 use ctx_text::one_line;
 
 /// The story's share of a short summary and of a long summary, in percent. `LENGTHS` defines short
@@ -190,7 +190,8 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
 fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
     let is_state = |item: &&Item| match item.kind {
         ItemKind::Open => item.changed,
-        kind => kind == ItemKind::Error,
+        // What was repaired needs no attention.
+        kind => kind == ItemKind::Error && item.state != State::Done,
     };
     let items: Vec<&Item> = ledger.items.list.iter().filter(is_state).collect();
     sections(&items, room, room / 10, counter)

@@ -16,8 +16,10 @@ const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// A line is quoted only for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;
 
-/// A line of tool output is quoted only if it is worth at least this much.
+/// In a summary of less than a sixth of the text, a line of tool output is quoted only if it is worth
+/// at least this much.
 const LEAST_WORTH: f64 = 0.01;
+const SPARSE: u64 = 6;
 
 /// Below this length, in tokens, a summary quotes most values without the heading or call above
 /// them, and omits lines that mean nothing on their own.
@@ -33,6 +35,8 @@ pub(super) struct Picker<'i> {
     coverage: Vec<f64>,
     reads: Vec<f64>,
     has_heads: bool,
+    /// The worth that a line of tool output must exceed.
+    least: f64,
 }
 
 impl<'i> Picker<'i> {
@@ -58,6 +62,7 @@ impl<'i> Picker<'i> {
             coverage: coverage.collect(),
             reads: Vec::new(),
             has_heads: limit >= LITTLE || talk.is_some(),
+            least: if limit * 4 * SPARSE < index.arena.len() as u64 { LEAST_WORTH } else { 0.0 },
         };
         let says = |at: usize| talk.is_none_or(|talk| talk.lines[at].says);
         let is_open = |at: usize| !chosen[at] && !hidden[at] && !index.segments[at].is_covered;
@@ -99,7 +104,7 @@ impl Judge for Picker<'_> {
         let number = *chain.first()?;
         let worth = self.worth(number) * self.reads[number];
         let is_output = self.index.segments[number].origin == Origin::Result;
-        let least = if is_output { LEAST_WORTH } else { 0.0 };
+        let least = if is_output { self.least } else { 0.0 };
         (worth > least).then(|| Candidate::new(worth, number, tokens))
     }
 
@@ -118,6 +123,8 @@ const PASTED: f64 = 0.3;
 const OUTCOME: f64 = 1.3;
 /// The factor for a passed test or a stack frame, which is usually one of many.
 const PASSED: f64 = 0.3;
+/// The beginnings of lines for a single passed or started test.
+const PASSES: [&str; 7] = ["ok ", "--- PASS", "PASS ", "✓", "✔", "=== RUN", "=== CONT"];
 /// The factor for a line of code that only imports names.
 const IMPORTED: f64 = 0.3;
 /// The factor for a line of code that the model wrote, which is now in a file.
@@ -155,7 +162,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         Origin::Call | Origin::Result => {}
     }
     match (segment.kind, segment.origin) {
-        (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
+        (_, Origin::Result) if PASSES.iter().any(|word| text.starts_with(word)) => PASSED,
         (SegmentKind::Line, _) if is_frame(text) => PASSED,
         (SegmentKind::Outcome, _) => OUTCOME,
         (SegmentKind::Line | SegmentKind::Name, _) if IMPORT.is_match(text) => IMPORTED,

@@ -250,6 +250,11 @@ impl Outcome {
                 None => counts.push((word, 1, line)),
             }
         }
+        // If the totals name no failure, single lines of the output do not either.
+        let mut totals = counts.iter().filter(|(.., line)| is_total(line)).peekable();
+        if totals.peek().is_some() && totals.all(|(.., line)| !is_failure(line)) {
+            counts.retain(|(_, count, line)| *count > 1 || is_commit(line) || is_total(line));
+        }
         // A commit comes first, then failures.
         counts.sort_by_key(|(word, _, line)| (!is_commit(line), PASSED.contains(word)));
         for (word, count, line) in counts.iter().take(OUTCOMES) {
@@ -265,6 +270,18 @@ impl Outcome {
         }
         shorten_words(&parts.join("; "), OUTCOME_MAX)
     }
+}
+
+/// Returns true for a line with the total of a test run or a check.
+fn is_total(line: &str) -> bool {
+    static TOTAL: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("total"));
+    TOTAL.is_match(line)
+}
+
+/// Returns true for a total that names a failure.
+fn is_failure(line: &str) -> bool {
+    static FAILED_TOTAL: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("failed total"));
+    FAILED_TOTAL.is_match(line)
 }
 
 /// Returns true for a package without tests.
@@ -382,6 +399,15 @@ mod tests {
         ] {
             assert_eq!(digest_of_call("Bash", arguments), digest);
         }
+    }
+
+    #[test]
+    fn of_a_run_that_passed_only_the_totals_are_told() {
+        let outcome = Outcome::of(&ToolResult::default());
+        let passed = ["[flags] Failed to load the flags", "All tests passed (29)"];
+        assert_eq!(outcome.line(&passed), "All tests passed (29)");
+        let failed = ["Failed to load the flags", "1 failed, 2 passed"];
+        assert_eq!(outcome.line(&failed), "Failed to load the flags; 1 failed, 2 passed");
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn without_room_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn what_is_repaired_is_said_to_be() {
+fn what_is_repaired_is_no_longer_listed() {
     let counter = Encoding::default().counter();
     let mut ledger = Ledger::default();
     round(&mut ledger, 3);
@@ -144,7 +144,8 @@ fn what_is_repaired_is_said_to_be() {
     );
     push(&mut ledger, 91, &json!({"role": "tool", "tool_call_id": "z", "content": "all is well"}));
     let second = extractive(&ledger, 2_000, counter);
-    assert!(second.contains("failed with code 3 (repaired)"), "{second}");
+    assert!(!second.contains("## Errors"), "{second}");
+    assert!(second.contains("make check-3 → all is well"), "{second}");
 }
 
 proptest! {
