@@ -33,7 +33,8 @@ const EXPLAINS: u64 = 1_200;
 /// Writes the summary of `ledger` in at most `limit` tokens. Messages that the compaction keeps are
 /// not repeated in the summary.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let rules = Rules::of(ledger, limit, counter);
+    let mut rules = Rules::of(ledger, limit, counter);
+    now::hide_outdated(&ledger.index, &mut rules.hidden);
     let talk = Talk::of(ledger, &rules.hidden);
     let mut head = format!("{RECORD_HEADING}\n\n");
     // A token is rarely shorter than 4 bytes, and a short session needs few words around it.

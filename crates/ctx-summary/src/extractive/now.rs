@@ -2,9 +2,12 @@
 //! already tells the work on it, the last check that was seen to pass or fail, and the last commit.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-use ctx_text::shorten_words;
+use ctx_text::{Matcher, shorten_words};
 
+use super::page::chain_of_heads;
+use super::segment_worth::LISTS;
 use crate::ledger::form::NOW;
 use crate::ledger::{Index, Label, Origin, Segment, SegmentKind, Verdict};
 
@@ -52,6 +55,20 @@ pub(super) fn now(index: &Index) -> String {
     }
     text
 }
+
+/// Hides what an earlier summary of the model says about the state of the work, unless the session
+/// ends with this summary: the work went on.
+pub(super) fn hide_outdated(index: &Index, hidden: &mut [bool]) {
+    let segments = &index.segments;
+    let is_work = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Said);
+    let last_work = segments.iter().rposition(is_work).unwrap_or(0);
+    let tells_state = |number: &usize| STATES.is_match(index.text(&segments[*number]));
+    for number in (0..last_work).filter(|number| segments[*number].origin == Origin::Earlier) {
+        hidden[number] |= chain_of_heads(index, None, number).skip(1).any(|it| tells_state(&it));
+    }
+}
+
+static STATES: LazyLock<Matcher> = LazyLock::new(|| LISTS.matcher("states of the work"));
 
 /// Says how far the work on the last request is.
 fn stage(segments: &[Segment], last: &Segment) -> &'static str {
@@ -109,6 +126,26 @@ mod tests {
             ledger.absorb(0, crate::ledger::Reading::of_stay(kept));
         }
         now(&ledger.index)
+    }
+
+    #[test]
+    fn how_things_stood_before_is_hidden_once_the_work_went_on() {
+        let summary = "This session is being continued from a previous conversation.\nSummary:\n\
+             1. Problem Solving:\n   - The cache of order_3 was wrong.\n\n\
+             2. Pending Tasks:\n   - Repair order_4.\n\n3. Next Step:\n   - Test order_5.";
+        let texts = |messages: &[Message<'_>]| {
+            let mut ledger = Ledger::default();
+            for (line, message) in (1..).zip(messages) {
+                ledger.push(line, message, Zone::Old);
+            }
+            crate::extractive(&ledger, 2_000, ctx_tokens::Encoding::Chars4.counter())
+        };
+        let summary = says(Role::User, summary);
+        let before = texts(std::slice::from_ref(&summary));
+        assert!(before.contains("order_4") && before.contains("order_5"), "{before}");
+        let after = texts(&[summary, says(Role::Assistant, "I repaired both.")]);
+        assert!(after.contains("order_3"), "{after}");
+        assert!(!after.contains("order_4") && !after.contains("order_5"), "{after}");
     }
 
     #[test]
